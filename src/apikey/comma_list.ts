@@ -1,0 +1,11 @@
+/** Lists as they are written in one argument: `ADMIN, viewer`. */
+
+/**
+ * Splits at commas, trims each item and parses it; items that come out equal count once, in the order of their
+ * first appearance. A blank text is the empty list; an empty item among others is handed to `parseItem`, which
+ * refuses it.
+ */
+export function parseCommaList<Item extends string>(text: string, parseItem: (typed: string) => Item): readonly Item[] {
+  if (text.trim() === "") return [];
+  return [...new Set(text.split(",").map((item) => parseItem(item.trim())))];
+}

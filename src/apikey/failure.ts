@@ -1,0 +1,54 @@
+/**
+ * Why something was refused or did not work: the one family of errors of the program. A failure is made where
+ * the fact is known and turned into text, JSON and an exit status in one place, `src/cli/report.ts`.
+ */
+
+/** Every code a failure can have; scripts read them in the `code` member of `--json`. */
+export const FAILURE_CODES = [
+  "INVALID_NAME",
+  "ALREADY_EXISTS",
+  "NO_RIGHTS",
+  "INVALID_ROLE",
+  "INVALID_PERMISSION",
+  "USAGE",
+  "UNAUTHENTICATED",
+  "FORBIDDEN",
+  "UNREACHABLE",
+  "TLS",
+  "TIMEOUT",
+  "BAD_RESPONSE",
+  /** Refused or failed for a reason that none of the others names. */
+  "FAILED",
+  /** Ctrl-C. */
+  "INTERRUPTED",
+] as const;
+
+export type FailureCode = typeof FAILURE_CODES[number];
+
+/** A refusal or failure whose message says what is wrong and how to mend it. It never contains a secret. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+
+  constructor(readonly code: FailureCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
+const LONGEST_QUOTE = 80;
+
+/**
+ * Shows somebody's input inside a message: in quotes, cut after 80 code points, and with everything that could
+ * move the cursor or reorder the line (control, format and other invisible characters) written as an escape.
+ *
+ * @example quote("a\u202eb") // "\"a\\u{202e}b\""
+ */
+export function quote(input: string): string {
+  const codePoints = [...input];
+  const shown = codePoints.length > LONGEST_QUOTE ? `${codePoints.slice(0, LONGEST_QUOTE).join("")}…` : input;
+  return `"${escapeInvisible(shown)}"`;
+}
+
+/** Writes control, format, surrogate and line-separating characters as `\u{…}`. */
+export function escapeInvisible(text: string): string {
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}

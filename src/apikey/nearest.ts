@@ -1,0 +1,40 @@
+/** Finds the word that was probably meant. */
+
+/** Optimal string alignment distance: insertions, deletions, substitutions, swaps of neighbours. */
+function distance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = at(previous, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let least = Math.min(at(previous, j) + 1, at(row, j - 1) + 1, substitution);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        least = Math.min(least, at(beforePrevious, j - 2) + 1);
+      }
+      row.push(least);
+    }
+    beforePrevious = previous;
+    previous = row;
+  }
+  return at(previous, b.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Infinity;
+}
+
+/** The word of `words` with the fewest edits to `typed` (its first 64 characters); the earlier one of equals. */
+export function nearest<Word extends string>(typed: string, words: readonly [Word, ...Word[]]): Word {
+  const start = typed.slice(0, 64);
+  let best = words[0];
+  let fewest = Infinity;
+  for (const word of words) {
+    const edits = distance(start, word);
+    if (edits < fewest) {
+      best = word;
+      fewest = edits;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,37 @@
+/** The exit statuses of the program. */
+import type { FailureCode } from "../apikey/failure.ts";
+
+export const ExitCode = {
+  /** Done. */
+  OK: 0,
+  /** Refused or failed. */
+  FAILED: 1,
+  /** A bad flag or value, or a question that would need a terminal when there is none. */
+  USAGE: 2,
+  /** Not authenticated, or not permitted. */
+  DENIED: 3,
+  /** The server could not be reached or did not answer in GraphQL. */
+  UNREACHABLE: 4,
+  /** Ctrl-C. */
+  INTERRUPTED: 130,
+} as const;
+
+export type ExitCode = typeof ExitCode[keyof typeof ExitCode];
+
+/** The exit status that goes with each failure. */
+export const EXIT_CODES: Readonly<Record<FailureCode, ExitCode>> = {
+  INVALID_NAME: ExitCode.USAGE,
+  ALREADY_EXISTS: ExitCode.FAILED,
+  NO_RIGHTS: ExitCode.USAGE,
+  INVALID_ROLE: ExitCode.USAGE,
+  INVALID_PERMISSION: ExitCode.USAGE,
+  USAGE: ExitCode.USAGE,
+  UNAUTHENTICATED: ExitCode.DENIED,
+  FORBIDDEN: ExitCode.DENIED,
+  UNREACHABLE: ExitCode.UNREACHABLE,
+  TLS: ExitCode.UNREACHABLE,
+  TIMEOUT: ExitCode.UNREACHABLE,
+  BAD_RESPONSE: ExitCode.UNREACHABLE,
+  FAILED: ExitCode.FAILED,
+  INTERRUPTED: ExitCode.INTERRUPTED,
+};

@@ -1,0 +1,35 @@
+/** What the program needs from outside. It is handed in, so that tests can run commands without a process. */
+
+export interface Host {
+  /** The arguments after the program's name. */
+  readonly args: readonly string[];
+  /** An environment variable; an empty one counts as unset. */
+  env(name: string): string | undefined;
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly platform: Platform;
+  now(): Date;
+  /**
+   * Calls `handler` instead of ending the process when one of the signals arrives.
+   *
+   * @returns a function that restores the ordinary behaviour
+   */
+  onSignal(signals: readonly Signal[], handler: () => void): () => void;
+}
+
+export type Platform = "darwin" | "linux" | "windows";
+
+export type Signal = "SIGINT" | "SIGTERM";
+
+export interface Input {
+  isTerminal(): boolean;
+  /** Everything up to the end of the input, as UTF-8. */
+  readText(): Promise<string>;
+}
+
+export interface Output {
+  isTerminal(): boolean;
+  /** Resolves when the whole text is written. */
+  write(text: string): Promise<void>;
+}

@@ -1,0 +1,33 @@
+/** The one place where a failure becomes text or JSON and an exit status. */
+import { escapeInvisible, Failure } from "../apikey/failure.ts";
+import { redactSecrets } from "../apikey/secret.ts";
+import { EXIT_CODES, type ExitCode } from "./exit_code.ts";
+import type { Host, Output } from "./host.ts";
+
+/** Writes a value as the one line that `--json` promises. */
+export async function writeJson(output: Output, value: unknown): Promise<void> {
+  await output.write(`${JSON.stringify(value)}\n`);
+}
+
+/**
+ * Tells the user of a failure: with `--json` on standard output as `{"error","code"}`, on delete with
+ * `"deleted":0` besides; otherwise on standard error.
+ */
+export async function reportFailure(error: unknown, host: Host): Promise<ExitCode> {
+  const { code, message } = asFailure(error);
+  const text = redactSecrets(message);
+  const { args } = host;
+  if (args.includes("--json")) {
+    const deleting = args.includes("--delete") && !args.includes("--create");
+    await writeJson(host.stdout, { ...(deleting ? { deleted: 0 } : {}), error: text, code });
+  } else {
+    await host.stderr.write(`service-api: ${escapeInvisible(text)}\n`);
+  }
+  return EXIT_CODES[code];
+}
+
+function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return new Failure("FAILED", `This should not have happened: ${reason}. Please report it.`, { cause: error });
+}

@@ -1,0 +1,78 @@
+/** `request`: a GraphQL request with a key (spec section 4.3). */
+import { Failure } from "../apikey/failure.ts";
+import type { Connection } from "./connection.ts";
+import { ExitCode } from "./exit_code.ts";
+import type { Host } from "./host.ts";
+import { reportFailure, writeJson } from "./report.ts";
+import { readSettingFile } from "./settings.ts";
+
+/** The flags of the command, as they were typed. */
+export interface RequestFlags {
+  readonly query?: string | undefined;
+  readonly variables?: string | undefined;
+  readonly body?: string | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/**
+ * Sends a request and prints the body of the answer: as it came, or with `--json` as one line. A failure that
+ * the server reports is told besides, on standard error; with `--json` it is told instead.
+ *
+ * @throws {Failure} when there is no answer
+ */
+export async function request(flags: RequestFlags, host: Host, connect: () => Promise<Connection>): Promise<ExitCode> {
+  const body = await decideBody(flags, host);
+  const { answer, failure } = await sendOn(connect, body);
+  if (!flags.json) await host.stdout.write(answer.body.endsWith("\n") ? answer.body : `${answer.body}\n`);
+  else if (failure === undefined) await writeJson(host.stdout, JSON.parse(answer.body));
+  return failure === undefined ? ExitCode.OK : await reportFailure(failure, host);
+}
+
+async function sendOn(connect: () => Promise<Connection>, body: string): ReturnType<Connection["send"]> {
+  await using connection = await connect();
+  return await connection.send(body);
+}
+
+/**
+ * Turns the flags into the body to post: the JSON of `--body` to the letter, or the query and its variables.
+ *
+ * @throws {Failure} `USAGE`
+ */
+export async function decideBody(flags: RequestFlags, host: Host): Promise<string> {
+  const { query, variables, body } = flags;
+  if ((query === undefined) === (body === undefined)) {
+    throw new Failure("USAGE", "A request needs either --query or --body, and not both.");
+  }
+  if (body !== undefined) {
+    if (variables !== undefined) throw new Failure("USAGE", "--variables goes with --query, not with --body.");
+    const text = await readArgument(body, "--body", host);
+    parseJsonArgument(text, "--body");
+    return text;
+  }
+  const document = await readArgument(query ?? "", "--query", host);
+  if (document.trim() === "") throw new Failure("USAGE", "--query is empty.");
+  if (variables === undefined) return JSON.stringify({ query: document });
+  const values = parseJsonArgument(await readArgument(variables, "--variables", host), "--variables");
+  if (typeof values !== "object" || values === null || Array.isArray(values)) {
+    throw new Failure("USAGE", '--variables takes a JSON object, such as {"id":"key_1"}.');
+  }
+  return JSON.stringify({ query: document, variables: values });
+}
+
+/** `@file` is the content of the file, `-` standard input, anything else itself. */
+async function readArgument(value: string, flag: string, host: Host): Promise<string> {
+  if (value.startsWith("@")) return await readSettingFile(value.slice(1), flag);
+  if (value !== "-") return value;
+  if (host.stdin.isTerminal()) {
+    throw new Failure("USAGE", `${flag} - reads standard input, which is a terminal: pipe it in.`);
+  }
+  return await host.stdin.readText();
+}
+
+function parseJsonArgument(text: string, flag: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Failure("USAGE", `${flag} is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}

@@ -1,0 +1,51 @@
+/** `serve`: the embedded server on HTTP. */
+import { Failure, quote } from "../apikey/failure.ts";
+import { ExitCode } from "./exit_code.ts";
+import type { Host } from "./host.ts";
+import { isLoopback, readDataDir } from "./settings.ts";
+
+/** The flags of the command, as they were typed. */
+export interface ServeFlags {
+  readonly host: string;
+  readonly port: string;
+  readonly dataDir?: string | undefined;
+  readonly allowHttp?: boolean | undefined;
+}
+
+/** How long a request waits for another process's transaction, in milliseconds. */
+const BUSY_TIMEOUT = 5000;
+
+/**
+ * Serves until SIGINT or SIGTERM, then lets requests in flight finish.
+ *
+ * @throws {Failure} when the store or the address cannot be used
+ */
+export async function serve(flags: ServeFlags, host: Host): Promise<ExitCode> {
+  const port = parsePort(flags.port);
+  if (!isLoopback(flags.host) && !flags.allowHttp) {
+    throw new Failure(
+      "USAGE",
+      `Keys would cross the network in clear to and from ${quote(flags.host)}: put a TLS proxy before a loopback ` +
+        "address, or give --allow-http if that is all right.",
+    );
+  }
+  const [{ createGraphqlHandler }, { listen }, { openSqliteStore }] = await Promise.all([
+    import("../server/handler.ts"),
+    import("../server/serve.ts"),
+    import("../store/sqlite.ts"),
+  ]);
+  await using store = await openSqliteStore({ directory: readDataDir(flags.dataDir, host), busyTimeout: BUSY_TIMEOUT });
+  const handler = createGraphqlHandler({ store, now: () => host.now() });
+  const server = listen({ hostname: flags.host, port, handler });
+  const stopped = new Promise<void>((resolve) => host.onSignal(["SIGINT", "SIGTERM"], resolve));
+  await host.stdout.write(`Listening on ${server.url}\n`);
+  await stopped;
+  await server.stop();
+  return ExitCode.OK;
+}
+
+function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : NaN;
+  if (port <= 65_535) return port;
+  throw new Failure("USAGE", `--port takes a number from 0 to 65535, and not ${quote(text)}.`);
+}

@@ -1,0 +1,170 @@
+/** The operations of the GraphQL contract, on any server that has it. */
+import { GraphQLClient } from "graphql-request";
+import * as z from "zod/mini";
+import { Failure } from "../apikey/failure.ts";
+import { type Name, nameTaken } from "../apikey/name.ts";
+import { groupByResource, type Permission } from "../apikey/permission.ts";
+import type { Role } from "../apikey/role.ts";
+import { type Answer, type Endpoint, failureIn, hideSecrets, parseJson, post } from "./transport.ts";
+
+export interface NewKey {
+  readonly name: Name;
+  readonly description: string | undefined;
+  readonly roles: readonly Role[];
+  readonly permissions: readonly Permission[];
+  /** Replace the key of that name, if there is one. */
+  readonly overwrite: boolean;
+}
+
+/** A key with its secret, as the answer to `create` has it. */
+export type CreatedKey = z.infer<typeof CreatedKey>;
+
+export type KeyReference = z.infer<typeof KeyReference>;
+
+export interface FoundKeys {
+  readonly matches: readonly KeyReference[];
+  /** Whether the server has any key at all, of whatever name. */
+  readonly anyKey: boolean;
+}
+
+export interface Client {
+  /**
+   * Creates a key. The result is never one that was there before, unless `overwrite` is set.
+   *
+   * @throws {Failure} `ALREADY_EXISTS`, or any failure of a request
+   */
+  create(key: NewKey): Promise<CreatedKey>;
+  /** Looks a name up, on the embedded server without reading the other keys. */
+  find(name: Name): Promise<FoundKeys>;
+  /** @returns whether the server says that it removed them */
+  remove(keys: readonly KeyReference[]): Promise<boolean>;
+  /** Posts a body as it is (spec section 4.3) and hands back the answer with the failure it reports, if any. */
+  send(body: string): Promise<{ readonly answer: Answer; readonly failure: Failure | undefined }>;
+}
+
+const KeyReference = z.object({ id: z.string().check(z.minLength(1)), name: z.string() });
+const CreatedKey = z.object({ ...KeyReference.shape, key: z.string().check(z.minLength(1)) });
+const CreateAnswer = z.object({ apiKey: z.object({ create: CreatedKey }) });
+const ListAnswer = z.object({ apiKeys: z.array(KeyReference) });
+const FindAnswer = z.object({ apiKeysByName: z.array(KeyReference), apiKeysExist: z.boolean() });
+const DeleteAnswer = z.object({ apiKey: z.object({ delete: z.boolean() }) });
+
+const CREATE = `mutation CreateApiKey($input: CreateApiKeyInput!) {
+  apiKey { create(input: $input) { id key name } }
+}`;
+
+/** Where a server lacks `refusesTakenNames` the document is invalid and nothing is executed. */
+const CREATE_ON_EMBEDDED = `mutation CreateApiKey($input: CreateApiKeyInput!) {
+  apiKey { refusesTakenNames create(input: $input) { id key name } }
+}`;
+
+const LIST = `query ListApiKeys { apiKeys { id name } }`;
+
+const FIND_ON_EMBEDDED = `query FindApiKeys($name: String!) {
+  apiKeysByName(name: $name) { id name }
+  apiKeysExist
+}`;
+
+const DELETE = `mutation DeleteApiKeys($input: DeleteApiKeyInput!) { apiKey { delete(input: $input) } }`;
+
+export function createClient(endpoint: Endpoint): Client {
+  const graphql = new GraphQLClient(endpoint.url, {
+    fetch: async (_url, init) => {
+      const { status, headers, body } = await send(String(init?.body));
+      return new Response(body, { status, headers });
+    },
+  });
+
+  /** @throws {Failure} what the answer reports */
+  async function send(body: string): Promise<Answer> {
+    const answer = await post(endpoint, body);
+    const failure = failureIn(answer, endpoint);
+    if (failure !== undefined) throw failure;
+    return answer;
+  }
+
+  async function run<Type>(document: string, variables: object, shape: z.ZodMiniType<Type>): Promise<Type> {
+    const data: unknown = await graphql.request(document, variables).catch((error) => {
+      throw error instanceof Failure ? error : badResponse("no GraphQL answer", error);
+    });
+    const parsed = shape.safeParse(data);
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    throw badResponse(`${issue?.path.join(".") || "data"}: ${issue?.message}`, parsed.error);
+  }
+
+  function badResponse(what: string, cause: unknown): Failure {
+    return new Failure(
+      "BAD_RESPONSE",
+      `${endpoint.label} did not answer as a server with API keys does (${hideSecrets(what, endpoint)}). ` +
+        "Is --base-url right?",
+      { cause },
+    );
+  }
+
+  async function list(): Promise<readonly KeyReference[]> {
+    return (await run(LIST, {}, ListAnswer)).apiKeys;
+  }
+
+  async function createWith(document: string, key: NewKey): Promise<CreatedKey> {
+    const input = {
+      name: key.name,
+      ...(key.description === undefined ? {} : { description: key.description }),
+      ...(key.roles.length === 0 ? {} : { roles: key.roles }),
+      ...(key.permissions.length === 0 ? {} : { permissions: groupByResource(key.permissions) }),
+      ...(key.overwrite ? { overwrite: true } : {}),
+    };
+    return (await run(document, { input }, CreateAnswer)).apiKey.create;
+  }
+
+  /** For servers that may answer a create of a taken name with the key that exists. */
+  async function createIfNew(key: NewKey): Promise<CreatedKey> {
+    const before = await list();
+    if (before.some(({ name }) => name.normalize("NFC") === key.name)) throw nameTaken(key.name);
+    const created = await createWith(CREATE, key);
+    if (before.some(({ id }) => id === created.id)) throw nameTaken(key.name);
+    return created;
+  }
+
+  return {
+    create: (key) =>
+      key.overwrite
+        ? createWith(CREATE, key)
+        : unlessLacking("refusesTakenNames", () => createWith(CREATE_ON_EMBEDDED, key), () => createIfNew(key)),
+
+    find: (name) =>
+      unlessLacking("apiKeysByName", async () => {
+        const { apiKeysByName, apiKeysExist } = await run(FIND_ON_EMBEDDED, { name }, FindAnswer);
+        return { matches: apiKeysByName, anyKey: apiKeysExist };
+      }, async () => {
+        const keys = await list();
+        return { matches: keys.filter((key) => key.name.normalize("NFC") === name), anyKey: keys.length > 0 };
+      }),
+
+    remove: async (keys) => {
+      const input = { ids: keys.map(({ id }) => id) };
+      return (await run(DELETE, { input }, DeleteAnswer)).apiKey.delete;
+    },
+
+    send: async (body) => {
+      const answer = await post(endpoint, body);
+      const failure = failureIn(answer, endpoint);
+      if (failure !== undefined || parseJson(answer.body) !== undefined) return { answer, failure };
+      return { answer, failure: badResponse("the answer is not JSON", undefined) };
+    },
+  };
+}
+
+/** Does `act`, or `otherwise` when the server answers that its schema lacks `field`. */
+async function unlessLacking<Result>(
+  field: string,
+  act: () => Promise<Result>,
+  otherwise: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Failure && error.message.includes(field))) throw error;
+    return await otherwise();
+  }
+}

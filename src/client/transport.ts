@@ -1,0 +1,184 @@
+/**
+ * One request to a GraphQL endpoint, and what can go wrong with it told apart: unreachable, TLS, timeout, an
+ * answer that is not GraphQL, a refusal.
+ */
+import { getLogger } from "@logtape/logtape";
+import * as z from "zod/mini";
+import { escapeInvisible, Failure, FAILURE_CODES, type FailureCode } from "../apikey/failure.ts";
+
+export interface Endpoint {
+  /** `{base_url}/graphql`. */
+  readonly url: string;
+  /** How messages call the server. */
+  readonly label: string;
+  /** Sent with every request; their values are treated as secrets. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** For the whole of a request and its answer, in milliseconds. */
+  readonly timeout: number;
+  /** Aborted when the user interrupts the program. */
+  readonly interrupted: AbortSignal;
+  /** The network, or the embedded server. */
+  readonly fetch: (request: Request) => Promise<Response>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+const logger = getLogger(["service-api", "client"]);
+
+/**
+ * Posts a JSON body and reads the answer, whatever its status.
+ *
+ * @throws {Failure} `UNREACHABLE`, `TLS`, `TIMEOUT`, `BAD_RESPONSE` (no HTTP), `INTERRUPTED`
+ */
+export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
+  const { url, timeout, interrupted } = endpoint;
+  const headers = new Headers([
+    ["accept", "application/graphql-response+json, application/json"],
+    ["content-type", "application/json"],
+    ...endpoint.headers,
+  ]);
+  const deadline = AbortSignal.timeout(timeout);
+  const signal = AbortSignal.any([deadline, interrupted]);
+  logger.debug("POST {url} with {length} characters and headers {names}", {
+    url,
+    length: body.length,
+    names: [...headers.keys()],
+  });
+  try {
+    const response = await endpoint.fetch(
+      new Request(url, { method: "POST", headers, body, signal, redirect: "manual" }),
+    );
+    const answer = { status: response.status, headers: response.headers, body: await response.text() };
+    logger.debug("{status} with {length} characters", { status: answer.status, length: answer.body.length });
+    return answer;
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    if (interrupted.aborted) {
+      throw new Failure(
+        "INTERRUPTED",
+        "Interrupted. The request was already under way: the server may have carried it out.",
+      );
+    }
+    if (deadline.aborted) {
+      throw new Failure(
+        "TIMEOUT",
+        `${endpoint.label} did not answer within ${timeout / 1000} s; it may have carried out the request all the ` +
+          "same. Raise --timeout, or look at the server.",
+      );
+    }
+    throw networkFailure(endpoint, error);
+  }
+}
+
+/** What the runtime says of a failed request, in its own words, and what that means to the user. */
+const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
+  [
+    /InvalidContentType|corrupt message/,
+    "TLS",
+    "it does not speak TLS there. Is the address http:// and not https://?",
+  ],
+  [/NotValidForName/, "TLS", "its certificate is for another host name. Use the name that the certificate has."],
+  [/certificate.*(Expired|NotValidYet)/, "TLS", "its certificate is expired or not yet valid."],
+  [
+    /certificate|BadSignature|UnknownIssuer/,
+    "TLS",
+    "its certificate is not trusted. Give the authority that signed it with --ca-file.",
+  ],
+  [/\btls\b|handshake|fatal alert/i, "TLS", "the TLS handshake failed."],
+  [/dns error|failed to lookup/, "UNREACHABLE", "there is no host of that name. Check --base-url."],
+  [/refused/, "UNREACHABLE", "connection refused. Is the server running, and is --base-url right?"],
+  [/invalid HTTP|HTTP version parsed/, "BAD_RESPONSE", "it does not speak HTTP there. Is the address https://?"],
+  [
+    /closed|reset|broken pipe|eof/i,
+    "UNREACHABLE",
+    "it closed the connection without an answer; it may have carried out the request all the same.",
+  ],
+];
+
+function networkFailure({ label }: Endpoint, error: unknown): Failure {
+  const reason = error instanceof Error
+    ? `${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`
+    : String(error);
+  const [, code, meaning] = NETWORK_FAILURES.find(([pattern]) => pattern.test(reason)) ??
+    [null, "UNREACHABLE" as const, "the network did not let it through. LOG_LEVEL=debug shows the system's words."];
+  logger.debug("No answer: {reason}", { reason });
+  return new Failure(code, `Cannot talk to ${label}: ${meaning}`, { cause: error });
+}
+
+const ErrorAnswer = z.object({
+  errors: z.array(z.object({
+    message: z.string(),
+    extensions: z.optional(z.nullable(z.object({ code: z.optional(z.unknown()) }))),
+  })).check(z.minLength(1)),
+});
+
+/** The failure that an answer reports, by its GraphQL errors or else by its HTTP status; `undefined` if none. */
+export function failureIn(answer: Answer, endpoint: Endpoint): Failure | undefined {
+  const parsed = ErrorAnswer.safeParse(parseJson(answer.body));
+  if (parsed.success) {
+    const { errors } = parsed.data;
+    const code = errors.map(({ extensions }) => extensions?.code).find(isFailureCode);
+    const message = hideSecrets(errors.map(({ message }) => message).join(" "), endpoint);
+    const meant = code ?? STATUS_CODES.get(answer.status) ?? "FAILED";
+    return new Failure(meant, meant === "UNAUTHENTICATED" ? `${message} ${KEY_REMEDY}` : message);
+  }
+  if (answer.status >= 200 && answer.status < 300) return undefined;
+  return statusFailure(answer, endpoint);
+}
+
+const KEY_REMEDY = "Give a valid key with SERVICE_API_KEY or --key-file.";
+
+/** @returns the parsed text, or `undefined` when it is not JSON */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isFailureCode(code: unknown): code is FailureCode {
+  return FAILURE_CODES.some((known) => known === code);
+}
+
+const STATUS_CODES: ReadonlyMap<number, FailureCode> = new Map([
+  [401, "UNAUTHENTICATED"],
+  [403, "FORBIDDEN"],
+  [408, "TIMEOUT"],
+  [502, "UNREACHABLE"],
+  [503, "UNREACHABLE"],
+  [504, "TIMEOUT"],
+]);
+
+function statusFailure({ status, headers }: Answer, endpoint: Endpoint): Failure {
+  const { label } = endpoint;
+  const said = `${label} answered with HTTP status ${status}`;
+  const location = headers.get("location");
+  if (status >= 300 && status < 400) {
+    const target = location === null ? "elsewhere" : `to ${hideSecrets(location, endpoint)}`;
+    return new Failure("BAD_RESPONSE", `${said}, a redirect ${target}. Set --base-url to where it leads.`);
+  }
+  const code = STATUS_CODES.get(status) ?? (status === 429 || status >= 500 ? "FAILED" : "BAD_RESPONSE");
+  const remedy = code === "BAD_RESPONSE"
+    ? "Is there a GraphQL server at --base-url?"
+    : code === "FORBIDDEN"
+    ? "The key lacks a right, or something before the server refuses it."
+    : code === "UNAUTHENTICATED"
+    ? KEY_REMEDY
+    : "Try again later.";
+  return new Failure(code, `${said}. ${remedy}`);
+}
+
+/** Makes a server's words fit for a message: no value that was sent in a header, nothing that moves the cursor. */
+export function hideSecrets(text: string, endpoint: Endpoint): string {
+  const secrets = [...endpoint.headers.values()].flatMap((value) => [value, value.replace(/^Bearer /, "")]);
+  const hidden = secrets.filter((secret) => secret.length >= 4).reduce(
+    (shown, secret) => shown.replaceAll(secret, "…"),
+    text,
+  );
+  return escapeInvisible(hidden.replace(/\s+/g, " ")).slice(0, 2000);
+}

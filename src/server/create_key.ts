@@ -1,0 +1,88 @@
+/** How a key is made on the embedded server, from the caller's input to the stored key. */
+import { encodeBase62 } from "../apikey/base62.ts";
+import { Failure } from "../apikey/failure.ts";
+import { type Name, parseName } from "../apikey/name.ts";
+import { type ResourceActions, ungroup } from "../apikey/permission.ts";
+import { missingRights, requireSomeRights, rightsOf } from "../apikey/rights.ts";
+import type { Role } from "../apikey/role.ts";
+import { hashSecret, makeSecret, SECRET_BYTES, secretTail } from "../apikey/secret.ts";
+import type { KeyStore, StoredKey } from "../store/key_store.ts";
+import { type Caller, requireRight } from "./caller.ts";
+
+/** The longest name, in code points. */
+export const LONGEST_NAME = 255;
+
+const ID_BYTES = 16;
+
+/** `CreateApiKeyInput` of the GraphQL contract. */
+export interface CreateKeyInput {
+  readonly name: string;
+  readonly description?: string | null;
+  readonly roles?: readonly Role[] | null;
+  readonly permissions?: readonly ResourceActions[] | null;
+  readonly overwrite?: boolean | null;
+}
+
+/** A key together with its secret, which exists nowhere else. */
+export interface CreatedKey {
+  readonly key: StoredKey;
+  readonly secret: string;
+}
+
+/**
+ * Makes a key and stores it.
+ *
+ * @throws {Failure} `FORBIDDEN` when the caller lacks API_KEY:CREATE_ANY or a right that the new key would have,
+ * `INVALID_NAME`, `NO_RIGHTS`, `ALREADY_EXISTS`, `USAGE` for a description with a NUL in it
+ */
+export async function createKey(
+  input: CreateKeyInput,
+  caller: Caller,
+  store: KeyStore,
+  now: Date,
+): Promise<CreatedKey> {
+  requireRight(caller, "API_KEY:CREATE_ANY");
+  const name = parseStorableName(input.name);
+  const description = input.description ?? null;
+  if (description?.includes("\0")) throw new Failure("USAGE", "A description cannot contain U+0000.");
+
+  const roles = [...new Set(input.roles ?? [])];
+  const permissions = ungroup(input.permissions ?? []);
+  requireSomeRights(roles, permissions);
+  const lacking = missingRights(caller.rights, rightsOf(roles, permissions));
+  if (lacking.length > 0) {
+    throw new Failure(
+      "FORBIDDEN",
+      `Nobody can grant a right they do not hold, and the key that asks does not hold ${listRights(lacking)}.`,
+    );
+  }
+
+  const secret = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
+  const key: StoredKey = {
+    id: `key_${encodeBase62(crypto.getRandomValues(new Uint8Array(ID_BYTES)), 22)}`,
+    name,
+    description,
+    roles,
+    permissions,
+    createdAt: now,
+    secretHash: await hashSecret(secret),
+    secretTail: secretTail(secret),
+  };
+  await store.add(key, input.overwrite ?? false);
+  return { key, secret };
+}
+
+function parseStorableName(typed: string): Name {
+  const name = parseName(typed);
+  const length = [...name].length;
+  if (length <= LONGEST_NAME) return name;
+  throw new Failure(
+    "INVALID_NAME",
+    `A name may have at most ${LONGEST_NAME} characters on this server; this one has ${length}.`,
+  );
+}
+
+function listRights(rights: readonly string[]): string {
+  const shown = rights.slice(0, 3).join(", ");
+  return rights.length > 3 ? `${shown} and ${rights.length - 3} more` : shown;
+}

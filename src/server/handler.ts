@@ -1,0 +1,101 @@
+/**
+ * The embedded server as a function from request to response: authenticate, then let `graphql-http` parse,
+ * validate and execute. `serve` puts it on the network; embedded mode hands it to the client as its `fetch`.
+ */
+import { getLogger } from "@logtape/logtape";
+import { type DocumentNode, GraphQLError, parse, type Source, validate } from "graphql";
+import { createHandler } from "graphql-http/fetch";
+import { Failure, type FailureCode } from "../apikey/failure.ts";
+import type { KeyStore } from "../store/key_store.ts";
+import { authenticate, type Caller } from "./caller.ts";
+import { type RequestContext, schema } from "./schema.ts";
+
+export interface HandlerOptions {
+  readonly store: KeyStore;
+  /** Who a request without an `Authorization` header comes from; without it such requests are refused. */
+  readonly anonymous?: Caller;
+  readonly now: () => Date;
+}
+
+/** Answers GraphQL requests. It never rejects. */
+export type Handler = (request: Request) => Promise<Response>;
+
+const logger = getLogger(["service-api", "server"]);
+
+/** How many parsed and validated documents are remembered. */
+const REMEMBERED_DOCUMENTS = 500;
+
+/** Makes the handler of `{base_url}/graphql`. */
+export function createGraphqlHandler(options: HandlerOptions): Handler {
+  const { store, now, anonymous } = options;
+  const documents = new Map<string, DocumentNode>();
+  const valid = new WeakSet<DocumentNode>();
+
+  function parseOnce(source: string | Source): DocumentNode {
+    const text = typeof source === "string" ? source : source.body;
+    const known = documents.get(text);
+    if (known !== undefined) return known;
+    const document = parse(text);
+    const [oldest] = documents.size < REMEMBERED_DOCUMENTS ? [] : documents.keys();
+    if (oldest !== undefined) documents.delete(oldest);
+    documents.set(text, document);
+    return document;
+  }
+
+  const validateOnce: typeof validate = (against, document, rules) => {
+    if (valid.has(document)) return [];
+    const errors = validate(against, document, rules);
+    if (errors.length === 0) valid.add(document);
+    return errors;
+  };
+
+  return async (request) => {
+    const authorization = request.headers.get("authorization");
+    try {
+      const caller = authorization === null && anonymous !== undefined
+        ? anonymous
+        : await authenticate(authorization, store);
+      const answer = createHandler<RequestContext>({
+        schema,
+        parse: parseOnce,
+        validate: validateOnce,
+        context: { store, now, caller },
+        formatError: toPublicError,
+      });
+      return await answer(request);
+    } catch (error) {
+      return refuse(error);
+    }
+  };
+}
+
+/**
+ * What callers may know of an error, with a code of the table of failures in its extensions. `graphql-http`
+ * reports a malformed request as a plain `Error`; whatever a resolver throws comes wrapped in a `GraphQLError`.
+ */
+function toPublicError(error: Error): GraphQLError {
+  if (!(error instanceof GraphQLError)) return withCode(new GraphQLError(error.message), "USAGE");
+  const reason = error.originalError ?? error;
+  if (reason instanceof GraphQLError) return withCode(error, "USAGE");
+  if (reason instanceof Failure) return withCode(error, reason.code);
+  logger.error("A request failed: {reason}", { reason });
+  return new GraphQLError("The server failed inside; its log says why.", { extensions: { code: "FAILED" } });
+}
+
+function withCode(error: GraphQLError, code: FailureCode): GraphQLError {
+  const { message, nodes = null, source, positions, path } = error;
+  return new GraphQLError(message, { nodes, source, positions, path, extensions: { code } });
+}
+
+/** Answers a request that did not get as far as GraphQL. */
+function refuse(reason: unknown): Response {
+  const originalError = reason instanceof Error ? reason : new Error(String(reason));
+  const error = toPublicError(new GraphQLError(originalError.message, { originalError }));
+  const { code } = error.extensions;
+  const [status, headers] = code === "UNAUTHENTICATED"
+    ? [401, { "www-authenticate": 'Bearer realm="service-api"' }]
+    : code === "UNREACHABLE" || code === "TIMEOUT"
+    ? [503, { "retry-after": "1" }]
+    : [500, {}];
+  return Response.json({ errors: [error] }, { status, headers });
+}
