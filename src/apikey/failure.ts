@@ -3,27 +3,24 @@
  * the fact is known and turned into text, JSON and an exit status in one place, `src/cli/report.ts`.
  */
 
-/** Every code a failure can have; scripts read them in the `code` member of `--json`. */
-export const FAILURE_CODES = [
-  "INVALID_NAME",
-  "ALREADY_EXISTS",
-  "NO_RIGHTS",
-  "INVALID_ROLE",
-  "INVALID_PERMISSION",
-  "USAGE",
-  "UNAUTHENTICATED",
-  "FORBIDDEN",
-  "UNREACHABLE",
-  "TLS",
-  "TIMEOUT",
-  "BAD_RESPONSE",
+/** What kind of failure it is; scripts read it in the `code` member of `--json`. */
+export type FailureCode =
+  | "INVALID_NAME"
+  | "ALREADY_EXISTS"
+  | "NO_RIGHTS"
+  | "INVALID_ROLE"
+  | "INVALID_PERMISSION"
+  | "USAGE"
+  | "UNAUTHENTICATED"
+  | "FORBIDDEN"
+  | "UNREACHABLE"
+  | "TLS"
+  | "TIMEOUT"
+  | "BAD_RESPONSE"
   /** Refused or failed for a reason that none of the others names. */
-  "FAILED",
+  | "FAILED"
   /** Ctrl-C. */
-  "INTERRUPTED",
-] as const;
-
-export type FailureCode = typeof FAILURE_CODES[number];
+  | "INTERRUPTED";
 
 /** A refusal or failure whose message says what is wrong and how to mend it. It never contains a secret. */
 export class Failure extends Error {

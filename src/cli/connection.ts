@@ -3,6 +3,7 @@ import type { Client } from "../client/client.ts";
 import type { Endpoint } from "../client/transport.ts";
 import { Failure } from "../apikey/failure.ts";
 import type { Host } from "./host.ts";
+import type { Log } from "./log.ts";
 import type { Settings } from "./settings.ts";
 
 /** A client that is to be closed after use: `await using connection = await connect(settings, host)`. */
@@ -15,11 +16,13 @@ type Fetch = Endpoint["fetch"];
  *
  * @throws {Failure} when the store of the embedded server cannot be used
  */
-export async function connect(settings: Settings, host: Host): Promise<Connection> {
+export async function connect(settings: Settings, host: Host, log: Log): Promise<Connection> {
   const { createClient } = await import("../client/client.ts");
   const { endpoint, headers, timeout } = settings;
   await using resources = new AsyncDisposableStack();
-  const fetch = endpoint === null ? await embeddedFetch(settings, host, resources) : await networkFetch(settings, host);
+  const fetch = endpoint === null
+    ? await embeddedFetch(settings, host, log, resources)
+    : await networkFetch(settings, host);
   const interruption = new AbortController();
   resources.defer(host.onSignal(["SIGINT"], () => interruption.abort()));
   const client = createClient({
@@ -28,6 +31,7 @@ export async function connect(settings: Settings, host: Host): Promise<Connectio
     headers,
     timeout,
     interrupted: interruption.signal,
+    debug: (message, properties) => log.debug(message, properties),
     fetch,
   });
   const owned = resources.move();
@@ -37,6 +41,7 @@ export async function connect(settings: Settings, host: Host): Promise<Connectio
 async function embeddedFetch(
   { dataDir, timeout }: Settings,
   host: Host,
+  log: Log,
   resources: AsyncDisposableStack,
 ): Promise<Fetch> {
   if (dataDir === null) throw new TypeError("no data directory");
@@ -46,7 +51,12 @@ async function embeddedFetch(
     import("../store/sqlite.ts"),
   ]);
   const store = resources.use(await openSqliteStore({ directory: dataDir, busyTimeout: timeout }));
-  return createGraphqlHandler({ store, anonymous: LOCAL_CALLER, now: () => host.now() });
+  return createGraphqlHandler({
+    store,
+    anonymous: LOCAL_CALLER,
+    now: () => host.now(),
+    logError: (message, properties) => log.error(message, properties),
+  });
 }
 
 async function networkFetch({ endpoint, caCertificates }: Settings, host: Host): Promise<Fetch> {

@@ -1,9 +1,10 @@
 /** Logs, on standard error, with every secret taken out. */
-import { configureSync, type LogLevel, type LogRecord } from "@logtape/logtape";
+import { configureSync, getLogger, type LogLevel, type LogRecord } from "@logtape/logtape";
 import { redactByField } from "@logtape/redaction";
-import { redactSecrets } from "../apikey/secret.ts";
 import { escapeInvisible } from "../apikey/failure.ts";
+import { redactSecrets } from "../apikey/secret.ts";
 import type { Host } from "./host.ts";
+import type { Log } from "./log.ts";
 
 const LEVELS: ReadonlyMap<string, LogLevel> = new Map([
   ["trace", "trace"],
@@ -15,9 +16,13 @@ const LEVELS: ReadonlyMap<string, LogLevel> = new Map([
   ["fatal", "fatal"],
 ]);
 
-/** Sends log records of `LOG_LEVEL` (default `warn`, also for a value that is no level) to standard error. */
-export function configureLogging(host: Host): void {
-  const level = LEVELS.get(host.env("LOG_LEVEL")?.toLowerCase() ?? "") ?? "warning";
+/**
+ * Sends records of a level and above to standard error.
+ *
+ * @param level as in `LOG_LEVEL`, in any case; `warn` stands in for what is no level, since other programs may
+ * have others
+ */
+export function configureLogging(level: string, host: Host): Log {
   const sink = redactByField((record) => {
     host.stderr.write(format(record)).catch(() => {});
   });
@@ -25,14 +30,18 @@ export function configureLogging(host: Host): void {
     reset: true,
     sinks: { stderr: sink },
     loggers: [
-      { category: "service-api", lowestLevel: level, sinks: ["stderr"] },
+      {
+        category: "service-api",
+        lowestLevel: LEVELS.get(level.trim().toLowerCase()) ?? "warning",
+        sinks: ["stderr"],
+      },
       { category: ["logtape", "meta"], lowestLevel: "error", sinks: ["stderr"] },
     ],
   });
+  return getLogger("service-api");
 }
 
-function format({ timestamp, level, category, message }: LogRecord): string {
+function format({ timestamp, level, message }: LogRecord): string {
   const text = message.map((part) => typeof part === "string" ? part : Deno.inspect(part)).join("");
-  const line = escapeInvisible(redactSecrets(text));
-  return `${new Date(timestamp).toISOString()} ${level.toUpperCase()} ${category.at(-1)}: ${line}\n`;
+  return `${new Date(timestamp).toISOString()} ${level.toUpperCase()} ${escapeInvisible(redactSecrets(text))}\n`;
 }

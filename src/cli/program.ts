@@ -12,7 +12,7 @@ import { create, type CreateFlags } from "./create.ts";
 import { remove } from "./delete.ts";
 import { ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
-import { configureLogging } from "./logging.ts";
+import { openLog } from "./log.ts";
 import { reportFailure } from "./report.ts";
 import { request } from "./request.ts";
 import { serve } from "./serve.ts";
@@ -26,7 +26,6 @@ import { readSettings, type ServerFlags } from "./settings.ts";
  */
 export async function run(host: Host): Promise<ExitCode> {
   try {
-    configureLogging(host);
     return await dispatch(host);
   } catch (error) {
     return await reportFailure(error, host);
@@ -36,6 +35,8 @@ export async function run(host: Host): Promise<ExitCode> {
 async function dispatch(host: Host): Promise<ExitCode> {
   let exitCode: ExitCode = ExitCode.OK;
   let help = "";
+  const log = await openLog(host);
+  log.debug("service-api {version} on {platform}", { version: deno.version, platform: host.platform });
   const program = new Command("service-api")
     .description("Create and delete API keys on a server, by script or by hand.")
     .version(`service-api ${deno.version}`, "--version", "print the version")
@@ -54,7 +55,7 @@ async function dispatch(host: Host): Promise<ExitCode> {
     .addHelpText("after", PROGRAM_NOTES);
 
   const connectWith = (flags: ServerFlags) => async (): Promise<Connection> =>
-    await connect(await readSettings(flags, host), host);
+    await connect(await readSettings(flags, host), host, log);
 
   const apikey = program.command("apikey")
     .summary("create or delete an API key")
@@ -107,7 +108,7 @@ async function dispatch(host: Host): Promise<ExitCode> {
       "where the keys are kept\n[SERVICE_API_DATA_DIR] (default: the platform's data directory)",
     )
     .action(async (flags) => {
-      exitCode = await serve(flags, host);
+      exitCode = await serve(flags, host, log);
     });
 
   try {

@@ -2,6 +2,7 @@
 import { Failure, quote } from "../apikey/failure.ts";
 import { ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
+import type { Log } from "./log.ts";
 import { isLoopback, readDataDir } from "./settings.ts";
 
 /** The flags of the command, as they were typed. */
@@ -20,7 +21,7 @@ const BUSY_TIMEOUT = 5000;
  *
  * @throws {Failure} when the store or the address cannot be used
  */
-export async function serve(flags: ServeFlags, host: Host): Promise<ExitCode> {
+export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<ExitCode> {
   const port = parsePort(flags.port);
   if (!isLoopback(flags.host) && !flags.allowHttp) {
     throw new Failure(
@@ -35,8 +36,17 @@ export async function serve(flags: ServeFlags, host: Host): Promise<ExitCode> {
     import("../store/sqlite.ts"),
   ]);
   await using store = await openSqliteStore({ directory: readDataDir(flags.dataDir, host), busyTimeout: BUSY_TIMEOUT });
-  const handler = createGraphqlHandler({ store, now: () => host.now() });
-  const server = listen({ hostname: flags.host, port, handler });
+  const handler = createGraphqlHandler({
+    store,
+    now: () => host.now(),
+    logError: (message, properties) => log.error(message, properties),
+  });
+  const server = listen({
+    hostname: flags.host,
+    port,
+    handler,
+    logAccess: (message, properties) => log.info(message, properties),
+  });
   const stopped = new Promise<void>((resolve) => host.onSignal(["SIGINT", "SIGTERM"], resolve));
   await host.stdout.write(`Listening on ${server.url}\n`);
   await stopped;

@@ -2,9 +2,8 @@
  * One request to a GraphQL endpoint, and what can go wrong with it told apart: unreachable, TLS, timeout, an
  * answer that is not GraphQL, a refusal.
  */
-import { getLogger } from "@logtape/logtape";
 import * as z from "zod/mini";
-import { escapeInvisible, Failure, FAILURE_CODES, type FailureCode } from "../apikey/failure.ts";
+import { escapeInvisible, Failure, type FailureCode } from "../apikey/failure.ts";
 
 export interface Endpoint {
   /** `{base_url}/graphql`. */
@@ -17,6 +16,8 @@ export interface Endpoint {
   readonly timeout: number;
   /** Aborted when the user interrupts the program. */
   readonly interrupted: AbortSignal;
+  /** Takes debug records; their properties hold no secret. */
+  readonly debug: (message: string, properties: Record<string, unknown>) => void;
   /** The network, or the embedded server. */
   readonly fetch: (request: Request) => Promise<Response>;
 }
@@ -26,8 +27,6 @@ export interface Answer {
   readonly headers: Headers;
   readonly body: string;
 }
-
-const logger = getLogger(["service-api", "client"]);
 
 /**
  * Posts a JSON body and reads the answer, whatever its status.
@@ -43,7 +42,7 @@ export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
   ]);
   const deadline = AbortSignal.timeout(timeout);
   const signal = AbortSignal.any([deadline, interrupted]);
-  logger.debug("POST {url} with {length} characters and headers {names}", {
+  endpoint.debug("POST {url} with {length} characters and headers {names}", {
     url,
     length: body.length,
     names: [...headers.keys()],
@@ -53,7 +52,7 @@ export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
       new Request(url, { method: "POST", headers, body, signal, redirect: "manual" }),
     );
     const answer = { status: response.status, headers: response.headers, body: await response.text() };
-    logger.debug("{status} with {length} characters", { status: answer.status, length: answer.body.length });
+    endpoint.debug("{status} with {length} characters", { status: answer.status, length: answer.body.length });
     return answer;
   } catch (error) {
     if (error instanceof Failure) throw error;
@@ -99,13 +98,13 @@ const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
   ],
 ];
 
-function networkFailure({ label }: Endpoint, error: unknown): Failure {
+function networkFailure({ label, debug }: Endpoint, error: unknown): Failure {
   const reason = error instanceof Error
     ? `${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`
     : String(error);
   const [, code, meaning] = NETWORK_FAILURES.find(([pattern]) => pattern.test(reason)) ??
     [null, "UNREACHABLE" as const, "the network did not let it through. LOG_LEVEL=debug shows the system's words."];
-  logger.debug("No answer: {reason}", { reason });
+  debug("No answer: {reason}", { reason });
   return new Failure(code, `Cannot talk to ${label}: ${meaning}`, { cause: error });
 }
 
@@ -121,7 +120,7 @@ export function failureIn(answer: Answer, endpoint: Endpoint): Failure | undefin
   const parsed = ErrorAnswer.safeParse(parseJson(answer.body));
   if (parsed.success) {
     const { errors } = parsed.data;
-    const code = errors.map(({ extensions }) => extensions?.code).find(isFailureCode);
+    const code = errors.map(({ extensions }) => extensions?.code).find(isServerCode);
     const message = hideSecrets(errors.map(({ message }) => message).join(" "), endpoint);
     const meant = code ?? STATUS_CODES.get(answer.status) ?? "FAILED";
     return new Failure(meant, meant === "UNAUTHENTICATED" ? `${message} ${KEY_REMEDY}` : message);
@@ -141,8 +140,21 @@ export function parseJson(text: string): unknown {
   }
 }
 
-function isFailureCode(code: unknown): code is FailureCode {
-  return FAILURE_CODES.some((known) => known === code);
+/** The codes that are a server's to give; the others speak of this side. */
+const SERVER_CODES = [
+  "INVALID_NAME",
+  "ALREADY_EXISTS",
+  "NO_RIGHTS",
+  "INVALID_ROLE",
+  "INVALID_PERMISSION",
+  "UNAUTHENTICATED",
+  "FORBIDDEN",
+  "UNREACHABLE",
+  "TIMEOUT",
+] as const satisfies readonly FailureCode[];
+
+function isServerCode(code: unknown): code is typeof SERVER_CODES[number] {
+  return SERVER_CODES.some((known) => known === code);
 }
 
 const STATUS_CODES: ReadonlyMap<number, FailureCode> = new Map([

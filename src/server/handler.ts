@@ -2,7 +2,6 @@
  * The embedded server as a function from request to response: authenticate, then let `graphql-http` parse,
  * validate and execute. `serve` puts it on the network; embedded mode hands it to the client as its `fetch`.
  */
-import { getLogger } from "@logtape/logtape";
 import { type DocumentNode, GraphQLError, parse, type Source, validate } from "graphql";
 import { createHandler } from "graphql-http/fetch";
 import { Failure, type FailureCode } from "../apikey/failure.ts";
@@ -15,19 +14,19 @@ export interface HandlerOptions {
   /** Who a request without an `Authorization` header comes from; without it such requests are refused. */
   readonly anonymous?: Caller;
   readonly now: () => Date;
+  /** Told of errors that callers are not told of. */
+  readonly logError: (message: string, properties: Record<string, unknown>) => void;
 }
 
 /** Answers GraphQL requests. It never rejects. */
 export type Handler = (request: Request) => Promise<Response>;
-
-const logger = getLogger(["service-api", "server"]);
 
 /** How many parsed and validated documents are remembered. */
 const REMEMBERED_DOCUMENTS = 500;
 
 /** Makes the handler of `{base_url}/graphql`. */
 export function createGraphqlHandler(options: HandlerOptions): Handler {
-  const { store, now, anonymous } = options;
+  const { store, now, anonymous, logError } = options;
   const documents = new Map<string, DocumentNode>();
   const valid = new WeakSet<DocumentNode>();
 
@@ -60,11 +59,11 @@ export function createGraphqlHandler(options: HandlerOptions): Handler {
         parse: parseOnce,
         validate: validateOnce,
         context: { store, now, caller },
-        formatError: toPublicError,
+        formatError: (error) => toPublicError(error, logError),
       });
       return await answer(request);
     } catch (error) {
-      return refuse(error);
+      return refuse(error, logError);
     }
   };
 }
@@ -73,12 +72,12 @@ export function createGraphqlHandler(options: HandlerOptions): Handler {
  * What callers may know of an error, with a code of the table of failures in its extensions. `graphql-http`
  * reports a malformed request as a plain `Error`; whatever a resolver throws comes wrapped in a `GraphQLError`.
  */
-function toPublicError(error: Error): GraphQLError {
+function toPublicError(error: Error, logError: HandlerOptions["logError"]): GraphQLError {
   if (!(error instanceof GraphQLError)) return withCode(new GraphQLError(error.message), "USAGE");
   const reason = error.originalError ?? error;
   if (reason instanceof GraphQLError) return withCode(error, "USAGE");
   if (reason instanceof Failure) return withCode(error, reason.code);
-  logger.error("A request failed: {reason}", { reason });
+  logError("A request failed: {reason}", { reason });
   return new GraphQLError("The server failed inside; its log says why.", { extensions: { code: "FAILED" } });
 }
 
@@ -88,9 +87,9 @@ function withCode(error: GraphQLError, code: FailureCode): GraphQLError {
 }
 
 /** Answers a request that did not get as far as GraphQL. */
-function refuse(reason: unknown): Response {
+function refuse(reason: unknown, logError: HandlerOptions["logError"]): Response {
   const originalError = reason instanceof Error ? reason : new Error(String(reason));
-  const error = toPublicError(new GraphQLError(originalError.message, { originalError }));
+  const error = toPublicError(new GraphQLError(originalError.message, { originalError }), logError);
   const { code } = error.extensions;
   const [status, headers] = code === "UNAUTHENTICATED"
     ? [401, { "www-authenticate": 'Bearer realm="service-api"' }]

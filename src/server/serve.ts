@@ -1,5 +1,4 @@
 /** The embedded server on HTTP. */
-import { getLogger } from "@logtape/logtape";
 import { Failure } from "../apikey/failure.ts";
 import type { Handler } from "./handler.ts";
 
@@ -9,6 +8,8 @@ export interface ListenOptions {
   /** 0 lets the system choose. */
   readonly port: number;
   readonly handler: Handler;
+  /** Told of every request. */
+  readonly logAccess: (message: string, properties: Record<string, unknown>) => void;
 }
 
 export interface HttpServer {
@@ -18,16 +19,15 @@ export interface HttpServer {
   stop(): Promise<void>;
 }
 
-const logger = getLogger(["service-api", "server"]);
-
 /**
  * Starts to listen.
  *
  * @throws {Failure} `USAGE` when the address cannot be listened on
  */
-export function listen({ hostname, port, handler }: ListenOptions): HttpServer {
+export function listen(options: ListenOptions): HttpServer {
+  const { hostname, port } = options;
   try {
-    const server = Deno.serve({ hostname, port, onListen: () => {} }, (request) => answer(request, handler));
+    const server = Deno.serve({ hostname, port, onListen: () => {} }, (request) => answer(request, options));
     const host = hostname.includes(":") ? `[${hostname}]` : hostname;
     return { url: `http://${host}:${server.addr.port}/graphql`, stop: () => server.shutdown() };
   } catch (error) {
@@ -39,11 +39,11 @@ export function listen({ hostname, port, handler }: ListenOptions): HttpServer {
   }
 }
 
-async function answer(request: Request, handler: Handler): Promise<Response> {
+async function answer(request: Request, { handler, logAccess }: ListenOptions): Promise<Response> {
   const { pathname } = new URL(request.url);
   const response = pathname === "/graphql"
     ? await handler(request)
     : Response.json({ errors: [{ message: "GraphQL is at /graphql." }] }, { status: 404 });
-  logger.info("{method} {pathname} {status}", { method: request.method, pathname, status: response.status });
+  logAccess("{method} {pathname} {status}", { method: request.method, pathname, status: response.status });
   return response;
 }

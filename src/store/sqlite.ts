@@ -2,7 +2,7 @@
  * Keys in an SQLite file that any number of processes of one machine may use at once: WAL, `synchronous=FULL`,
  * a busy timeout, and `BEGIN IMMEDIATE` around whatever reads and then writes.
  */
-import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import { Failure, quote } from "../apikey/failure.ts";
 import { type Name, nameTaken, parseName } from "../apikey/name.ts";
 import { parsePermissions } from "../apikey/permission.ts";
@@ -30,6 +30,7 @@ export async function openSqliteStore({ directory, busyTimeout }: SqliteOptions)
   const path = `${directory}/keys.db`;
   await makePrivateDirectory(directory);
   await makePrivateFile(path);
+  const { DatabaseSync } = await import("node:sqlite");
   return translatingErrors(path, () => {
     const database = new DatabaseSync(path, { timeout: busyTimeout });
     try {

@@ -1,0 +1,190 @@
+/**
+ * Measures the executable against an empty program, compiled alike, in the same run: whole processes in turn,
+ * medians, ratios to the empty program.
+ *
+ *   deno task bench [ROUNDS]
+ *
+ * Peak memory is read with GNU time (`/usr/bin/time`, Debian's package `time`) where it is there.
+ */
+import { compile } from "./compile.ts";
+
+interface Case {
+  readonly title: string;
+  readonly executable: string;
+  /** The arguments of the given round. */
+  readonly args: (round: number) => readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The most that the median may be, in multiples of the empty program's. */
+  readonly target?: number;
+}
+
+interface Row {
+  readonly title: string;
+  /** Milliseconds. */
+  readonly time: number;
+  /** Megabytes (10^6 bytes), or NaN. */
+  readonly memory: number;
+  readonly target: number | undefined;
+}
+
+const GNU_TIME = "/usr/bin/time";
+const WARM_UP = 3;
+
+async function runOnce({ title, executable, args, env = {} }: Case, round: number): Promise<number> {
+  const command = new Deno.Command(executable, {
+    args: [...args(round)],
+    env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", ...env },
+    clearEnv: true,
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  });
+  const start = performance.now();
+  const { success, stderr } = await command.output();
+  const elapsed = performance.now() - start;
+  if (!success) throw new Error(`${title}: ${new TextDecoder().decode(stderr)}`);
+  return elapsed;
+}
+
+/** Peak resident memory of one run in bytes; `NaN` without GNU time. */
+async function peakMemory(measured: Case, round: number): Promise<number> {
+  if (!(await exists(GNU_TIME))) return NaN;
+  const { stderr } = await new Deno.Command(GNU_TIME, {
+    args: ["-f", "%M", measured.executable, ...measured.args(round)],
+    env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", ...measured.env },
+    clearEnv: true,
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  return Number(new TextDecoder().decode(stderr).trim().split("\n").at(-1)) * 1024;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const upper = sorted[Math.floor(sorted.length / 2)] ?? NaN;
+  const lower = sorted[Math.ceil(sorted.length / 2) - 1] ?? NaN;
+  return (upper + lower) / 2;
+}
+
+async function measure(cases: readonly Case[], rounds: number): Promise<readonly Row[]> {
+  const times = new Map<Case, number[]>(cases.map((measured) => [measured, []]));
+  const peaks = new Map<Case, number[]>(cases.map((measured) => [measured, []]));
+  for (let round = -WARM_UP; round < rounds; round++) {
+    for (const measured of cases) {
+      // deno-lint-ignore no-await-in-loop -- processes that are timed must not overlap
+      const elapsed = await runOnce(measured, round);
+      if (round >= 0) times.get(measured)?.push(elapsed);
+    }
+  }
+  for (let round = rounds; round < rounds + 5; round++) {
+    for (const measured of cases) {
+      // deno-lint-ignore no-await-in-loop -- as above
+      peaks.get(measured)?.push(await peakMemory(measured, round));
+    }
+  }
+  return cases.map((measured) => ({
+    title: measured.title,
+    time: median(times.get(measured) ?? []),
+    memory: median(peaks.get(measured) ?? []) / 1e6,
+    target: measured.target,
+  }));
+}
+
+function print(rows: readonly Row[]): void {
+  const [empty] = rows;
+  if (empty === undefined) return;
+  console.log("| run | median | ratio | at most | peak memory | ratio |");
+  console.log("|---|---|---|---|---|---|");
+  for (const { title, time, memory, target } of rows) {
+    const ratios = [time / empty.time, memory / empty.memory].map((ratio) => ratio.toFixed(2));
+    console.log(
+      `| ${title} | ${time.toFixed(1)} ms | ${ratios[0]} | ${target ?? ""} | ${memory.toFixed(1)} MB | ${ratios[1]} |`,
+    );
+  }
+}
+
+/** Starts `serve` on a free port; the URL comes from the line that says it is ready. */
+async function startServer(executable: string, dataDir: string): Promise<{ url: string; stop: () => Promise<void> }> {
+  const process = new Deno.Command(executable, {
+    args: ["serve", "--port", "0", "--data-dir", dataDir],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { value = "" } = await reader.read();
+  const url = /http:\S+/.exec(value)?.[0];
+  if (url === undefined) throw new Error(`serve said ${value}`);
+  return {
+    url,
+    stop: async () => {
+      process.kill("SIGTERM");
+      await process.status;
+      await reader.cancel();
+    },
+  };
+}
+
+async function createAdminKey(executable: string, dataDir: string): Promise<string> {
+  const { stdout } = await new Deno.Command(executable, {
+    args: ["apikey", "--create", "--name", "bench admin", "--roles", "ADMIN", "--data-dir", dataDir],
+  }).output();
+  return new TextDecoder().decode(stdout).trim();
+}
+
+async function main(): Promise<void> {
+  const rounds = Number(Deno.args[0] ?? 41);
+  const workspace = await Deno.makeTempDir({ prefix: "service-api-bench-" });
+  try {
+    const targets = [Deno.build.target];
+    await Deno.writeTextFile(`${workspace}/empty.ts`, "");
+    const [program = ""] = await compile({ targets, output: workspace });
+    const [empty = ""] = await compile({ main: `${workspace}/empty.ts`, name: "empty", targets, output: workspace });
+    const remoteStore = `${workspace}/remote`;
+    const key = await createAdminKey(program, remoteStore);
+    const server = await startServer(program, remoteStore);
+    const createArgs = (round: number): readonly string[] => [
+      ...["apikey", "--create", "--name", `bench ${round + WARM_UP}`],
+      ...["--permissions", "DOCKER:READ_ANY", "--json"],
+    ];
+    const remote = { SERVICE_API_URL: server.url, SERVICE_API_KEY: key };
+    try {
+      print(
+        await measure([
+          { title: "empty program", executable: empty, args: () => [] },
+          { title: "--version", executable: program, args: () => ["--version"], target: 1.25 },
+          { title: "--help", executable: program, args: () => ["--help"], target: 1.25 },
+          { title: "create over HTTP", executable: program, args: createArgs, env: remote, target: 1.7 },
+          {
+            title: "create embedded",
+            executable: program,
+            args: createArgs,
+            env: { SERVICE_API_DATA_DIR: `${workspace}/embedded` },
+            target: 2.3,
+          },
+        ], rounds),
+      );
+    } finally {
+      await server.stop();
+    }
+    const [programSize, emptySize] = (await Promise.all([Deno.stat(program), Deno.stat(empty)])).map(({ size }) =>
+      size
+    );
+    const above = (programSize ?? NaN) - (emptySize ?? NaN);
+    console.log(`\nThe executable is ${(above / 1e6).toFixed(2)} MB above an empty program; at most 1.5 MB.`);
+  } finally {
+    await Deno.remove(workspace, { recursive: true });
+  }
+}
+
+await main();

@@ -1,0 +1,111 @@
+/**
+ * Makes the executable: bundles the program into one file, then puts that file on a Deno runtime base, with the
+ * permissions of the `start` task and no others.
+ *
+ *   deno task compile [--target TRIPLE]... [--all] [--output DIR]
+ *
+ * `DENORT_BIN` names a runtime base to use instead of the one that Deno downloads. `DENO_COMPILE` names the Deno
+ * of the version of that base, where it is not the one that runs this script: the two have to match.
+ */
+import { Command, CommanderError } from "@commander-js/extra-typings";
+import deno from "../deno.json" with { type: "json" };
+
+/** Every target of `deno compile`. */
+export const TARGETS = [
+  "x86_64-unknown-linux-gnu",
+  "aarch64-unknown-linux-gnu",
+  "x86_64-apple-darwin",
+  "aarch64-apple-darwin",
+  "x86_64-pc-windows-msvc",
+  "aarch64-pc-windows-msvc",
+] as const;
+
+const PROJECT = new URL("../", import.meta.url).pathname.replace(/^\/([A-Za-z]:)/, "$1");
+
+export interface CompileOptions {
+  /** The module to compile; the program itself unless it is given. */
+  readonly main?: string;
+  readonly targets: readonly string[];
+  /** The directory that the executables go to. */
+  readonly output: string;
+  /** What the executables are called before `-<target>`. */
+  readonly name?: string;
+}
+
+/**
+ * Compiles for each of the targets.
+ *
+ * @returns the paths of the executables
+ * @throws {Error} with Deno's own words when bundling or compiling fails
+ */
+export async function compile(options: CompileOptions): Promise<readonly string[]> {
+  const { main = `${PROJECT}main.ts`, targets, output, name = "service-api" } = options;
+  const compiler = Deno.env.get("DENO_COMPILE") ?? Deno.execPath();
+  const permissions = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("--allow-"));
+  const workspace = await Deno.makeTempDir({ prefix: "service-api-compile-" });
+  try {
+    const bundle = `${workspace}/${name}.js`;
+    await execute(Deno.execPath(), ["bundle", "--quiet", "--minify", "--output", bundle, main]);
+    await Deno.mkdir(output, { recursive: true });
+    const executables: string[] = [];
+    for (const target of targets) {
+      const executable = `${output}/${name}-${target}${target.includes("windows") ? ".exe" : ""}`;
+      const flags = ["--quiet", "--no-config", "--no-check", "--no-prompt", ...permissions];
+      // deno-lint-ignore no-await-in-loop -- one at a time: each takes a processor and hundreds of megabytes
+      await execute(compiler, ["compile", ...flags, "--target", target, "--output", executable, bundle]);
+      executables.push(executable);
+    }
+    return executables;
+  } finally {
+    await Deno.remove(workspace, { recursive: true });
+  }
+}
+
+async function execute(program: string, args: readonly string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command(program, {
+    args: [...args],
+    cwd: PROJECT,
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  if (!success) throw new Error(`deno ${args[0]} failed: ${new TextDecoder().decode(stderr).trim()}`);
+}
+
+/** Writes the checksums of files beside them, as `sha256sum --check` reads them. */
+async function writeChecksums(paths: readonly string[], output: string): Promise<void> {
+  const lines = await Promise.all(paths.map(async (path) => {
+    const digest = await crypto.subtle.digest("SHA-256", await Deno.readFile(path));
+    return `${new Uint8Array(digest).toHex()}  ${path.slice(output.length + 1)}\n`;
+  }));
+  await Deno.writeTextFile(`${output}/SHA256SUMS`, lines.join(""));
+}
+
+async function main(): Promise<void> {
+  const { target, all, output } = new Command("compile")
+    .option("--target <triple>", "one of Deno's targets; repeatable", collect)
+    .option("--all", "every target")
+    .option("--output <dir>", "where the executables go", `${PROJECT}dist`)
+    .parse(Deno.args, { from: "user" })
+    .opts();
+  const unknown = target?.find((triple) => !TARGETS.some((known) => known === triple));
+  if (unknown !== undefined) throw new Error(`${unknown} is not a target; the targets are ${TARGETS.join(", ")}`);
+  const targets = all ? TARGETS : target ?? [Deno.build.target];
+  const executables = await compile({ targets, output });
+  await writeChecksums(executables, output);
+  for (const path of executables) console.log(path);
+}
+
+function collect(value: string, previous: readonly string[] | undefined): readonly string[] {
+  return [...previous ?? [], value];
+}
+
+if (import.meta.main) {
+  try {
+    await main();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) console.error(error instanceof Error ? error.message : error);
+    Deno.exit(1);
+  }
+}
