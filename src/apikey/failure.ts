@@ -49,3 +49,9 @@ export function quote(input: string): string {
 export function escapeInvisible(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
+
+/** What an error of the system or a library says, without the parts that say it twice. */
+export function reasonOf(error: unknown): string {
+  const words = error instanceof Error ? error.message : String(error);
+  return words.replace(/: \w+ '.*$/s, "").replace(/ \(os error \d+\)/, "");
+}

@@ -24,13 +24,19 @@ function at(row: readonly number[], index: number): number {
   return row[index] ?? Infinity;
 }
 
-/** The word of `words` with the fewest edits to `typed` (its first 64 characters); the earlier one of equals. */
+/** Edits to the word, or to its beginning: people shorten words more often than they mistype them. */
+function effort(typed: string, word: string): number {
+  const whole = distance(typed, word);
+  return typed === "" ? whole : Math.min(whole, distance(typed, word.slice(0, typed.length)) + 1);
+}
+
+/** The word of `words` that takes the fewest edits to make of `typed`; the earlier one of equals. */
 export function nearest<Word extends string>(typed: string, words: readonly [Word, ...Word[]]): Word {
   const start = typed.slice(0, 64);
   let best = words[0];
   let fewest = Infinity;
   for (const word of words) {
-    const edits = distance(start, word);
+    const edits = effort(start, word);
     if (edits < fewest) {
       best = word;
       fewest = edits;

@@ -1,72 +1,80 @@
 /** From settings to a client: over the network, or to the embedded server in this process. */
+import { Failure } from "../apikey/failure.ts";
 import type { Client } from "../client/client.ts";
 import type { Endpoint } from "../client/transport.ts";
-import { Failure } from "../apikey/failure.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
-import type { Settings } from "./settings.ts";
+import { type EmbeddedServer, type NetworkServer, readSettings, type ServerFlags } from "./settings.ts";
 
-/** A client that is to be closed after use: `await using connection = await connect(settings, host)`. */
-export interface Connection extends Client, AsyncDisposable {}
+/** Opens a connection, does something with it, and closes it whatever comes of it. */
+export type Ask = <Result>(act: (client: Client) => Promise<Result>) => Promise<Result>;
 
 type Fetch = Endpoint["fetch"];
 
 /**
- * Makes the client that the settings ask for. Loads the server's code only for the embedded server.
+ * Asks the server that the flags and the environment name. Loads the server's code only for the embedded one.
  *
- * @throws {Failure} when the store of the embedded server cannot be used
+ * @returns a function that throws {@linkcode Failure} when the settings are wrong, when the store of the
+ * embedded server cannot be used, and whatever `act` throws
  */
-export async function connect(settings: Settings, host: Host, log: Log): Promise<Connection> {
-  const { createClient } = await import("../client/client.ts");
-  const { endpoint, headers, timeout } = settings;
-  await using resources = new AsyncDisposableStack();
-  const fetch = endpoint === null
-    ? await embeddedFetch(settings, host, log, resources)
-    : await networkFetch(settings, host);
-  const interruption = new AbortController();
-  resources.defer(host.onSignal(["SIGINT"], () => interruption.abort()));
-  const client = createClient({
-    url: endpoint?.href ?? "http://localhost/graphql",
-    label: endpoint?.host ?? "the embedded server",
-    headers,
-    timeout,
-    interrupted: interruption.signal,
-    debug: (message, properties) => log.debug(message, properties),
-    fetch,
-  });
-  const owned = resources.move();
-  return { ...client, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+export function askServer(flags: ServerFlags, host: Host, log: Log): Ask {
+  return async (act) => {
+    const settings = await readSettings(flags, host);
+    const route =
+      await (settings.server.kind === "network"
+        ? openNetwork(settings.server, host)
+        : openEmbedded(settings.server, settings.timeout, host, log));
+    const interruption = new AbortController();
+    const restore = host.onSignal(["SIGINT"], () => interruption.abort());
+    try {
+      const { createClient } = await import("../client/client.ts");
+      return await act(createClient({
+        ...route,
+        headers: settings.headers,
+        timeout: settings.timeout,
+        interrupted: interruption.signal,
+        debug: (message, properties) => log.debug(message, properties),
+      }));
+    } finally {
+      restore();
+      await route.close();
+    }
+  };
 }
 
-async function embeddedFetch(
-  { dataDir, timeout }: Settings,
-  host: Host,
-  log: Log,
-  resources: AsyncDisposableStack,
-): Promise<Fetch> {
-  if (dataDir === null) throw new TypeError("no data directory");
+/** The way to a server. */
+interface Route extends Pick<Endpoint, "url" | "label" | "fetch"> {
+  close(): Promise<void>;
+}
+
+async function openEmbedded({ dataDir }: EmbeddedServer, timeout: number, host: Host, log: Log): Promise<Route> {
   const [{ createGraphqlHandler }, { LOCAL_CALLER }, { openSqliteStore }] = await Promise.all([
     import("../server/handler.ts"),
     import("../server/caller.ts"),
     import("../store/sqlite.ts"),
   ]);
-  const store = resources.use(await openSqliteStore({ directory: dataDir, busyTimeout: timeout }));
-  return createGraphqlHandler({
+  const store = await openSqliteStore({ directory: dataDir, busyTimeout: timeout });
+  const fetch = createGraphqlHandler({
     store,
     anonymous: LOCAL_CALLER,
     now: () => host.now(),
     logError: (message, properties) => log.error(message, properties),
   });
+  return { url: "http://localhost/graphql", label: "the embedded server", fetch, close: () => store.close() };
 }
 
-async function networkFetch({ endpoint, caCertificates }: Settings, host: Host): Promise<Fetch> {
-  if (endpoint?.protocol !== "https:") return fetch;
+async function openNetwork({ endpoint, caCertificates }: NetworkServer, host: Host): Promise<Route> {
+  const fetch = endpoint.protocol === "http:" ? globalThis.fetch : await secureFetch(caCertificates, host);
+  return { url: endpoint.href, label: endpoint.host, fetch, close: () => Promise.resolve() };
+}
+
+async function secureFetch(caCertificates: string | undefined, host: Host): Promise<Fetch> {
   const { systemCertificates } = await import("../client/system_certificates.ts");
-  const caCerts = caCertificates === null ? await systemCertificates(host.env("SSL_CERT_FILE")) : [caCertificates];
+  const caCerts = caCertificates === undefined ? await systemCertificates(host.env("SSL_CERT_FILE")) : [caCertificates];
   try {
     const client = Deno.createHttpClient({ caCerts: [...caCerts] });
     return (request) => fetch(request, { client });
   } catch (error) {
-    throw new Failure("TLS", "The certificates of --ca-file cannot be used: they are not valid PEM.", { cause: error });
+    throw new Failure("TLS", "The certificates to trust cannot be read: are they valid PEM?", { cause: error });
   }
 }

@@ -1,11 +1,11 @@
 /** `apikey --create` (spec section 4.1). */
-import { Failure, quote } from "../apikey/failure.ts";
+import { Failure, quote, reasonOf } from "../apikey/failure.ts";
 import { parseName } from "../apikey/name.ts";
 import { parsePermissions } from "../apikey/permission.ts";
 import { requireSomeRights } from "../apikey/rights.ts";
 import { parseRoles } from "../apikey/role.ts";
 import type { CreatedKey, NewKey } from "../client/client.ts";
-import type { Connection } from "./connection.ts";
+import type { Ask } from "./connection.ts";
 import { ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { writeJson } from "./report.ts";
@@ -25,9 +25,9 @@ export interface CreateFlags {
  *
  * @throws {Failure} of any kind; no key was made, unless the message says otherwise
  */
-export async function create(flags: CreateFlags, host: Host, connect: () => Promise<Connection>): Promise<ExitCode> {
+export async function create(flags: CreateFlags, host: Host, ask: Ask): Promise<ExitCode> {
   const request = decideCreate(flags);
-  const created = await createOn(connect, request);
+  const created = await ask((client) => client.create(request));
   try {
     if (flags.json) await writeJson(host.stdout, { key: created.key, name: created.name, id: created.id });
     else await host.stdout.write(`${created.key}\n`);
@@ -54,17 +54,11 @@ export function decideCreate(flags: CreateFlags): NewKey {
   return { name, roles, permissions, description: flags.description, overwrite: flags.overwrite ?? false };
 }
 
-async function createOn(connect: () => Promise<Connection>, request: NewKey): Promise<CreatedKey> {
-  await using connection = await connect();
-  return await connection.create(request);
-}
-
 /** The key is there, but nobody has its secret: say so, since only the user can mend it. */
 function undelivered({ name, id }: CreatedKey, cause: unknown): Failure {
-  const reason = cause instanceof Error ? cause.message : String(cause);
   return new Failure(
     "FAILED",
-    `The key ${quote(name)} (${id}) was created, but its secret could not be written to standard output: ${reason}. ` +
+    `The key ${quote(name)} (${id}) was created, but its secret is lost: ${reasonOf(cause)} ` +
       "Delete the key, or create it again with --overwrite.",
     { cause },
   );

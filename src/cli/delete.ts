@@ -2,7 +2,7 @@
 import { Failure } from "../apikey/failure.ts";
 import { type Name, parseName } from "../apikey/name.ts";
 import type { Client, KeyReference } from "../client/client.ts";
-import type { Connection } from "./connection.ts";
+import type { Ask } from "./connection.ts";
 import { ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { writeJson } from "./report.ts";
@@ -24,9 +24,9 @@ export type DeleteResult =
  *
  * @throws {Failure} of any kind; nothing was deleted, unless the message says otherwise
  */
-export async function remove(flags: DeleteFlags, host: Host, connect: () => Promise<Connection>): Promise<ExitCode> {
+export async function remove(flags: DeleteFlags, host: Host, ask: Ask): Promise<ExitCode> {
   const name = decideDelete(flags);
-  const result = await deleteOn(connect, name);
+  const result = await ask((client) => deleteByName(client, name));
   if (flags.json) await writeJson(host.stdout, toJson(result));
   else await host.stdout.write(`${toText(result)}\n`);
   return result.kind === "not found" ? ExitCode.FAILED : ExitCode.OK;
@@ -40,11 +40,6 @@ export async function remove(flags: DeleteFlags, host: Host, connect: () => Prom
 export function decideDelete(flags: DeleteFlags): Name {
   if (flags.name === undefined) throw new Failure("USAGE", "Deleting a key needs its name: give --name.");
   return parseName(flags.name);
-}
-
-async function deleteOn(connect: () => Promise<Connection>, name: Name): Promise<DeleteResult> {
-  await using connection = await connect();
-  return await deleteByName(connection, name);
 }
 
 async function deleteByName(client: Client, name: Name): Promise<DeleteResult> {

@@ -1,4 +1,5 @@
 /** The real outside: this process under Deno. */
+import { Failure, reasonOf } from "../apikey/failure.ts";
 import type { Host, Input, Output } from "./host.ts";
 
 interface DenoOutput {
@@ -10,10 +11,14 @@ function output(stream: DenoOutput): Output {
   return {
     isTerminal: () => stream.isTerminal(),
     write: async (text) => {
-      let rest = new TextEncoder().encode(text);
-      while (rest.length > 0) {
-        // deno-lint-ignore no-await-in-loop -- each write has to know where the one before it stopped
-        rest = rest.subarray(await stream.write(rest));
+      try {
+        let rest = new TextEncoder().encode(text);
+        while (rest.length > 0) {
+          // deno-lint-ignore no-await-in-loop -- each write has to know where the one before it stopped
+          rest = rest.subarray(await stream.write(rest));
+        }
+      } catch (error) {
+        throw new Failure("FAILED", `Cannot write the output: ${reasonOf(error)}.`, { cause: error });
       }
     },
   };

@@ -30,6 +30,10 @@ export interface Input {
 
 export interface Output {
   isTerminal(): boolean;
-  /** Resolves when the whole text is written. */
+  /**
+   * Resolves when the whole text is written.
+   *
+   * @throws {Failure} `FAILED`, with the system's error as its cause
+   */
   write(text: string): Promise<void>;
 }

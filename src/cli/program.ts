@@ -4,10 +4,11 @@
  */
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import deno from "../../deno.json" with { type: "json" };
-import { Failure } from "../apikey/failure.ts";
+import { Failure, quote } from "../apikey/failure.ts";
+import { nearest } from "../apikey/nearest.ts";
 import { ACTIONS, RESOURCES } from "../apikey/permission.ts";
 import { ROLE_MEANINGS, ROLES } from "../apikey/role.ts";
-import { connect, type Connection } from "./connection.ts";
+import { type Ask, askServer } from "./connection.ts";
 import { create, type CreateFlags } from "./create.ts";
 import { remove } from "./delete.ts";
 import { ExitCode } from "./exit_code.ts";
@@ -17,7 +18,6 @@ import { reportFailure } from "./report.ts";
 import { request } from "./request.ts";
 import { serve } from "./serve.ts";
 import { withServerFlags } from "./server_flags.ts";
-import { readSettings, type ServerFlags } from "./settings.ts";
 
 /**
  * Runs the program.
@@ -42,6 +42,7 @@ async function dispatch(host: Host): Promise<ExitCode> {
     .version(`service-api ${deno.version}`, "--version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
+    .showSuggestionAfterError(false)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => help += text,
@@ -53,9 +54,6 @@ async function dispatch(host: Host): Promise<ExitCode> {
       getErrHasColors: () => false,
     })
     .addHelpText("after", PROGRAM_NOTES);
-
-  const connectWith = (flags: ServerFlags) => async (): Promise<Connection> =>
-    await connect(await readSettings(flags, host), host, log);
 
   const apikey = program.command("apikey")
     .summary("create or delete an API key")
@@ -78,7 +76,7 @@ async function dispatch(host: Host): Promise<ExitCode> {
   withServerFlags(apikey)
     .addHelpText("after", APIKEY_NOTES)
     .action(async (flags) => {
-      exitCode = await runApikey(flags, host, connectWith(flags));
+      exitCode = await runApikey(flags, host, askServer(flags, host, log));
     });
 
   const requestCommand = program.command("request")
@@ -94,7 +92,7 @@ async function dispatch(host: Host): Promise<ExitCode> {
   withServerFlags(requestCommand)
     .addHelpText("after", REQUEST_NOTES)
     .action(async (flags) => {
-      exitCode = await request(flags, host, connectWith(flags));
+      exitCode = await request(flags, host, askServer(flags, host, log));
     });
 
   program.command("serve")
@@ -124,7 +122,7 @@ async function dispatch(host: Host): Promise<ExitCode> {
       await host.stderr.write(help);
       return ExitCode.USAGE;
     }
-    throw usageFailure(error, host);
+    throw usageFailure(error, program, host);
   }
 }
 
@@ -133,21 +131,33 @@ interface ApikeyFlags extends CreateFlags {
   readonly delete?: true | undefined;
 }
 
-async function runApikey(flags: ApikeyFlags, host: Host, connect: () => Promise<Connection>): Promise<ExitCode> {
+async function runApikey(flags: ApikeyFlags, host: Host, ask: Ask): Promise<ExitCode> {
   if (flags.create && flags.delete) throw new Failure("USAGE", "Give either --create or --delete, not both.");
-  if (flags.create) return await create(flags, host, connect);
+  if (flags.create) return await create(flags, host, ask);
   if (!flags.delete) throw new Failure("USAGE", "Say what to do: give --create or --delete.");
   const [stray] = (["roles", "permissions", "description", "overwrite"] as const).filter((flag) => flag in flags);
   if (stray !== undefined) throw new Failure("USAGE", `--${stray} goes with --create, not with --delete.`);
-  return await remove(flags, host, connect);
+  return await remove(flags, host, ask);
 }
 
-/** Commander's words for a bad command line, with a pointer to the help. */
-function usageFailure(error: CommanderError, host: Host): Failure {
-  const command = host.args.find((argument) => ["apikey", "request", "serve"].includes(argument));
-  const help = ["service-api", command, "--help"].filter((word) => word !== undefined).join(" ");
-  const message = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
-  return new Failure("USAGE", `${message}. See ${help}.`);
+/** Commander's words for a bad command line, with the nearest right word and a pointer to the help. */
+function usageFailure(error: CommanderError, program: Command, host: Host): Failure {
+  const commands = program.commands.map((command) => command.name());
+  const command = program.commands.find((candidate) => candidate.name() === host.args[0]);
+  const help = `See ${["service-api", command?.name(), "--help"].filter((word) => word !== undefined).join(" ")}.`;
+  // What follows "=" is left out: it may be a secret.
+  const [, kind, typed] = /^error: unknown (option|command) '([^'=]*)/.exec(error.message) ?? [];
+  if (kind !== undefined && typed !== undefined) {
+    const flags = (command ?? program).options.flatMap(({ long }) => long ?? []);
+    const words = kind === "option" ? ["--help", ...flags] as const : ["help", ...commands] as const;
+    return new Failure(
+      "USAGE",
+      `There is no ${kind} ${quote(typed)}; did you mean ${
+        meant(typed, kind === "option" ? flags : commands)
+      }? ${help}`,
+    );
+  }
+  return new Failure("USAGE", `${error.message.replace(/^error: /, "").replace(/\.+$/, "")}. ${help}`);
 }
 
 function wrapped(words: readonly string[]): string {

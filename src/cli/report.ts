@@ -11,23 +11,30 @@ export async function writeJson(output: Output, value: unknown): Promise<void> {
 
 /**
  * Tells the user of a failure: with `--json` on standard output as `{"error","code"}`, on delete with
- * `"deleted":0` besides; otherwise on standard error.
+ * `"deleted":0` besides; otherwise, or when nobody reads standard output any more, on standard error.
  */
 export async function reportFailure(error: unknown, host: Host): Promise<ExitCode> {
   const { code, message } = asFailure(error);
   const text = redactSecrets(message);
   const { args } = host;
+  const tell = (): Promise<void> => host.stderr.write(`service-api: ${escapeInvisible(text)}\n`);
   if (args.includes("--json")) {
     const deleting = args.includes("--delete") && !args.includes("--create");
-    await writeJson(host.stdout, { ...(deleting ? { deleted: 0 } : {}), error: text, code });
-  } else {
-    await host.stderr.write(`service-api: ${escapeInvisible(text)}\n`);
+    await writeJson(host.stdout, { ...(deleting ? { deleted: 0 } : {}), error: text, code }).catch(tell).catch(
+      () => {},
+    );
+  } else if (!isClosedPipe(error)) {
+    await tell().catch(() => {});
   }
   return EXIT_CODES[code];
 }
 
+/** Whoever read the output has seen enough of it: nothing to tell. */
+function isClosedPipe(error: unknown): boolean {
+  return error instanceof Failure && error.cause instanceof Deno.errors.BrokenPipe;
+}
+
 function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return new Failure("FAILED", `This should not have happened: ${reason}. Please report it.`, { cause: error });
+  return new Failure("FAILED", `This should not have happened: ${String(error)}. Please report it.`, { cause: error });
 }

@@ -1,6 +1,6 @@
 /** `request`: a GraphQL request with a key (spec section 4.3). */
-import { Failure } from "../apikey/failure.ts";
-import type { Connection } from "./connection.ts";
+import { Failure, reasonOf } from "../apikey/failure.ts";
+import type { Ask } from "./connection.ts";
 import { ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { reportFailure, writeJson } from "./report.ts";
@@ -20,17 +20,12 @@ export interface RequestFlags {
  *
  * @throws {Failure} when there is no answer
  */
-export async function request(flags: RequestFlags, host: Host, connect: () => Promise<Connection>): Promise<ExitCode> {
+export async function request(flags: RequestFlags, host: Host, ask: Ask): Promise<ExitCode> {
   const body = await decideBody(flags, host);
-  const { answer, failure } = await sendOn(connect, body);
+  const { answer, failure } = await ask((client) => client.send(body));
   if (!flags.json) await host.stdout.write(answer.body.endsWith("\n") ? answer.body : `${answer.body}\n`);
   else if (failure === undefined) await writeJson(host.stdout, JSON.parse(answer.body));
   return failure === undefined ? ExitCode.OK : await reportFailure(failure, host);
-}
-
-async function sendOn(connect: () => Promise<Connection>, body: string): ReturnType<Connection["send"]> {
-  await using connection = await connect();
-  return await connection.send(body);
 }
 
 /**
@@ -73,6 +68,6 @@ function parseJsonArgument(text: string, flag: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Failure("USAGE", `${flag} is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
+    throw new Failure("USAGE", `${flag} is not JSON: ${reasonOf(error)}.`);
   }
 }

@@ -35,23 +35,27 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
     import("../server/serve.ts"),
     import("../store/sqlite.ts"),
   ]);
-  await using store = await openSqliteStore({ directory: readDataDir(flags.dataDir, host), busyTimeout: BUSY_TIMEOUT });
-  const handler = createGraphqlHandler({
-    store,
-    now: () => host.now(),
-    logError: (message, properties) => log.error(message, properties),
-  });
-  const server = listen({
-    hostname: flags.host,
-    port,
-    handler,
-    logAccess: (message, properties) => log.info(message, properties),
-  });
-  const stopped = new Promise<void>((resolve) => host.onSignal(["SIGINT", "SIGTERM"], resolve));
-  await host.stdout.write(`Listening on ${server.url}\n`);
-  await stopped;
-  await server.stop();
-  return ExitCode.OK;
+  const store = await openSqliteStore({ directory: readDataDir(flags.dataDir, host), busyTimeout: BUSY_TIMEOUT });
+  try {
+    const handler = createGraphqlHandler({
+      store,
+      now: () => host.now(),
+      logError: (message, properties) => log.error(message, properties),
+    });
+    const server = listen({
+      hostname: flags.host,
+      port,
+      handler,
+      logAccess: (message, properties) => log.info(message, properties),
+    });
+    const stopped = new Promise<void>((resolve) => host.onSignal(["SIGINT", "SIGTERM"], resolve));
+    await host.stdout.write(`Listening on ${server.url}\n`);
+    await stopped;
+    await server.stop();
+    return ExitCode.OK;
+  } finally {
+    await store.close();
+  }
 }
 
 function parsePort(text: string): number {

@@ -2,7 +2,7 @@
  * The settings that say which server is asked and as whom: flag, else environment variable, else default. Every
  * value is checked here; nothing downstream sees what was typed.
  */
-import { Failure, quote } from "../apikey/failure.ts";
+import { Failure, quote, reasonOf } from "../apikey/failure.ts";
 import { parseDuration } from "./duration.ts";
 import type { Host } from "./host.ts";
 
@@ -19,16 +19,25 @@ export interface ServerFlags {
 }
 
 export interface Settings {
-  /** `{base_url}/graphql`, or `null` for the embedded server. */
-  readonly endpoint: URL | null;
-  /** Where the embedded server keeps its store. */
-  readonly dataDir: string | null;
+  readonly server: NetworkServer | EmbeddedServer;
   /** The headers sent with every request, the key among them. */
   readonly headers: ReadonlyMap<string, string>;
   /** Milliseconds. */
   readonly timeout: number;
-  /** PEM certificates of authorities to trust besides the system's. */
-  readonly caCertificates: string | null;
+}
+
+export interface NetworkServer {
+  readonly kind: "network";
+  /** `{base_url}/graphql`. */
+  readonly endpoint: URL;
+  /** PEM certificates of the authorities to trust in place of the system's. */
+  readonly caCertificates: string | undefined;
+}
+
+export interface EmbeddedServer {
+  readonly kind: "embedded";
+  /** Where it keeps its store. */
+  readonly dataDir: string;
 }
 
 const DEFAULT_TIMEOUT = "30s";
@@ -39,15 +48,22 @@ const DEFAULT_TIMEOUT = "30s";
  * @throws {Failure} `USAGE`, naming the flag or variable
  */
 export async function readSettings(flags: ServerFlags, host: Host): Promise<Settings> {
-  const baseUrl = choose(host, ["--base-url", flags.baseUrl], "SERVICE_API_URL");
   const timeout = choose(host, ["--timeout", flags.timeout], "SERVICE_API_TIMEOUT");
+  return {
+    server: await readServer(flags, host),
+    timeout: parseDuration(timeout?.value ?? DEFAULT_TIMEOUT, timeout?.name ?? "--timeout"),
+    headers: await readHeaders(flags, host),
+  };
+}
+
+async function readServer(flags: ServerFlags, host: Host): Promise<NetworkServer | EmbeddedServer> {
+  const baseUrl = choose(host, ["--base-url", flags.baseUrl], "SERVICE_API_URL");
+  if (baseUrl === undefined) return { kind: "embedded", dataDir: readDataDir(flags.dataDir, host) };
   const caFile = choose(host, ["--ca-file", flags.caFile], "SERVICE_API_CA_FILE");
   return {
-    endpoint: baseUrl ? parseBaseUrl(baseUrl.value, baseUrl.name, flags.allowHttp ?? false) : null,
-    dataDir: baseUrl ? null : readDataDir(flags.dataDir, host),
-    headers: await readHeaders(flags, host),
-    timeout: parseDuration(timeout?.value ?? DEFAULT_TIMEOUT, timeout?.name ?? "--timeout"),
-    caCertificates: caFile ? await readCertificates(caFile.value, caFile.name) : null,
+    kind: "network",
+    endpoint: parseBaseUrl(baseUrl.value, baseUrl.name, flags.allowHttp ?? false),
+    caCertificates: caFile && await readCertificates(caFile.value, caFile.name),
   };
 }
 
@@ -192,7 +208,6 @@ export async function readSettingFile(path: string, setting: string): Promise<st
   try {
     return await Deno.readTextFile(path);
   } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/: \w+ '.*$/, "") : String(error);
-    throw new Failure("USAGE", `${setting}: cannot read ${quote(path)}: ${reason}.`);
+    throw new Failure("USAGE", `${setting}: cannot read ${quote(path)}: ${reasonOf(error)}.`, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
 /** The embedded server on HTTP. */
-import { Failure } from "../apikey/failure.ts";
+import { Failure, reasonOf } from "../apikey/failure.ts";
 import type { Handler } from "./handler.ts";
 
 export interface ListenOptions {
@@ -31,10 +31,10 @@ export function listen(options: ListenOptions): HttpServer {
     const host = hostname.includes(":") ? `[${hostname}]` : hostname;
     return { url: `http://${host}:${server.addr.port}/graphql`, stop: () => server.shutdown() };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new Failure(
       "USAGE",
-      `Cannot listen on ${hostname} port ${port}: ${reason}. Choose another --host or --port.`,
+      `Cannot listen on ${hostname} port ${port}: ${reasonOf(error)}. Choose another --host or --port.`,
+      { cause: error },
     );
   }
 }

@@ -20,7 +20,7 @@ export interface StoredKey {
 }
 
 /** A store of keys. Every method throws {@linkcode Failure} `UNREACHABLE` or `TIMEOUT` when the store is away. */
-export interface KeyStore extends AsyncDisposable {
+export interface KeyStore {
   /**
    * Adds a key. With `overwrite` the key that has its name is removed in the same transaction, so that there is
    * no moment with neither and the old secret fails from the commit on. Of any number of callers racing for a
@@ -42,4 +42,6 @@ export interface KeyStore extends AsyncDisposable {
    * @returns whether the keys were removed
    */
   remove(ids: readonly string[]): Promise<boolean>;
+  /** Ends the use of the store. */
+  close(): Promise<void>;
 }

@@ -3,7 +3,7 @@
  * a busy timeout, and `BEGIN IMMEDIATE` around whatever reads and then writes.
  */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
-import { Failure, quote } from "../apikey/failure.ts";
+import { Failure, quote, reasonOf } from "../apikey/failure.ts";
 import { type Name, nameTaken, parseName } from "../apikey/name.ts";
 import { parsePermissions } from "../apikey/permission.ts";
 import { parseRoles } from "../apikey/role.ts";
@@ -184,7 +184,7 @@ class SqliteStore implements KeyStore {
     );
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  close(): Promise<void> {
     return this.#attempt(() => this.#database.close());
   }
 
@@ -246,7 +246,7 @@ const REMEDIES: readonly (readonly [string, string])[] = [
 ];
 
 function storeFailure(path: string, error: unknown): Failure {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = reasonOf(error);
   if (isBusy(error)) {
     return new Failure("TIMEOUT", `Another process holds the store ${quote(path)}. Try again, or raise --timeout.`);
   }
