@@ -152,9 +152,7 @@ function usageFailure(error: CommanderError, program: Command, host: Host): Fail
     const words = kind === "option" ? ["--help", ...flags] as const : ["help", ...commands] as const;
     return new Failure(
       "USAGE",
-      `There is no ${kind} ${quote(typed)}; did you mean ${
-        meant(typed, kind === "option" ? flags : commands)
-      }? ${help}`,
+      `There is no ${kind} ${quote(typed)}; did you mean ${nearest(typed, words)}? ${help}`,
     );
   }
   return new Failure("USAGE", `${error.message.replace(/^error: /, "").replace(/\.+$/, "")}. ${help}`);
