@@ -37,7 +37,8 @@ export function askServer(flags: ServerFlags, host: Host, log: Log): Ask {
       }));
     } finally {
       restore();
-      await route.close();
+      // What the server did is done and on disk: an error here must not hide it.
+      await route.close().catch((error) => log.error("Closing failed: {error}", { error }));
     }
   };
 }
@@ -72,7 +73,7 @@ async function secureFetch(caCertificates: string | undefined, host: Host): Prom
   const { systemCertificates } = await import("../client/system_certificates.ts");
   const caCerts = caCertificates === undefined ? await systemCertificates(host.env("SSL_CERT_FILE")) : [caCertificates];
   try {
-    const client = Deno.createHttpClient({ caCerts: [...caCerts] });
+    const client = Deno.createHttpClient({ caCerts });
     return (request) => fetch(request, { client });
   } catch (error) {
     throw new Failure("TLS", "The certificates to trust cannot be read: are they valid PEM?", { cause: error });

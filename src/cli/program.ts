@@ -58,10 +58,7 @@ async function dispatch(host: Host): Promise<ExitCode> {
   const apikey = program.command("apikey")
     .summary("create or delete an API key")
     .description("Create or delete an API key.")
-    .usage(
-      "--create --name <name> [--roles <roles>] [--permissions <perms>] [options]\n" +
-        "       service-api apikey --delete --name <name> [options]",
-    )
+    .usage("--create --name <name> [options]\n       service-api apikey --delete --name <name> [options]")
     .optionsGroup("Mode:")
     .option("--create", "create a key and print its secret, once")
     .option("--delete", "delete the keys of a name")

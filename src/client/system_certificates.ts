@@ -13,21 +13,14 @@ const BUNDLES = [
 ];
 
 /**
- * Reads the system's certificates: from `bundle` if it is given, else from the system's own store where the
- * runtime can, else from the usual files.
+ * Reads the system's bundle of certificates.
  *
- * @param bundle the file that `SSL_CERT_FILE` names
- * @returns PEM texts; none where the system has none
+ * @param named the file that `SSL_CERT_FILE` names, if any
+ * @returns PEM texts; none where the system has no such file
  */
-export async function systemCertificates(bundle?: string): Promise<readonly string[]> {
-  const tls: object = await import("node:tls");
-  if (bundle === undefined && "getCACertificates" in tls && typeof tls.getCACertificates === "function") {
-    const certificates: unknown = tls.getCACertificates("system");
-    if (Array.isArray(certificates)) return certificates.map(String);
-  }
-  const texts = await Promise.all((bundle === undefined ? BUNDLES : [bundle]).map(readIfThere));
-  const found = texts.find((text) => text !== undefined);
-  return found === undefined ? [] : [found];
+export async function systemCertificates(named: string | undefined): Promise<string[]> {
+  const texts = await Promise.all((named === undefined ? BUNDLES : [named]).map(readIfThere));
+  return texts.filter((text) => text !== undefined).slice(0, 1);
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

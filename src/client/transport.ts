@@ -80,7 +80,11 @@ const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
     "TLS",
     "it does not speak TLS there. Is the address http:// and not https://?",
   ],
-  [/NotValidForName/, "TLS", "its certificate is for another host name. Use the name that the certificate has."],
+  [
+    /NotValidForName|not valid for name/,
+    "TLS",
+    "its certificate is for another host name. Use the name that the certificate has.",
+  ],
   [/certificate.*(Expired|NotValidYet)/, "TLS", "its certificate is expired or not yet valid."],
   [
     /certificate|BadSignature|UnknownIssuer/,

@@ -242,6 +242,7 @@ const REMEDIES: readonly (readonly [string, string])[] = [
   ["file is not a database", "The file is not an SQLite database: move it away, or choose another --data-dir."],
   ["malformed", "The file is damaged: restore it from a backup, or choose another --data-dir."],
   ["disk is full", "Nothing was changed. Free some space, or choose another --data-dir."],
+  ["disk I/O error", "The disk may be full or failing."],
   ["No space left", "Nothing was changed. Free some space, or choose another --data-dir."],
 ];
 

@@ -1,0 +1,171 @@
+/** What can go wrong between the client and a server, told apart. */
+import { expect } from "expect";
+import { inProcess, type Outcome, type Program, withEnv } from "../program/program.ts";
+import { AUTHORITY, CERTIFICATE, PRIVATE_KEY } from "./certificates.ts";
+import { startServer } from "./foreign_server.ts";
+
+const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST", "--json"] as const;
+const KEY = "sak_0123456789abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG";
+
+function at(url: string): Program {
+  return withEnv(inProcess, { SERVICE_API_URL: url, SERVICE_API_KEY: KEY });
+}
+
+function expectFailure(outcome: Outcome, exitCode: number, failure: string, message: RegExp): void {
+  expect({ code: outcome.code, stderr: outcome.stderr }).toEqual({ code: exitCode, stderr: "" });
+  const { error, ...rest } = JSON.parse(outcome.stdout);
+  expect(rest).toEqual({ code: failure });
+  expect(error).toMatch(message);
+  expect(error).not.toContain(KEY);
+}
+
+Deno.test("nobody listens: UNREACHABLE, with the host and what to look at", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  const outcome = await at(`http://127.0.0.1:${port}`)(CREATE);
+  expectFailure(outcome, 4, "UNREACHABLE", new RegExp(`127\\.0\\.0\\.1:${port}.*refused.*--base-url`));
+});
+
+Deno.test("the server hangs up: UNREACHABLE, and the key may be there", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const hangingUp = (async () => {
+    const connection = await listener.accept();
+    await connection.read(new Uint8Array(10_000));
+    connection.close();
+    listener.close();
+  })();
+  const outcome = await at(`http://127.0.0.1:${listener.addr.port}`)(CREATE);
+  await hangingUp;
+  expectFailure(outcome, 4, "UNREACHABLE", /closed the connection.*may have carried out/);
+});
+
+Deno.test("no answer in time: TIMEOUT, and the key may be there", async () => {
+  const { promise: forever, resolve } = Promise.withResolvers<Response>();
+  await using server = startServer(() => forever);
+  const outcome = await at(server.url)([...CREATE, "--timeout", "50ms"]);
+  resolve(new Response());
+  expectFailure(outcome, 4, "TIMEOUT", /within 0\.05 s.*may have carried out.*--timeout/);
+});
+
+Deno.test("an answer that stops half way: TIMEOUT", async () => {
+  const half = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('{"da')) });
+  await using server = startServer(() => new Response(half, { headers: { "content-type": "application/json" } }));
+  expectFailure(await at(server.url)([...CREATE, "--timeout", "100ms"]), 4, "TIMEOUT", /did not answer within/);
+});
+
+Deno.test("TLS of an unknown authority: TLS, with --ca-file as the remedy", async () => {
+  await using server = startServer(() => new Response(), { cert: CERTIFICATE, key: PRIVATE_KEY });
+  expectFailure(await at(server.url)(CREATE), 4, "TLS", /localhost.*not trusted.*--ca-file/);
+});
+
+Deno.test("TLS of an authority that --ca-file names is trusted", async () => {
+  const authority = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(authority, AUTHORITY);
+    await using server = startServer(() => Response.json({ data: { apiKey: {} } }), {
+      cert: CERTIFICATE,
+      key: PRIVATE_KEY,
+    });
+    const outcome = await at(server.url)(["request", "--query", "{ a }", "--ca-file", authority]);
+    expect(outcome).toEqual({ code: 0, stdout: '{"data":{"apiKey":{}}}\n', stderr: "" });
+    const byVariable = await withEnv(at(server.url), { SERVICE_API_CA_FILE: authority })(["request", "--query", "{a}"]);
+    expect(byVariable.code).toBe(0);
+  } finally {
+    await Deno.remove(authority);
+  }
+});
+
+Deno.test("a certificate for another host: TLS", async () => {
+  const authority = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(authority, AUTHORITY);
+    await using server = startServer(() => new Response(), { cert: CERTIFICATE, key: PRIVATE_KEY });
+    const url = server.url.replace("localhost", "127.0.0.1");
+    expectFailure(await at(url)([...CREATE, "--ca-file", authority]), 4, "TLS", /another host name/);
+  } finally {
+    await Deno.remove(authority);
+  }
+});
+
+Deno.test("https:// to a server without TLS: TLS", async () => {
+  await using server = startServer(() => new Response());
+  expectFailure(await at(server.url.replace("http:", "https:"))(CREATE), 4, "TLS", /does not speak TLS/);
+});
+
+Deno.test("http:// to a server with TLS: BAD_RESPONSE", async () => {
+  await using server = startServer(() => new Response(), { cert: CERTIFICATE, key: PRIVATE_KEY });
+  const outcome = await at(server.url.replace("https:", "http:"))(CREATE);
+  expectFailure(outcome, 4, "BAD_RESPONSE", /does not speak HTTP/);
+});
+
+const NOT_GRAPHQL: readonly (readonly [string, Response])[] = [
+  ["HTML", new Response("<html>hello</html>", { headers: { "content-type": "text/html" } })],
+  ["an empty body", new Response("")],
+  ["broken JSON", new Response('{"data":', { headers: { "content-type": "application/json" } })],
+  ["a JSON array", Response.json([])],
+  ["a JSON string", Response.json("data")],
+  ["null", Response.json(null)],
+  ["no data", Response.json({})],
+  ["null data", Response.json({ data: null })],
+  ["data of another shape", Response.json({ data: { apiKey: { create: { id: 7 } } } })],
+  ["data without a key", Response.json({ data: { apiKey: { create: { id: "a", name: "new", key: "" } } } })],
+  ["errors that are none", Response.json({ errors: [] })],
+  ["404", new Response("nothing here", { status: 404 })],
+  ["a redirect", new Response(null, { status: 307, headers: { location: "https://elsewhere.example/graphql" } })],
+];
+for (const [what, response] of NOT_GRAPHQL) {
+  Deno.test(`${what} in place of a GraphQL answer: BAD_RESPONSE`, async () => {
+    await using server = startServer(() => response.clone());
+    expectFailure(await at(server.url)(CREATE), 4, "BAD_RESPONSE", /127\.0\.0\.1:\d+.*--base-url/);
+  });
+}
+
+const STATUSES: readonly (readonly [number, number, string])[] = [
+  [401, 3, "UNAUTHENTICATED"],
+  [403, 3, "FORBIDDEN"],
+  [429, 1, "FAILED"],
+  [500, 1, "FAILED"],
+  [502, 4, "UNREACHABLE"],
+  [503, 4, "UNREACHABLE"],
+  [504, 4, "TIMEOUT"],
+];
+for (const [status, exitCode, code] of STATUSES) {
+  Deno.test(`HTTP status ${status} without GraphQL: ${code}`, async () => {
+    await using server = startServer(() => new Response("no", { status }));
+    expectFailure(await at(server.url)(CREATE), exitCode, code, new RegExp(String(status)));
+  });
+}
+
+const ERRORS: readonly (readonly [unknown, number, string])[] = [
+  [{ code: "UNAUTHENTICATED" }, 3, "UNAUTHENTICATED"],
+  [{ code: "FORBIDDEN" }, 3, "FORBIDDEN"],
+  [{ code: "ALREADY_EXISTS" }, 1, "ALREADY_EXISTS"],
+  [{ code: "INVALID_NAME" }, 2, "INVALID_NAME"],
+  [{ code: "SOMETHING_ELSE" }, 1, "FAILED"],
+  [{ code: 7 }, 1, "FAILED"],
+  [null, 1, "FAILED"],
+  [undefined, 1, "FAILED"],
+];
+for (const [extensions, exitCode, code] of ERRORS) {
+  Deno.test(`a GraphQL error with extensions ${JSON.stringify(extensions)}: ${code}`, async () => {
+    await using server = startServer(() =>
+      Response.json({ data: null, errors: [{ message: "It said no.", extensions }] })
+    );
+    expectFailure(await at(server.url)(CREATE), exitCode, code, /It said no\./);
+  });
+}
+
+Deno.test("a server's words cannot move the cursor, and do not repeat the key", async () => {
+  const message = `\u001b[2J\r\n\u009b1A your key ${KEY} is \u202ebad`;
+  await using server = startServer(() => Response.json({ errors: [{ message }] }));
+  const { stderr } = await at(server.url)(["apikey", "--create", "--name", "new", "--roles", "GUEST"]);
+  expect(stderr).toBe("service-api: \\u{1b}[2J \\u{9b}1A your key … is \\u{202e}bad\n");
+});
+
+Deno.test("the key goes to no other host, whatever the server answers", async () => {
+  await using other = startServer(() => Response.json({ data: {} }));
+  await using server = startServer(() => Response.redirect(`${other.url}/graphql`, 308));
+  expectFailure(await at(server.url)(CREATE), 4, "BAD_RESPONSE", /redirect/);
+  expect(other.requests).toEqual([]);
+});

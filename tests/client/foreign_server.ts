@@ -1,0 +1,89 @@
+/**
+ * Servers that are not the embedded one: one that has the public contract and no more, and one that answers
+ * whatever it is told to.
+ */
+import { buildSchema, graphql } from "graphql";
+
+export interface TestServer extends AsyncDisposable {
+  readonly url: string;
+  /** The requests so far, in order. */
+  readonly requests: readonly ReceivedRequest[];
+}
+
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** Listens on a free port of 127.0.0.1 and answers what `answer` makes of each request. */
+export function startServer(
+  answer: (request: ReceivedRequest) => Response | Promise<Response>,
+  tls: { readonly cert?: string; readonly key?: string } = {},
+): TestServer {
+  const requests: ReceivedRequest[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {}, ...tls }, async (request) => {
+    const { method, headers } = request;
+    const received = { method, path: new URL(request.url).pathname, headers, body: await request.text() };
+    requests.push(received);
+    return await answer(received);
+  });
+  return {
+    url: `${tls.cert === undefined ? "http://127.0.0.1" : "https://localhost"}:${server.addr.port}`,
+    requests,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+/** The part of the contract that every server has, as the design states it. */
+export const CONTRACT = `
+  scalar PrefixedID
+  enum Role { ADMIN CONNECT VIEWER GUEST }
+  enum Resource { DOCKER API_KEY }
+  enum AuthAction { READ_ANY READ_OWN }
+  type Permission { resource: Resource!  actions: [AuthAction!]! }
+  type ApiKey { id: PrefixedID!  key: String!  name: String!  description: String
+                roles: [Role!]!  permissions: [Permission!]!  createdAt: String! }
+  input AddPermissionInput { resource: Resource!  actions: [AuthAction!]! }
+  input CreateApiKeyInput { name: String!  description: String  roles: [Role!]
+                            permissions: [AddPermissionInput!]  overwrite: Boolean }
+  input DeleteApiKeyInput { ids: [PrefixedID!]! }
+  type ApiKeyMutations { create(input: CreateApiKeyInput!): ApiKey!  delete(input: DeleteApiKeyInput!): Boolean! }
+  type Query { apiKeys: [ApiKey!]!  apiKey(id: PrefixedID!): ApiKey }
+  type Mutation { apiKey: ApiKeyMutations! }
+`;
+
+export interface ForeignKey {
+  readonly id: string;
+  readonly name: string;
+  readonly key: string;
+}
+
+interface CreateArguments {
+  readonly input: { readonly name: string; readonly overwrite?: boolean };
+}
+
+/** A server with the contract that, asked to create a taken name, hands out the key that exists. */
+export function startForeignServer(existing: readonly ForeignKey[]): TestServer & { readonly keys: ForeignKey[] } {
+  const keys = [...existing];
+  const schema = buildSchema(CONTRACT);
+  const create = ({ input: { name, overwrite } }: CreateArguments): ForeignKey => {
+    const known = keys.find((key) => key.name === name);
+    if (known !== undefined && !overwrite) return known;
+    if (known !== undefined) keys.splice(keys.indexOf(known), 1);
+    const made = { id: `foreign:${crypto.randomUUID()}`, name, key: crypto.randomUUID() };
+    keys.push(made);
+    return made;
+  };
+  const remove = ({ input: { ids } }: { readonly input: { readonly ids: readonly string[] } }): boolean => {
+    keys.splice(0, keys.length, ...keys.filter(({ id }) => !ids.includes(id)));
+    return true;
+  };
+  const server = startServer(async ({ body }) => {
+    const { query, variables } = JSON.parse(body);
+    const rootValue = { apiKeys: () => keys, apiKey: { create, delete: remove } };
+    return Response.json(await graphql({ schema, source: query, variableValues: variables, rootValue }));
+  });
+  return { ...server, keys };
+}

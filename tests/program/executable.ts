@@ -1,0 +1,22 @@
+/** The compiled executable for tests, where a runtime base for `deno compile` is to be had. */
+import { compile } from "../../scripts/compile.ts";
+
+export type Build =
+  | { readonly kind: "built"; readonly path: string; readonly remove: () => Promise<void> }
+  | { readonly kind: "not built"; readonly reason: string };
+
+/** Compiles into a directory of its own and sees whether what came out runs. */
+export async function buildExecutable(): Promise<Build> {
+  const directory = await Deno.makeTempDir({ prefix: "service-api-executable-" });
+  const remove = (): Promise<void> => Deno.remove(directory, { recursive: true });
+  try {
+    const [path = ""] = await compile({ targets: [Deno.build.target], output: directory });
+    const { success, stderr } = await new Deno.Command(path, { args: ["--version"] }).output();
+    if (!success) throw new Error(`the base does not fit the compiler: ${new TextDecoder().decode(stderr)}`);
+    return { kind: "built", path, remove };
+  } catch (error) {
+    await remove();
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: "not built", reason: reason.replaceAll(/\s+/g, " ").slice(0, 300) };
+  }
+}

@@ -1,0 +1,24 @@
+/** The cases with the compiled executable, embedded and over its own `serve`, and what only a process can show. */
+import { CASES } from "./cases.ts";
+import { buildExecutable } from "./executable.ts";
+import { embedded, executableOverHttp } from "./installations.ts";
+import { asProcess } from "./program.ts";
+
+const build = await buildExecutable();
+if (build.kind === "not built") {
+  console.log(`The compiled executable was not tested, for want of one: ${build.reason}`);
+} else {
+  const { path } = build;
+  for (const { rule, check, withoutAnyKey } of CASES) {
+    Deno.test(`executable: ${rule}`, async () => {
+      await using installation = await embedded(asProcess(path));
+      await check(installation.program);
+    });
+    if (withoutAnyKey) continue;
+    Deno.test(`executable over HTTP: ${rule}`, async () => {
+      await using installation = await executableOverHttp(path);
+      await check(installation.program);
+    });
+  }
+  Deno.test.afterAll(build.remove);
+}

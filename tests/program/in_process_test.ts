@@ -1,0 +1,16 @@
+/** The cases in this process: over the embedded server, and over `serve` on a free port. */
+import { CASES } from "./cases.ts";
+import { embedded, overHttp } from "./installations.ts";
+import { inProcess } from "./program.ts";
+
+for (const { rule, check, withoutAnyKey } of CASES) {
+  Deno.test(`embedded: ${rule}`, async () => {
+    await using installation = await embedded(inProcess);
+    await check(installation.program);
+  });
+  if (withoutAnyKey) continue;
+  Deno.test(`over HTTP: ${rule}`, async () => {
+    await using installation = await overHttp();
+    await check(installation.program);
+  });
+}

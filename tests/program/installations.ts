@@ -1,0 +1,75 @@
+/** The ways in which the same cases are run: embedded, over HTTP, and both with the executable. */
+import { createGraphqlHandler } from "../../src/server/handler.ts";
+import { listen } from "../../src/server/serve.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { asProcess, inProcess, type Installation, type Program, withEnv } from "./program.ts";
+
+/** The program over a fresh data directory. */
+export async function embedded(program: Program): Promise<Installation> {
+  const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
+  return {
+    program: withEnv(program, { SERVICE_API_DATA_DIR: `${directory}/data` }),
+    [Symbol.asyncDispose]: () => Deno.remove(directory, { recursive: true }),
+  };
+}
+
+/** The program in this process over a server in this process, on a free port, with an ADMIN key named "admin". */
+export async function overHttp(): Promise<Installation> {
+  const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
+  const store = await openSqliteStore({ directory, busyTimeout: 5000 });
+  const handler = createGraphqlHandler({ store, now: () => new Date(), logError: () => {} });
+  const server = listen({ hostname: "127.0.0.1", port: 0, handler, logAccess: () => {} });
+  const key = await createAdminKey(withEnv(inProcess, { SERVICE_API_DATA_DIR: directory }));
+  return {
+    program: withEnv(inProcess, { SERVICE_API_URL: server.url, SERVICE_API_KEY: key }),
+    [Symbol.asyncDispose]: async () => {
+      await server.stop();
+      await store.close();
+      await Deno.remove(directory, { recursive: true });
+    },
+  };
+}
+
+/** The executable over its own `serve`, on a free port, with an ADMIN key named "admin". */
+export async function executableOverHttp(executable: string): Promise<Installation> {
+  const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
+  const key = await createAdminKey(withEnv(asProcess(executable), { SERVICE_API_DATA_DIR: directory }));
+  const server = new Deno.Command(executable, {
+    args: ["serve", "--port", "0", "--data-dir", directory],
+    clearEnv: true,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const { url, drained } = await readyLine(server.stdout);
+  return {
+    program: withEnv(asProcess(executable), { SERVICE_API_URL: url, SERVICE_API_KEY: key }),
+    [Symbol.asyncDispose]: async () => {
+      server.kill("SIGTERM");
+      await server.status;
+      await drained();
+      await Deno.remove(directory, { recursive: true });
+    },
+  };
+}
+
+/** Waits for the line in which `serve` says where it listens. */
+export async function readyLine(
+  stdout: ReadableStream<Uint8Array<ArrayBuffer>>,
+): Promise<{ readonly url: string; readonly drained: () => Promise<void> }> {
+  const reader = stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { value = "" } = await reader.read();
+  const url = /http:\/\/\S+/.exec(value)?.[0];
+  if (url === undefined) throw new Error(`serve said ${JSON.stringify(value)}`);
+  return {
+    url,
+    drained: async () => {
+      await reader.cancel();
+    },
+  };
+}
+
+async function createAdminKey(program: Program): Promise<string> {
+  const { stdout } = await program(["apikey", "--create", "--name", "admin", "--roles", "ADMIN"]);
+  return stdout.trim();
+}

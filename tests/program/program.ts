@@ -1,0 +1,98 @@
+/** Ways to run the whole program in tests: what goes in, what comes out. */
+import type { Host, Signal } from "../../src/cli/host.ts";
+import { run } from "../../src/cli/program.ts";
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Surroundings {
+  readonly env?: Readonly<Record<string, string>>;
+  /** What standard input holds; it is never a terminal. */
+  readonly stdin?: string;
+}
+
+/** Runs the program once. */
+export type Program = (args: readonly string[], surroundings?: Surroundings) => Promise<Outcome>;
+
+/** A program with a store of its own, empty but for what `setUp` of its way needs. */
+export interface Installation extends AsyncDisposable {
+  readonly program: Program;
+}
+
+/** A host whose output is kept, without a terminal, a home or an environment. */
+export class FakeHost implements Host {
+  readonly platform = "linux";
+  readonly env: (name: string) => string | undefined;
+  readonly stdin: Host["stdin"];
+  readonly stdout = keep();
+  readonly stderr = keep();
+  readonly handlers = new Map<Signal, () => void>();
+
+  constructor(readonly args: readonly string[], { env = {}, stdin = "" }: Surroundings = {}) {
+    this.env = (name) => env[name] || undefined;
+    this.stdin = { isTerminal: () => false, readText: () => Promise.resolve(stdin) };
+  }
+
+  now(): Date {
+    return new Date();
+  }
+
+  onSignal(signals: readonly Signal[], handler: () => void): () => void {
+    for (const signal of signals) this.handlers.set(signal, handler);
+    return () => {
+      for (const signal of signals) this.handlers.delete(signal);
+    };
+  }
+}
+
+interface KeptOutput {
+  text: string;
+  isTerminal(): boolean;
+  write(text: string): Promise<void>;
+}
+
+function keep(): KeptOutput {
+  return {
+    text: "",
+    isTerminal: () => false,
+    write(text: string): Promise<void> {
+      this.text += text;
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Runs the program in this process. */
+export const inProcess: Program = async (args, surroundings) => {
+  const host = new FakeHost(args, surroundings);
+  const code = await run(host);
+  return { code, stdout: host.stdout.text, stderr: host.stderr.text };
+};
+
+/** Runs an executable, with an environment of nothing but what is given. */
+export function asProcess(executable: string, leadingArgs: readonly string[] = []): Program {
+  return async (args, { env = {}, stdin = "" } = {}) => {
+    const child = new Deno.Command(executable, {
+      args: [...leadingArgs, ...args],
+      env: { ...env },
+      clearEnv: true,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(stdin)).catch(() => {});
+    await writer.close().catch(() => {});
+    const { code, stdout, stderr } = await child.output();
+    const decoder = new TextDecoder();
+    return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  };
+}
+
+/** The same program with more variables in its environment. */
+export function withEnv(program: Program, env: Readonly<Record<string, string>>): Program {
+  return (args, surroundings = {}) => program(args, { ...surroundings, env: { ...env, ...surroundings.env } });
+}
