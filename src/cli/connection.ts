@@ -9,8 +9,6 @@ import { type EmbeddedServer, type NetworkServer, readSettings, type ServerFlags
 /** Opens a connection, does something with it, and closes it whatever comes of it. */
 export type Ask = <Result>(act: (client: Client) => Promise<Result>) => Promise<Result>;
 
-type Fetch = Endpoint["fetch"];
-
 /**
  * Asks the server that the flags and the environment name. Loads the server's code only for the embedded one.
  *
@@ -65,16 +63,21 @@ async function openEmbedded({ dataDir }: EmbeddedServer, timeout: number, host: 
 }
 
 async function openNetwork({ endpoint, caCertificates }: NetworkServer, host: Host): Promise<Route> {
-  const fetch = endpoint.protocol === "http:" ? globalThis.fetch : await secureFetch(caCertificates, host);
-  return { url: endpoint.href, label: endpoint.host, fetch, close: () => Promise.resolve() };
-}
-
-async function secureFetch(caCertificates: string | undefined, host: Host): Promise<Fetch> {
+  const to = { url: endpoint.href, label: endpoint.host };
+  if (endpoint.protocol === "http:") return { ...to, fetch, close: () => Promise.resolve() };
   const { systemCertificates } = await import("../client/system_certificates.ts");
   const caCerts = caCertificates === undefined ? await systemCertificates(host.env("SSL_CERT_FILE")) : [caCertificates];
+  const client = trusting(caCerts);
+  return {
+    ...to,
+    fetch: (request) => fetch(request, { client }),
+    close: () => Promise.resolve(client.close()),
+  };
+}
+
+function trusting(caCerts: string[]): Deno.HttpClient {
   try {
-    const client = Deno.createHttpClient({ caCerts });
-    return (request) => fetch(request, { client });
+    return Deno.createHttpClient({ caCerts });
   } catch (error) {
     throw new Failure("TLS", "The certificates to trust cannot be read: are they valid PEM?", { cause: error });
   }

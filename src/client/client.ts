@@ -70,8 +70,8 @@ const DELETE = `mutation DeleteApiKeys($input: DeleteApiKeyInput!) { apiKey { de
 export function createClient(endpoint: Endpoint): Client {
   const graphql = new GraphQLClient(endpoint.url, {
     excludeOperationName: true,
-    fetch: async (_url, init) => {
-      const { status, headers, body } = await send(String(init?.body));
+    fetch: async (_url, init = {}) => {
+      const { status, headers, body } = await send("body" in init ? String(init.body) : "");
       return new Response(body, { status, headers });
     },
   });

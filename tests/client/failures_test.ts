@@ -30,12 +30,13 @@ Deno.test("nobody listens: UNREACHABLE, with the host and what to look at", asyn
 Deno.test("the server hangs up: UNREACHABLE, and the key may be there", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const hangingUp = (async () => {
-    const connection = await listener.accept();
-    await connection.read(new Uint8Array(10_000));
-    connection.close();
-    listener.close();
+    for await (const connection of listener) {
+      await connection.read(new Uint8Array(10_000));
+      connection.close();
+    }
   })();
   const outcome = await at(`http://127.0.0.1:${listener.addr.port}`)(CREATE);
+  listener.close();
   await hangingUp;
   expectFailure(outcome, 4, "UNREACHABLE", /closed the connection.*may have carried out/);
 });

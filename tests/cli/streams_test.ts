@@ -1,0 +1,124 @@
+/** What goes where: results, failures, logs; interrupted, or with nobody to read. */
+import { expect } from "expect";
+import { Failure } from "../../src/apikey/failure.ts";
+import { run } from "../../src/cli/program.ts";
+import { startServer } from "../client/foreign_server.ts";
+import { embedded, overHttp } from "../program/installations.ts";
+import { FakeHost, inProcess } from "../program/program.ts";
+
+const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST"] as const;
+
+function brokenOutput(cause: Error): FakeHost["stdout"] {
+  return {
+    text: "",
+    isTerminal: () => false,
+    write: () => Promise.reject(new Failure("FAILED", "Cannot write the output: gone.", { cause })),
+  };
+}
+
+Deno.test("a secret that cannot be written is a failure that says how to get rid of the key", async () => {
+  await using installation = await embedded(inProcess);
+  await installation.program(["apikey", "--delete", "--name", "nothing"]);
+  const directory = await Deno.makeTempDir();
+  try {
+    for (const flags of [[], ["--json"]]) {
+      const host = Object.assign(
+        new FakeHost([...CREATE, "--overwrite", ...flags], { env: { SERVICE_API_DATA_DIR: directory } }),
+        { stdout: brokenOutput(new Deno.errors.BrokenPipe()) },
+      );
+      // deno-lint-ignore no-await-in-loop -- one after the other on one store
+      expect(await run(host)).toBe(1);
+      expect(host.stderr.text).toMatch(/key "new" \(key_\w+\) was created, but its secret is lost.*--overwrite/);
+    }
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("a closed pipe ends the help without a word", async () => {
+  const host = Object.assign(new FakeHost(["--help"]), { stdout: brokenOutput(new Deno.errors.BrokenPipe()) });
+  expect(await run(host)).toBe(1);
+  expect(host.stderr.text).toBe("");
+});
+
+Deno.test("a full disk behind standard output is told on standard error", async () => {
+  const host = Object.assign(new FakeHost(["--help"]), { stdout: brokenOutput(new Error("full")) });
+  expect(await run(host)).toBe(1);
+  expect(host.stderr.text).toBe("service-api: Cannot write the output: gone.\n");
+});
+
+Deno.test("at a terminal a created key is spoken of on standard error, and only the secret is on standard output", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const host = new FakeHost(CREATE, { env: { SERVICE_API_DATA_DIR: directory } });
+    host.stdout.isTerminal = () => true;
+    host.stderr.isTerminal = () => true;
+    expect(await run(host)).toBe(0);
+    expect(host.stdout.text).toMatch(/^sak_\w+\n$/);
+    expect(host.stderr.text).toBe('Created API key "new". This is the only time its secret is shown.\n');
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("Ctrl-C while waiting for the server: INTERRUPTED, 130, and the request may have been carried out", async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<Response>();
+  await using server = startServer(() => {
+    asked.resolve();
+    return answer.promise;
+  });
+  const host = new FakeHost([...CREATE, "--json"], { env: { SERVICE_API_URL: server.url } });
+  const running = run(host);
+  await asked.promise;
+  host.handlers.get("SIGINT")?.();
+  expect(await running).toBe(130);
+  answer.resolve(new Response());
+  expect(JSON.parse(host.stdout.text)).toEqual({
+    error: "Interrupted. The request was already under way: the server may have carried it out.",
+    code: "INTERRUPTED",
+  });
+  expect([...host.handlers]).toEqual([]);
+});
+
+Deno.test("LOG_LEVEL=debug logs on standard error, without a secret, and changes nothing on standard output", async () => {
+  await using installation = await overHttp();
+  const quiet = await installation.program([...CREATE, "--json"]);
+  const env = { LOG_LEVEL: "debug" };
+  const flags = ["--overwrite", "--header", "X-Secret-Header: hidden-value", "--json"];
+  const { code, stdout, stderr } = await installation.program([...CREATE, ...flags], { env });
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/DEBUG POST http:\/\/127\.0\.0\.1:\d+\/graphql/);
+  expect(Object.keys(JSON.parse(stdout))).toEqual(Object.keys(JSON.parse(quiet.stdout)));
+  expect(stderr).not.toContain(JSON.parse(stdout).key);
+  expect(stderr).not.toMatch(/sak_\w{5}|hidden-value/);
+});
+
+for (const level of ["info", "warn", "error", "verbose"]) {
+  Deno.test(`LOG_LEVEL=${level} logs nothing of a command that succeeds`, async () => {
+    await using installation = await embedded(inProcess);
+    const { code, stderr } = await installation.program(CREATE, { env: { LOG_LEVEL: level } });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+}
+
+Deno.test("what was typed in the wrong place is not repeated when it is a secret", async () => {
+  const secret = `sak_${"a".repeat(49)}`;
+  for (const args of [[...CREATE, `--key=${secret}`], ["apikey", "--delete", "--name", secret], [secret]]) {
+    // deno-lint-ignore no-await-in-loop -- a short list
+    const { code, stdout, stderr } = await inProcess(args);
+    expect(code).toBe(2);
+    expect(stdout + stderr).not.toContain(secret);
+  }
+});
+
+Deno.test("a key shown to the embedded server counts, though without one the caller has every right", async () => {
+  await using installation = await embedded(inProcess);
+  const made = await installation.program(CREATE);
+  const env = { SERVICE_API_KEY: made.stdout.trim() };
+  const denied = await installation.program(["apikey", "--delete", "--name", "new"], { env });
+  expect(denied.code).toBe(3);
+  const unknown = { SERVICE_API_KEY: "sak_unknown" };
+  expect((await installation.program(["apikey", "--delete", "--name", "new"], { env: unknown })).code).toBe(3);
+  expect((await installation.program(["apikey", "--delete", "--name", "new"])).code).toBe(0);
+});

@@ -1,0 +1,81 @@
+/** What the client spares the embedded server. */
+import { expect } from "expect";
+import { parseName } from "../../src/apikey/name.ts";
+import { type Client, createClient } from "../../src/client/client.ts";
+import { LOCAL_CALLER } from "../../src/server/caller.ts";
+import { createGraphqlHandler } from "../../src/server/handler.ts";
+import type { KeyStore } from "../../src/store/key_store.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+
+/** A client of the embedded server over a store that counts its calls. */
+async function withCountedStore(
+  use: (client: Client, calls: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  const store = await openSqliteStore({ directory, busyTimeout: 1000 });
+  const calls: string[] = [];
+  const counted = new Proxy<KeyStore>(store, {
+    get: (target, name: keyof KeyStore) => {
+      calls.push(name);
+      return target[name].bind(target);
+    },
+  });
+  let requests = 0;
+  const handler = createGraphqlHandler({
+    store: counted,
+    anonymous: LOCAL_CALLER,
+    now: () => new Date(),
+    logError: () => {},
+  });
+  const client = createClient({
+    url: "http://localhost/graphql",
+    label: "test",
+    headers: new Map(),
+    timeout: 5000,
+    interrupted: new AbortController().signal,
+    debug: () => {},
+    fetch: (request) => {
+      calls.push(`request ${++requests}`);
+      return handler(request);
+    },
+  });
+  try {
+    await use(client, calls);
+  } finally {
+    await store.close();
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+const NEW_KEY = {
+  name: parseName("new"),
+  description: undefined,
+  roles: ["GUEST"],
+  permissions: [],
+  overwrite: false,
+} as const;
+
+Deno.test("creating a key is one request and one transaction", async () => {
+  await withCountedStore(async (client, calls) => {
+    await client.create(NEW_KEY);
+    expect(calls).toEqual(["request 1", "add"]);
+  });
+});
+
+Deno.test("deleting a key by name reads no other key", async () => {
+  await withCountedStore(async (client, calls) => {
+    await client.create(NEW_KEY);
+    const { matches } = await client.find(NEW_KEY.name);
+    expect(await client.remove(matches)).toBe(true);
+    expect(matches).toHaveLength(1);
+    expect(calls.slice(2)).toEqual(["request 2", "findByName", "isEmpty", "request 3", "remove"]);
+  });
+});
+
+Deno.test("a key that somebody else deleted in between is not said to be deleted", async () => {
+  await withCountedStore(async (client) => {
+    await client.create(NEW_KEY);
+    const { matches } = await client.find(NEW_KEY.name);
+    expect(await Promise.all([client.remove(matches), client.remove(matches)])).toEqual([true, false]);
+  });
+});

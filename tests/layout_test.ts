@@ -1,0 +1,72 @@
+/** What may import what, and what is loaded only on demand. */
+import { expect } from "expect";
+
+const ROOT = new URL("../", import.meta.url);
+
+interface Import {
+  readonly target: string;
+  /** An `import(…)`, not loaded until it is reached. */
+  readonly onDemand: boolean;
+}
+
+/** The imports of a module that are still there when types are erased. */
+async function importsOf(module: string): Promise<readonly Import[]> {
+  const text = await Deno.readTextFile(new URL(module, ROOT));
+  const statics = [...text.matchAll(/^(?:import|export)\s(?!type\s)[^;]*?from "([^"]+)"/gm)];
+  const dynamics = [...text.matchAll(/\bimport\("([^"]+)"\)/g)];
+  const resolve = ([, specifier = ""]: RegExpMatchArray): string =>
+    specifier.startsWith(".")
+      ? new URL(specifier, new URL(module, ROOT)).pathname.slice(ROOT.pathname.length)
+      : specifier;
+  return [
+    ...statics.map((match) => ({ target: resolve(match), onDemand: false })),
+    ...dynamics.map((match) => ({ target: resolve(match), onDemand: true })),
+  ];
+}
+
+async function modulesIn(folder: string): Promise<readonly string[]> {
+  const names = await Array.fromAsync(Deno.readDir(new URL(folder, ROOT)));
+  return names.map(({ name }) => `${folder}/${name}`);
+}
+
+async function loadedFrom(module: string, seen = new Set<string>()): Promise<Set<string>> {
+  if (seen.has(module) || !module.endsWith(".ts")) return seen.add(module);
+  seen.add(module);
+  const imports = await importsOf(module);
+  for (const { target, onDemand } of imports) {
+    // deno-lint-ignore no-await-in-loop -- a walk that remembers where it has been
+    if (!onDemand) await loadedFrom(target, seen);
+  }
+  return seen;
+}
+
+const MAY_IMPORT: Readonly<Record<string, RegExp>> = {
+  "src/apikey": /^src\/apikey\//,
+  "src/client": /^src\/(apikey|client)\/|^(graphql-request|zod\/mini)$/,
+  "src/server": /^src\/(apikey|server|store)\/|^graphql/,
+  "src/store": /^src\/(apikey|store)\/|^node:sqlite$/,
+  "src/cli": /^src\/|^deno\.json$|^@commander-js\/|^@logtape\//,
+};
+
+for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
+  Deno.test(`${folder} imports nothing but what the design lets it import`, async () => {
+    const modules = await modulesIn(folder);
+    const imports = (await Promise.all(modules.map(importsOf))).flat();
+    expect(modules.length).toBeGreaterThan(0);
+    expect(imports.filter(({ target }) => !allowed.test(target))).toEqual([]);
+  });
+}
+
+Deno.test("starting up loads no client, no server, no store, no logging", async () => {
+  const loaded = [...await loadedFrom("main.ts")];
+  expect(loaded).toContain("src/cli/create.ts");
+  expect(loaded.filter((module) => /^src\/(client|server|store)\/|logtape|graphql|zod|sqlite/.test(module))).toEqual(
+    [],
+  );
+});
+
+Deno.test("a request to another server loads no server, no store, no logging", async () => {
+  const loaded = [...await loadedFrom("src/client/client.ts")];
+  expect(loaded).toContain("graphql-request");
+  expect(loaded.filter((module) => /^src\/(server|store|cli)\/|logtape|graphql-http|sqlite/.test(module))).toEqual([]);
+});

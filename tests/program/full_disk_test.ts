@@ -1,0 +1,100 @@
+/** A data directory on a disk that is full, or that cannot be written: a real one, where this user may mount it. */
+import { expect } from "expect";
+import { embedded } from "./installations.ts";
+import { inProcess, withEnv } from "./program.ts";
+
+const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST", "--json"] as const;
+
+async function mount(args: readonly string[]): Promise<boolean> {
+  try {
+    return (await new Deno.Command("mount", { args: [...args], stderr: "null" }).output()).success;
+  } catch {
+    return false;
+  }
+}
+
+/** A small file system of its own. */
+async function mountSmallDisk(): Promise<string | undefined> {
+  const directory = await Deno.makeTempDir({ prefix: "service-api-disk-" });
+  if (await mount(["-t", "tmpfs", "-o", "size=256k", "tmpfs", directory])) return directory;
+  await Deno.remove(directory);
+  return undefined;
+}
+
+async function unmount(directory: string): Promise<void> {
+  await new Deno.Command("umount", { args: ["--lazy", directory] }).output();
+  await Deno.remove(directory);
+}
+
+async function fill(path: string): Promise<void> {
+  const file = await Deno.open(path, { write: true, create: true });
+  try {
+    const block = new Uint8Array(4096);
+    // deno-lint-ignore no-await-in-loop -- until it does not fit any more
+    for (;;) await file.write(block);
+  } catch {
+    // full
+  } finally {
+    file.close();
+  }
+}
+
+const disk = await mountSmallDisk();
+if (disk === undefined) {
+  console.log("A full disk and a read-only one were not tested: this user may not mount one.");
+} else {
+  Deno.test("on a full disk nothing is created or deleted, and the message says so", async () => {
+    const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk}/data` });
+    await fill(`${disk}/filler`);
+    const first = await program(CREATE);
+    expect(first.code).toBe(4);
+    expect(JSON.parse(first.stdout)).toEqual({ error: expect.stringMatching(/disk is full/), code: "UNREACHABLE" });
+    await Deno.remove(`${disk}/filler`);
+
+    expect((await program(CREATE)).code).toBe(0);
+    await fill(`${disk}/filler`);
+    const remove = await program(["apikey", "--delete", "--name", "new", "--json"]);
+    expect(remove.code).toBe(4);
+    expect(JSON.parse(remove.stdout)).toMatchObject({ deleted: 0, code: "UNREACHABLE" });
+    await Deno.remove(`${disk}/filler`);
+    expect((await program(["apikey", "--delete", "--name", "new"])).stdout).toBe("Successfully deleted 1 API key\n");
+  });
+
+  Deno.test("on a read-only disk the message names the file and what it needs", async () => {
+    const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk}/read-only` });
+    await program(CREATE);
+    expect(await mount(["-o", "remount,ro", disk])).toBe(true);
+    const { code, stdout } = await program(["apikey", "--create", "--name", "other", "--roles", "GUEST", "--json"]);
+    expect(await mount(["-o", "remount,rw", disk])).toBe(true);
+    expect(code).toBe(4);
+    expect(JSON.parse(stdout)).toEqual({
+      error: expect.stringMatching(/read-only\/keys\.db.*[Rr]ead-only.*this user can read and write/),
+      code: "UNREACHABLE",
+    });
+  });
+
+  Deno.test.afterAll(() => unmount(disk));
+}
+
+Deno.test("a file in place of the data directory is a usage error", async () => {
+  await using installation = await embedded(inProcess);
+  const file = await Deno.makeTempFile();
+  try {
+    for (const directory of [file, `${file}/below`]) {
+      // deno-lint-ignore no-await-in-loop -- a list of two
+      const { code, stdout } = await installation.program([...CREATE, "--data-dir", directory]);
+      expect(code).toBe(2);
+      expect(JSON.parse(stdout)).toEqual({ error: expect.stringMatching(/is a file, or lies in one/), code: "USAGE" });
+    }
+    expect(await Deno.readTextFile(file)).toBe("");
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
+Deno.test("a data directory that cannot be made is UNREACHABLE", async () => {
+  await using installation = await embedded(inProcess);
+  const { code, stdout } = await installation.program([...CREATE, "--data-dir", "/proc/service-api"]);
+  expect(code).toBe(4);
+  expect(JSON.parse(stdout)).toEqual({ error: expect.stringMatching(/"\/proc\/service-api"/), code: "UNREACHABLE" });
+});

@@ -1,0 +1,163 @@
+/**
+ * What only processes can show: races, a store shared between them, signals, files. With the compiled executable
+ * where it can be built, else with the program run from its sources.
+ */
+import { expect } from "expect";
+import deno from "../../deno.json" with { type: "json" };
+import { buildExecutable } from "./executable.ts";
+import { readyLine } from "./installations.ts";
+import { asProcess, type Program, withEnv } from "./program.ts";
+
+const build = await buildExecutable();
+const [executable, leadingArgs]: readonly [string, readonly string[]] = build.kind === "built"
+  ? [build.path, []]
+  : [Deno.execPath(), fromSources()];
+if (build.kind === "built") Deno.test.afterAll(build.remove);
+
+/** The words of the `start` task after `deno`, with the module's full path. */
+function fromSources(): readonly string[] {
+  const [, ...words] = deno.tasks.start.command.split(" ");
+  const main = new URL("../../main.ts", import.meta.url).pathname;
+  return words.map((word) => word === "main.ts" ? main : word);
+}
+
+/** From sources, Deno itself needs to find its cache. */
+const ownEnv: Record<string, string> = build.kind === "built" ? {} : pick(["HOME", "DENO_DIR", "XDG_CACHE_HOME"]);
+
+function pick(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value]];
+  }));
+}
+
+interface Place extends AsyncDisposable {
+  readonly directory: string;
+  readonly program: Program;
+}
+
+async function place(): Promise<Place> {
+  const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
+  return {
+    directory,
+    program: withEnv(asProcess(executable, leadingArgs), { ...ownEnv, SERVICE_API_DATA_DIR: `${directory}/data` }),
+    [Symbol.asyncDispose]: () => Deno.remove(directory, { recursive: true }),
+  };
+}
+
+function spawn(args: readonly string[], env: Readonly<Record<string, string>>): Deno.ChildProcess {
+  return new Deno.Command(executable, {
+    args: [...leadingArgs, ...args],
+    env: { ...ownEnv, ...env },
+    clearEnv: true,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+}
+
+const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST", "--json"] as const;
+
+Deno.test("of 32 processes that create one name at once, one succeeds and 31 are told that it exists", async () => {
+  await using here = await place();
+  const outcomes = await Promise.all(Array.from({ length: 32 }, () => here.program(CREATE)));
+  const codes = outcomes.map(({ stdout }) => JSON.parse(stdout).code ?? "created").toSorted();
+  expect(codes).toEqual([...Array(31).fill("ALREADY_EXISTS"), "created"]);
+  expect(outcomes.map(({ code }) => code).toSorted()).toEqual([0, ...Array(31).fill(1)]);
+});
+
+Deno.test("of 8 processes that overwrite one name at once, all succeed and one key is left that works", async () => {
+  await using here = await place();
+  const args = ["apikey", "--create", "--name", "new", "--permissions", "API_KEY:READ_ANY", "--overwrite"];
+  const outcomes = await Promise.all(Array.from({ length: 8 }, () => here.program(args)));
+  expect(outcomes.map(({ code }) => code)).toEqual(Array(8).fill(0));
+  const used = await Promise.all(outcomes.map(({ stdout }) => {
+    const env = { SERVICE_API_KEY: stdout.trim() };
+    return here.program(["request", "--query", "{ apiKeys { name } }", "--json"], { env });
+  }));
+  expect(used.filter(({ code }) => code === 0).map(({ stdout }) => JSON.parse(stdout))).toEqual([
+    { data: { apiKeys: [{ name: "new" }] } },
+  ]);
+});
+
+Deno.test("commands in embedded mode and a running serve share one store", async () => {
+  await using here = await place();
+  const server = spawn(["serve", "--port", "0"], { SERVICE_API_DATA_DIR: `${here.directory}/data` });
+  const { url, drained } = await readyLine(server.stdout);
+  try {
+    const made = await here.program(["apikey", "--create", "--name", "shared", "--permissions", "API_KEY:READ_ANY"]);
+    const remote = { SERVICE_API_URL: url, SERVICE_API_KEY: made.stdout.trim() };
+    const ask = ["request", "--query", "{ apiKeys { name } }"];
+    expect(await here.program(ask, { env: remote })).toEqual({
+      code: 0,
+      stdout: '{"data":{"apiKeys":[{"name":"shared"}]}}\n',
+      stderr: "",
+    });
+    expect((await here.program(["apikey", "--delete", "--name", "shared"])).code).toBe(0);
+    expect((await here.program(ask, { env: remote })).code).toBe(3);
+  } finally {
+    server.kill("SIGTERM");
+    expect((await server.status).code).toBe(0);
+    await Promise.all([drained(), server.stdin.close(), server.stderr.cancel()]);
+  }
+});
+
+Deno.test("the store is private, closed after use, and no secret is in any of its bytes", async () => {
+  await using here = await place();
+  const { key } = JSON.parse((await here.program(CREATE)).stdout);
+  const data = `${here.directory}/data`;
+  const files = await Array.fromAsync(Deno.readDir(data), ({ name }) => name);
+  expect(files).toEqual(["keys.db"]);
+  if (Deno.build.os !== "windows") {
+    expect(((await Deno.stat(data)).mode ?? 0) & 0o777).toBe(0o700);
+    expect(((await Deno.stat(`${data}/keys.db`)).mode ?? 0) & 0o777).toBe(0o600);
+  }
+  const bytes = new TextDecoder("latin1").decode(await Deno.readFile(`${data}/keys.db`));
+  expect(bytes).toContain("new");
+  expect(bytes).not.toContain(key);
+  expect(bytes).not.toContain(key.slice(4, 24));
+  expect(bytes).not.toContain(key.slice(24, -4));
+});
+
+Deno.test("without a terminal a missing name is refused though standard input stays open", async () => {
+  await using here = await place();
+  const child = spawn(["apikey", "--create"], { SERVICE_API_DATA_DIR: `${here.directory}/data` });
+  const { code } = await child.status;
+  await Promise.all([child.stdin.close().catch(() => {}), child.stdout.cancel(), child.stderr.cancel()]);
+  expect(code).toBe(2);
+});
+
+Deno.test("SIGINT while the server is silent ends the process with 130", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const child = spawn(CREATE, { SERVICE_API_URL: `http://127.0.0.1:${listener.addr.port}` });
+  const connection = await listener.accept();
+  await connection.read(new Uint8Array(1000));
+  child.kill("SIGINT");
+  const { code, stdout } = await collect(child);
+  connection.close();
+  listener.close();
+  expect(code).toBe(130);
+  expect(JSON.parse(stdout)).toMatchObject({ code: "INTERRUPTED" });
+});
+
+async function collect(child: Deno.ChildProcess): Promise<{ readonly code: number; readonly stdout: string }> {
+  await child.stdin.close().catch(() => {});
+  const { code, stdout } = await child.output();
+  return { code, stdout: new TextDecoder().decode(stdout) };
+}
+
+Deno.test("without HOME a command says what to give", async () => {
+  const { code, stderr } = await asProcess(executable, leadingArgs)(
+    ["apikey", "--delete", "--name", "new"],
+    { env: { ...ownEnv, HOME: "" } },
+  );
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/--data-dir or SERVICE_API_DATA_DIR/);
+});
+
+Deno.test("the program may run no program, load no library, and read no variable but by name", () => {
+  const flags = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("-"));
+  expect(flags).toContain("--no-prompt");
+  expect(flags.filter((flag) => /^(-A|--allow-(all|run|ffi|sys|import))\b/.test(flag))).toEqual([]);
+  expect(flags.find((flag) => flag.startsWith("--allow-env"))).toMatch(/^--allow-env=[A-Z_]+(,[A-Z_]+)*$/);
+});
