@@ -208,6 +208,7 @@ export async function readSettingFile(path: string, setting: string): Promise<st
   try {
     return await Deno.readTextFile(path);
   } catch (error) {
-    throw new Failure("USAGE", `${setting}: cannot read ${quote(path)}: ${reasonOf(error)}.`, { cause: error });
+    const reason = error instanceof Deno.errors.NotCapable ? "the runtime opens no such path" : reasonOf(error);
+    throw new Failure("USAGE", `${setting}: cannot read ${quote(path)}: ${reason}.`, { cause: error });
   }
 }

@@ -1,0 +1,74 @@
+/** The README is run: its shell commands as they stand, in their order, and its tables against the program. */
+import { expect } from "expect";
+import deno from "../deno.json" with { type: "json" };
+import { EXIT_CODES } from "../src/cli/exit_code.ts";
+import { inProcess } from "./program/program.ts";
+
+const ROOT = new URL("../", import.meta.url).pathname;
+const README = await Deno.readTextFile(`${ROOT}README.md`);
+
+/** The blocks of shell commands that use the program itself. */
+const BLOCKS = [...README.matchAll(/```sh\n([\s\S]*?)```/g)]
+  .map(([, block = ""]) => block)
+  .filter((block) => block.includes("service-api "));
+
+/** A port that was free a moment ago. */
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}
+
+Deno.test("the commands of the README work as written", async () => {
+  const home = await Deno.makeTempDir({ prefix: "service-api-readme-" });
+  try {
+    const start = deno.tasks.start.command.replace(/^deno/, Deno.execPath()).replace("main.ts", `${ROOT}main.ts`);
+    await Deno.mkdir(`${home}/bin`);
+    await Deno.writeTextFile(`${home}/bin/service-api`, `#!/bin/sh\nexec ${start} "$@"\n`, { mode: 0o755 });
+    // The server in the background is waited for where it is started, and stopped at the end.
+    const script = BLOCKS.join("\n")
+      .replaceAll("4000", String(freePort()))
+      .replace(/^(service-api serve .*) &$/m, "$1 > serve.log &\nuntil grep -q http serve.log; do sleep 0.1; done");
+    const { code, stdout, stderr } = await new Deno.Command("bash", {
+      args: ["-euc", `trap 'kill $(jobs -p)' EXIT\n${script}`],
+      cwd: home,
+      env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, SERVICE_API_DATA_DIR: `${home}/data` },
+    }).output();
+    const text = new TextDecoder();
+    expect({ code, stderr: text.decode(stderr) }).toEqual({ code: 0, stderr: expect.not.stringMatching(/should not/) });
+    expect(text.decode(stdout).replaceAll(/(sak|key)_\w+/g, "$1_…").replaceAll(/"\d{4}-[^"]+Z"/g, '"…"').split("\n"))
+      .toEqual([
+        '{"key":"sak_…","name":"nightly backup","id":"key_…"}',
+        "Successfully deleted 1 API key",
+        '{"deleted":1,"keys":[{"id":"key_…","name":"nightly backup"}]}',
+        '{"data":{"apiKeys":[{"name":"first admin","roles":["ADMIN"],"createdAt":"…"},' +
+        '{"name":"temporary","roles":[],"createdAt":"…"}]}}',
+        "Successfully deleted 1 API key",
+        '{"data":{"apiKey":null}}',
+        expect.stringContaining('"errors"'),
+        "status 3",
+        "",
+      ]);
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
+});
+
+Deno.test("the table of codes has every code with its exit status", () => {
+  const rows = [...README.matchAll(/^\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) *\| (\d+) *\|/gm)].flatMap((
+    [, codes = "", status],
+  ) => codes.split(", ").map((code) => [code.slice(1, -1), Number(status)]));
+  expect(Object.fromEntries(rows)).toEqual(EXIT_CODES);
+});
+
+Deno.test("every flag of the help is in the README, and every variable in both and in the permissions", async () => {
+  const help = (await Promise.all(
+    ["apikey", "request", "serve"].map(async (command) => (await inProcess([command, "--help"])).stdout),
+  )).join("");
+  const flags = new Set(help.match(/--[a-z]+(-[a-z]+)*/g));
+  expect([...flags].filter((flag) => flag !== "--help" && !README.includes(`\`${flag}`))).toEqual([]);
+  const variables = new Set(README.match(/SERVICE_API_[A-Z_]+/g));
+  expect([...variables].filter((name) => !help.includes(name))).toEqual([]);
+  expect([...variables].filter((name) => !deno.tasks.start.command.includes(name))).toEqual([]);
+});
