@@ -92,6 +92,9 @@ async function main(): Promise<void> {
   const unknown = target?.find((triple) => !TARGETS.some((known) => known === triple));
   if (unknown !== undefined) throw new Error(`${unknown} is not a target; the targets are ${TARGETS.join(", ")}`);
   const targets = all ? TARGETS : target ?? [Deno.build.target];
+  if (targets.length > 1 && Deno.env.has("DENORT_BIN")) {
+    throw new Error("DENORT_BIN is a base for one target; unset it to compile for several");
+  }
   const executables = await compile({ targets, output });
   await writeChecksums(executables, output);
   for (const path of executables) console.log(path);

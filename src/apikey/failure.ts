@@ -45,9 +45,12 @@ export function quote(input: string): string {
   return `"${escapeInvisible(shown)}"`;
 }
 
-/** Writes control, format, surrogate and line-separating characters as `\u{…}`. */
+/** Writes whatever cannot be seen, other than the ordinary space, as `\u{…}`. */
 export function escapeInvisible(text: string): string {
-  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return text.replace(
+    /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
 }
 
 /** What an error of the system or a library says, without the parts that say it twice. */

@@ -1,5 +1,5 @@
 /** What a key may do to what: `RESOURCE:ACTION` (spec section 2, "Permission pair format"). */
-import { parseCommaList } from "./comma_list.ts";
+import { parseCommaList, toUpperCase } from "./comma_list.ts";
 import { Failure, quote } from "./failure.ts";
 import { nearest } from "./nearest.ts";
 
@@ -65,7 +65,7 @@ function isAction(word: string): word is Action {
 }
 
 function parsePermission(typed: string): Permission {
-  const [resource = "", action = "", ...rest] = typed.toUpperCase().split(":").map((part) => part.trim());
+  const [resource = "", action = "", ...rest] = toUpperCase(typed).split(":").map((part) => part.trim());
   const resourceFits = isResource(resource);
   const actionFits = isAction(action);
   if (resourceFits && actionFits && rest.length === 0) return `${resource}:${action}`;

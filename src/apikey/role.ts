@@ -1,5 +1,5 @@
 /** The roles a key can have (spec section 2, "Roles"). */
-import { parseCommaList } from "./comma_list.ts";
+import { parseCommaList, toUpperCase } from "./comma_list.ts";
 import { Failure, quote } from "./failure.ts";
 import { nearest } from "./nearest.ts";
 
@@ -19,7 +19,7 @@ function isRole(word: string): word is Role {
 }
 
 function parseRole(typed: string): Role {
-  const word = typed.toUpperCase();
+  const word = toUpperCase(typed);
   if (isRole(word)) return word;
   throw new Failure(
     "INVALID_ROLE",

@@ -56,5 +56,5 @@ export function maskSecret(tail: string): string {
 
 /** Replaces everything in a text that has the beginnings of a secret by a mask. */
 export function redactSecrets(text: string): string {
-  return text.replace(/sak_[0-9A-Za-z]{8,}/g, "sak_…");
+  return text.replace(/sak_[0-9A-Za-z_]{8,}/g, "sak_…");
 }

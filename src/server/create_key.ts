@@ -33,7 +33,7 @@ export interface CreatedKey {
  * Makes a key and stores it.
  *
  * @throws {Failure} `FORBIDDEN` when the caller lacks API_KEY:CREATE_ANY or a right that the new key would have,
- * `INVALID_NAME`, `NO_RIGHTS`, `ALREADY_EXISTS`, `USAGE` for a description with a NUL in it
+ * `INVALID_NAME`, `NO_RIGHTS`, `ALREADY_EXISTS`, `USAGE` for a description that is not storable text
  */
 export async function createKey(
   input: CreateKeyInput,
@@ -44,7 +44,9 @@ export async function createKey(
   requireRight(caller, "API_KEY:CREATE_ANY");
   const name = parseStorableName(input.name);
   const description = input.description ?? null;
-  if (description?.includes("\0")) throw new Failure("USAGE", "A description cannot contain U+0000.");
+  if (description !== null && (description.includes("\0") || !description.isWellFormed())) {
+    throw new Failure("USAGE", "A description cannot contain U+0000 or half a surrogate pair.");
+  }
 
   const roles = [...new Set(input.roles ?? [])];
   const permissions = ungroup(input.permissions ?? []);

@@ -26,7 +26,7 @@ const REMEMBERED_DOCUMENTS = 500;
 
 /** Makes the handler of `{base_url}/graphql`. */
 export function createGraphqlHandler(options: HandlerOptions): Handler {
-  const { store, now, anonymous, logError } = options;
+  const { store, now, anonymous } = options;
   const documents = new Map<string, DocumentNode>();
   const valid = new WeakSet<DocumentNode>();
 
@@ -59,11 +59,11 @@ export function createGraphqlHandler(options: HandlerOptions): Handler {
         parse: parseOnce,
         validate: validateOnce,
         context: { store, now, caller },
-        formatError: (error) => toPublicError(error, logError),
+        formatError: (error) => toPublicError(error, options),
       });
       return await answer(request);
     } catch (error) {
-      return refuse(error, logError);
+      return refuse(error, options);
     }
   };
 }
@@ -72,13 +72,17 @@ export function createGraphqlHandler(options: HandlerOptions): Handler {
  * What callers may know of an error, with a code of the table of failures in its extensions. `graphql-http`
  * reports a malformed request as a plain `Error`; whatever a resolver throws comes wrapped in a `GraphQLError`.
  */
-function toPublicError(error: Error, logError: HandlerOptions["logError"]): GraphQLError {
+function toPublicError(error: Error, { anonymous, logError }: HandlerOptions): GraphQLError {
   if (!(error instanceof GraphQLError)) return withCode(new GraphQLError(error.message), "USAGE");
   const reason = error.originalError ?? error;
   if (reason instanceof GraphQLError) return withCode(error, "USAGE");
-  if (reason instanceof Failure) return withCode(error, reason.code);
+  const code = reason instanceof Failure ? reason.code : "FAILED";
+  // Where the store lies and what ails it is for whoever may read it: the local caller, or else the log.
+  const isPublic = !["FAILED", "UNREACHABLE", "TIMEOUT"].includes(code) || reason instanceof Failure && anonymous;
+  if (isPublic) return withCode(error, code);
   logError("A request failed: {reason}", { reason });
-  return new GraphQLError("The server failed inside; its log says why.", { extensions: { code: "FAILED" } });
+  const message = code === "FAILED" ? "The server failed inside" : "The server cannot use its store";
+  return new GraphQLError(`${message}; its log says why.`, { extensions: { code } });
 }
 
 function withCode(error: GraphQLError, code: FailureCode): GraphQLError {
@@ -87,9 +91,9 @@ function withCode(error: GraphQLError, code: FailureCode): GraphQLError {
 }
 
 /** Answers a request that did not get as far as GraphQL. */
-function refuse(reason: unknown, logError: HandlerOptions["logError"]): Response {
+function refuse(reason: unknown, options: HandlerOptions): Response {
   const originalError = reason instanceof Error ? reason : new Error(String(reason));
-  const error = toPublicError(new GraphQLError(originalError.message, { originalError }), logError);
+  const error = toPublicError(new GraphQLError(originalError.message, { originalError }), options);
   const { code } = error.extensions;
   const [status, headers] = code === "UNAUTHENTICATED"
     ? [401, { "www-authenticate": 'Bearer realm="service-api"' }]

@@ -1,3 +1,6 @@
+/** What `application_id` is in a store: `sak_` in ASCII. No other program's database has it. */
+export const APPLICATION_ID = 0x73616b5f;
+
 /**
  * The schema of the SQLite store as the steps that led to it. A database's `user_version` says how many of them
  * it has seen. Steps are only ever added.

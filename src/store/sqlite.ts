@@ -8,7 +8,7 @@ import { type Name, nameTaken, parseName } from "../apikey/name.ts";
 import { parsePermissions } from "../apikey/permission.ts";
 import { parseRoles } from "../apikey/role.ts";
 import type { KeyStore, StoredKey } from "./key_store.ts";
-import { MIGRATIONS } from "./migrations.ts";
+import { APPLICATION_ID, MIGRATIONS } from "./migrations.ts";
 
 export interface SqliteOptions {
   /** The data directory, made with mode 0700 if it is not there; the store is the file `keys.db` in it. */
@@ -66,27 +66,24 @@ async function makePrivateFile(path: string): Promise<void> {
 
 function prepareDatabase(database: DatabaseSync, path: string, deadline: number): void {
   database.exec("PRAGMA synchronous = FULL");
-  switchToWal(database, deadline);
+  openForAll(database, path, deadline);
   if (schemaVersion(database, path) === MIGRATIONS.length) return;
   inTransaction(database, () => {
-    const version = schemaVersion(database, path);
-    if (version === 0 && database.prepare("SELECT 1 FROM sqlite_schema").get() !== undefined) {
-      throw new Failure("UNREACHABLE", `${quote(path)} is another program's database. Choose another --data-dir.`);
-    }
-    for (const step of MIGRATIONS.slice(version)) database.exec(step);
+    for (const step of MIGRATIONS.slice(schemaVersion(database, path))) database.exec(step);
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
   });
 }
 
 /**
- * The first switch of a new file to WAL needs the file alone and, unlike all that follows, does not wait for it:
- * processes that start together on a new file have to try again.
+ * Sees whose file it is, then puts it into WAL mode. The first switch of a new file to WAL needs the file alone
+ * and, unlike all that follows, does not wait for it: processes that start together have to try again.
  */
-function switchToWal(database: DatabaseSync, deadline: number): void {
+function openForAll(database: DatabaseSync, path: string, deadline: number): void {
   for (;;) {
     try {
-      const row = database.prepare("PRAGMA journal_mode").get();
-      if (row?.["journal_mode"] !== "wal") database.exec("PRAGMA journal_mode = WAL");
+      schemaVersion(database, path);
+      if (pragma(database, "journal_mode") !== "wal") database.exec("PRAGMA journal_mode = WAL");
       return;
     } catch (error) {
       if (!isBusy(error) || Date.now() >= deadline) throw error;
@@ -95,14 +92,27 @@ function switchToWal(database: DatabaseSync, deadline: number): void {
   }
 }
 
+/**
+ * How many of the migrations a database has seen.
+ *
+ * @throws {Failure} `UNREACHABLE` when it is another program's or a newer version's
+ */
 function schemaVersion(database: DatabaseSync, path: string): number {
-  const version = Number(database.prepare("PRAGMA user_version").get()?.["user_version"]);
+  const version = Number(pragma(database, "user_version"));
+  if (pragma(database, "application_id") !== APPLICATION_ID) {
+    if (version === 0 && database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) return 0;
+    throw new Failure("UNREACHABLE", `${quote(path)} is another program's database. Choose another --data-dir.`);
+  }
   if (version <= MIGRATIONS.length) return version;
   throw new Failure(
     "UNREACHABLE",
     `The store ${quote(path)} was written by a newer version of service-api (schema ${version}; this one knows ` +
       `${MIGRATIONS.length}). Use that version, or choose another --data-dir.`,
   );
+}
+
+function pragma(database: DatabaseSync, name: string): SQLOutputValue | undefined {
+  return database.prepare(`PRAGMA ${name}`).get()?.[name];
 }
 
 function inTransaction<Result>(database: DatabaseSync, act: () => Result): Result {
@@ -165,7 +175,9 @@ class SqliteStore implements KeyStore {
   }
 
   list(): Promise<readonly StoredKey[]> {
-    return this.#attempt(() => this.#prepared("SELECT * FROM api_key ORDER BY number").all().map(toKey));
+    return this.#attempt(() =>
+      this.#prepared("SELECT * FROM api_key ORDER BY number").all().map((row) => this.#toKey(row))
+    );
   }
 
   isEmpty(): Promise<boolean> {
@@ -191,8 +203,21 @@ class SqliteStore implements KeyStore {
   #find(sql: string, parameter: SQLInputValue): Promise<StoredKey | undefined> {
     return this.#attempt(() => {
       const row = this.#prepared(sql).get(parameter);
-      return row === undefined ? undefined : toKey(row);
+      return row === undefined ? undefined : this.#toKey(row);
     });
+  }
+
+  #toKey(row: Row): StoredKey {
+    try {
+      return toKey(row);
+    } catch (cause) {
+      throw new Failure(
+        "UNREACHABLE",
+        `The store ${quote(this.#path)} is damaged: the key ${quote(String(row["id"]))} is not as it was written. ` +
+          "Restore the file from a backup.",
+        { cause },
+      );
+    }
   }
 
   #prepared(sql: string): StatementSync {

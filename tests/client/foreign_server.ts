@@ -3,6 +3,8 @@
  * whatever it is told to.
  */
 import { buildSchema, graphql } from "graphql";
+import { ROLES } from "../../src/apikey/role.ts";
+import { contractSdl } from "../contract.ts";
 
 export interface TestServer extends AsyncDisposable {
   readonly url: string;
@@ -36,24 +38,6 @@ export function startServer(
   };
 }
 
-/** The part of the contract that every server has, as the design states it. */
-export const CONTRACT = `
-  scalar PrefixedID
-  enum Role { ADMIN CONNECT VIEWER GUEST }
-  enum Resource { DOCKER API_KEY }
-  enum AuthAction { READ_ANY READ_OWN }
-  type Permission { resource: Resource!  actions: [AuthAction!]! }
-  type ApiKey { id: PrefixedID!  key: String!  name: String!  description: String
-                roles: [Role!]!  permissions: [Permission!]!  createdAt: String! }
-  input AddPermissionInput { resource: Resource!  actions: [AuthAction!]! }
-  input CreateApiKeyInput { name: String!  description: String  roles: [Role!]
-                            permissions: [AddPermissionInput!]  overwrite: Boolean }
-  input DeleteApiKeyInput { ids: [PrefixedID!]! }
-  type ApiKeyMutations { create(input: CreateApiKeyInput!): ApiKey!  delete(input: DeleteApiKeyInput!): Boolean! }
-  type Query { apiKeys: [ApiKey!]!  apiKey(id: PrefixedID!): ApiKey }
-  type Mutation { apiKey: ApiKeyMutations! }
-`;
-
 export interface ForeignKey {
   readonly id: string;
   readonly name: string;
@@ -67,7 +51,7 @@ interface CreateArguments {
 /** A server with the contract that, asked to create a taken name, hands out the key that exists. */
 export function startForeignServer(existing: readonly ForeignKey[]): TestServer & { readonly keys: ForeignKey[] } {
   const keys = [...existing];
-  const schema = buildSchema(CONTRACT);
+  const schema = buildSchema(contractSdl({ roles: ROLES, resources: ["DOCKER"], actions: ["READ_ANY"] }));
   const create = ({ input: { name, overwrite } }: CreateArguments): ForeignKey => {
     const known = keys.find((key) => key.name === name);
     if (known !== undefined && !overwrite) return known;

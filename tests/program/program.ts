@@ -66,11 +66,11 @@ function keep(): KeptOutput {
 }
 
 /** Runs the program in this process. */
-export const inProcess: Program = async (args, surroundings) => {
+export async function inProcess(args: readonly string[], surroundings?: Surroundings): Promise<Outcome> {
   const host = new FakeHost(args, surroundings);
   const code = await run(host);
   return { code, stdout: host.stdout.text, stderr: host.stderr.text };
-};
+}
 
 /** Runs an executable, with an environment of nothing but what is given. */
 export function asProcess(executable: string, leadingArgs: readonly string[] = []): Program {

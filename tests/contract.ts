@@ -1,0 +1,27 @@
+/** The part of the GraphQL schema that every server with these keys has, as the design states it. */
+
+export interface Enums {
+  readonly roles: readonly string[];
+  readonly resources: readonly string[];
+  readonly actions: readonly string[];
+}
+
+/** The contract in SDL, over these lists. */
+export function contractSdl({ roles, resources, actions }: Enums): string {
+  return `
+scalar PrefixedID
+enum Role { ${roles.join(" ")} }
+enum Resource { ${resources.join(" ")} }
+enum AuthAction { ${actions.join(" ")} }
+type Permission { resource: Resource!  actions: [AuthAction!]! }
+type ApiKey { id: PrefixedID!  key: String!  name: String!  description: String
+              roles: [Role!]!  permissions: [Permission!]!  createdAt: String! }
+input AddPermissionInput { resource: Resource!  actions: [AuthAction!]! }
+input CreateApiKeyInput { name: String!  description: String  roles: [Role!]
+                          permissions: [AddPermissionInput!]  overwrite: Boolean }
+input DeleteApiKeyInput { ids: [PrefixedID!]! }
+type ApiKeyMutations { create(input: CreateApiKeyInput!): ApiKey!  delete(input: DeleteApiKeyInput!): Boolean! }
+type Query { apiKeys: [ApiKey!]!  apiKey(id: PrefixedID!): ApiKey }
+type Mutation { apiKey: ApiKeyMutations! }
+`;
+}

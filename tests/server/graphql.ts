@@ -1,0 +1,159 @@
+/** The embedded server as its callers see it: requests in, answers out, with no network between. */
+import * as z from "zod/mini";
+import type { KeyStore } from "../../src/store/key_store.ts";
+import { LOCAL_CALLER } from "../../src/server/caller.ts";
+import { createGraphqlHandler, type Handler } from "../../src/server/handler.ts";
+import { withNewStore } from "../store/temporary_store.ts";
+
+export const URL_OF_GRAPHQL = "http://127.0.0.1/graphql";
+
+/** A fixed clock. */
+export const NOW = new Date("2026-02-03T04:05:06.789Z");
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body as it came. */
+  readonly text: string;
+  /** `data` of the body. */
+  readonly data: unknown;
+  readonly messages: readonly string[];
+  /** `extensions.code` of the errors; `undefined` for an error without one. */
+  readonly codes: readonly (string | undefined)[];
+}
+
+const body = z.object({
+  data: z.optional(z.unknown()),
+  errors: z.optional(z.array(z.object({
+    message: z.string(),
+    extensions: z.optional(z.object({ code: z.optional(z.string()) })),
+  }))),
+});
+
+const key = z.object({
+  id: z.string(),
+  key: z.string(),
+  name: z.string(),
+  description: z.nullable(z.string()),
+  roles: z.array(z.string()),
+  permissions: z.array(z.object({ resource: z.string(), actions: z.array(z.string()) })),
+  createdAt: z.string(),
+});
+
+/** `ApiKey` of the contract. */
+export type ShownKey = z.infer<typeof key>;
+
+const created = z.object({ apiKey: z.object({ create: key }) });
+const listed = z.object({ apiKeys: z.array(key) });
+const shown = z.object({ apiKey: z.nullable(key) });
+
+const FIELDS = "{ id key name description roles permissions { resource actions } createdAt }";
+
+export const CREATE = `mutation ($input: CreateApiKeyInput!) { apiKey { create(input: $input) ${FIELDS} } }`;
+export const DELETE = "mutation ($ids: [PrefixedID!]!) { apiKey { delete(input: { ids: $ids }) } }";
+export const LIST = `{ apiKeys ${FIELDS} }`;
+export const READ = `query ($id: PrefixedID!) { apiKey(id: $id) ${FIELDS} }`;
+
+/** Sends a request and reads the answer. */
+export async function send(handler: Handler, request: Request): Promise<Answer> {
+  const response = await handler(request);
+  const text = await response.text();
+  const { data, errors = [] } = text === "" ? {} : body.parse(JSON.parse(text));
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    data,
+    messages: errors.map(({ message }) => message),
+    codes: errors.map(({ extensions }) => extensions?.code),
+  };
+}
+
+/** Sends a GraphQL operation, with `secret` as the bearer key if there is one. */
+export function ask(
+  handler: Handler,
+  query: string,
+  variables?: Readonly<Record<string, unknown>>,
+  secret?: string,
+): Promise<Answer> {
+  const headers = new Headers({ "content-type": "application/json" });
+  if (secret !== undefined) headers.set("authorization", `Bearer ${secret}`);
+  return send(
+    handler,
+    new Request(URL_OF_GRAPHQL, { method: "POST", headers, body: JSON.stringify({ query, variables }) }),
+  );
+}
+
+/** `CreateApiKeyInput`, as loosely as a caller may fill it. */
+export type CreateInput = Readonly<Record<string, unknown>>;
+
+/** The key in an answer to {@linkcode CREATE}. */
+export function createdKey(answer: Answer): ShownKey {
+  if (answer.messages.length > 0) throw new Error(answer.messages.join("; "));
+  return created.parse(answer.data).apiKey.create;
+}
+
+/** The keys in an answer to {@linkcode LIST}. */
+export function listedKeys(answer: Answer): readonly ShownKey[] {
+  return listed.parse(answer.data).apiKeys;
+}
+
+/** The key in an answer to {@linkcode READ}. */
+export function readKey(answer: Answer): ShownKey | null {
+  return shown.parse(answer.data).apiKey;
+}
+
+/** Permissions in the shape that `CreateApiKeyInput` has for them, one group a pair. */
+export function asInput(
+  permissions: readonly string[],
+): readonly { readonly resource: string | undefined; readonly actions: readonly (string | undefined)[] }[] {
+  return permissions.map((permission) => {
+    const [resource, action] = permission.split(":");
+    return { resource, actions: [action] };
+  });
+}
+
+/** What errors the server told its log of. */
+export type ErrorLog = readonly { readonly message: string; readonly properties: Record<string, unknown> }[];
+
+/** A handler over a store. */
+export interface TestServer {
+  readonly store: KeyStore;
+  /** The server as it is on the network: everybody needs a key. */
+  readonly network: Handler;
+  /** The server as it is inside the program: who has no key is the local caller. */
+  readonly local: Handler;
+  readonly errorLog: ErrorLog;
+  /** Makes a key as the local caller. */
+  readonly create: (input: CreateInput) => Promise<ShownKey>;
+  /** Makes a key with just these permissions. */
+  readonly keyWith: (...permissions: readonly string[]) => Promise<ShownKey>;
+}
+
+/** The server over any store. */
+export function serverOver(store: KeyStore): TestServer {
+  const errorLog: { message: string; properties: Record<string, unknown> }[] = [];
+  const options = {
+    store,
+    now: () => NOW,
+    logError: (message: string, properties: Record<string, unknown>) => {
+      errorLog.push({ message, properties });
+    },
+  };
+  const local = createGraphqlHandler({ ...options, anonymous: LOCAL_CALLER });
+  const create = async (input: CreateInput): Promise<ShownKey> => createdKey(await ask(local, CREATE, { input }));
+  let made = 0;
+  return {
+    store,
+    network: createGraphqlHandler(options),
+    local,
+    errorLog,
+    create,
+    keyWith: (...permissions) => create({ name: `key with ${made++}`, permissions: asInput(permissions) }),
+  };
+}
+
+/** Runs a test on a new server over a new store. */
+export function withServer(test: (server: TestServer) => Promise<void>): Promise<void> {
+  return withNewStore((store) => test(serverOver(store)));
+}

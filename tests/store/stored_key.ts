@@ -1,0 +1,29 @@
+/** Keys to put into a store. */
+import { parseName } from "../../src/apikey/name.ts";
+import { hashSecret, makeSecret, SECRET_BYTES, secretTail } from "../../src/apikey/secret.ts";
+import type { StoredKey } from "../../src/store/key_store.ts";
+
+/** A new key that no other equals, and its secret. */
+export async function newKeyWithSecret(
+  name: string,
+  others: Partial<StoredKey> = {},
+): Promise<{ readonly key: StoredKey; readonly secret: string }> {
+  const secret = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
+  const key: StoredKey = {
+    id: `key_${crypto.randomUUID().replaceAll("-", "").slice(0, 22)}`,
+    name: parseName(name),
+    description: null,
+    roles: ["GUEST"],
+    permissions: [],
+    createdAt: new Date("2026-02-03T04:05:06.789Z"),
+    secretHash: await hashSecret(secret),
+    secretTail: secretTail(secret),
+    ...others,
+  };
+  return { key, secret };
+}
+
+/** A new key that no other equals. */
+export async function newKey(name: string, others: Partial<StoredKey> = {}): Promise<StoredKey> {
+  return (await newKeyWithSecret(name, others)).key;
+}
