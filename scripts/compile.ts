@@ -20,6 +20,12 @@ export const TARGETS = [
   "aarch64-pc-windows-msvc",
 ] as const;
 
+/**
+ * A young generation of 8 MB to begin with: most invocations then end before V8 collects any garbage, which saves
+ * them 1 to 3 ms.
+ */
+const V8_FLAGS = "--v8-flags=--min-semi-space-size=8";
+
 const PROJECT = new URL("../", import.meta.url).pathname.replace(/^\/([A-Za-z]:)/, "$1");
 
 export interface CompileOptions {
@@ -44,13 +50,14 @@ export async function compile(options: CompileOptions): Promise<readonly string[
   const permissions = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("--allow-"));
   const workspace = await Deno.makeTempDir({ prefix: "service-api-compile-" });
   try {
+    // The minifier loses the end of a "using" declaration (evanw/esbuild issue 4482): the program has none.
     const bundle = `${workspace}/${name}.js`;
     await execute(Deno.execPath(), ["bundle", "--quiet", "--minify", "--output", bundle, main]);
     await Deno.mkdir(output, { recursive: true });
     const executables: string[] = [];
     for (const target of targets) {
       const executable = `${output}/${name}-${target}${target.includes("windows") ? ".exe" : ""}`;
-      const flags = ["--quiet", "--no-config", "--no-check", "--no-prompt", ...permissions];
+      const flags = ["--quiet", "--no-config", "--no-check", "--no-prompt", V8_FLAGS, ...permissions];
       // deno-lint-ignore no-await-in-loop -- one at a time: each takes a processor and hundreds of megabytes
       await execute(compiler, ["compile", ...flags, "--target", target, "--output", executable, bundle]);
       executables.push(executable);

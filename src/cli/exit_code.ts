@@ -35,3 +35,8 @@ export const EXIT_CODES: Readonly<Record<FailureCode, ExitCode>> = {
   FAILED: ExitCode.FAILED,
   INTERRUPTED: ExitCode.INTERRUPTED,
 };
+
+/** The same, at the end of every help. */
+export const EXIT_STATUS = `
+Exit status: 0 done, 1 refused or failed, 2 usage, 3 not authenticated or not
+permitted, 4 server unreachable or not GraphQL, 130 interrupted.`;

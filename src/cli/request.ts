@@ -1,10 +1,31 @@
 /** `request`: a GraphQL request with a key (spec section 4.3). */
 import { Failure, reasonOf } from "../apikey/failure.ts";
-import type { Ask } from "./connection.ts";
-import { ExitCode } from "./exit_code.ts";
+import type { CommandDefinition } from "./command.ts";
+import { type Ask, askServer } from "./connection.ts";
+import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { reportFailure, writeJson } from "./report.ts";
+import { withServerFlags } from "./server_flags.ts";
 import { readSettingFile } from "./settings.ts";
+
+export const requestCommand: CommandDefinition = {
+  name: "request",
+  summary: "send a GraphQL request with a key",
+  define: (command, { host, log, finish }) => {
+    const withOwnFlags = command
+      .description("POST to {base_url}/graphql with the key as bearer credential, and print the answer.")
+      .usage("(--query <text> [--variables <json>] | --body <json>) [options]")
+      .optionsGroup("Request:")
+      .option("--query <text>", "GraphQL document; @file; -: standard input")
+      .option("--variables <json>", "JSON object; @file; -: standard input")
+      .option("--body <json>", "JSON to send as it is; @file; -: standard input")
+      .optionsGroup("Output:")
+      .option("--json", "print one line of JSON, failures too");
+    withServerFlags(withOwnFlags)
+      .addHelpText("after", NOTES)
+      .action(async (flags) => finish(await request(flags, host, askServer(flags, host, log))));
+  },
+};
 
 /** The flags of the command, as they were typed. */
 export interface RequestFlags {
@@ -71,3 +92,9 @@ function parseJsonArgument(text: string, flag: string): unknown {
     throw new Failure("USAGE", `${flag} is not JSON: ${reasonOf(error)}.`);
   }
 }
+
+const NOTES = `
+Examples:
+  service-api request --query '{ apiKeys { id name } }'
+  service-api request --body '{"provider":"github","clientId":"abc"}'
+${EXIT_STATUS}`;

@@ -1,9 +1,26 @@
 /** `serve`: the embedded server on HTTP. */
 import { Failure, quote } from "../apikey/failure.ts";
-import { ExitCode } from "./exit_code.ts";
+import type { CommandDefinition } from "./command.ts";
+import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
+import { DATA_DIR_HELP } from "./server_flags.ts";
 import { isLoopback, readDataDir } from "./settings.ts";
+
+export const serveCommand: CommandDefinition = {
+  name: "serve",
+  summary: "put the embedded server on HTTP",
+  define: (command, { host, log, finish }) => {
+    command
+      .description("Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.")
+      .option("--host <host>", "address to listen on", "127.0.0.1")
+      .option("--port <port>", "port to listen on; 0: any free one", "4000")
+      .option("--allow-http", "listen beyond this machine without TLS")
+      .option("--data-dir <dir>", DATA_DIR_HELP)
+      .addHelpText("after", EXIT_STATUS)
+      .action(async (flags) => finish(await serve(flags, host, log)));
+  },
+};
 
 /** The flags of the command, as they were typed. */
 export interface ServeFlags {

@@ -1,6 +1,9 @@
 /** The flags that every command that asks a server has, declared once. */
 import type { Command } from "@commander-js/extra-typings";
 
+export const DATA_DIR_HELP =
+  "where the embedded server keeps keys\n[SERVICE_API_DATA_DIR] (default: the platform's data directory)";
+
 // deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- commander infers the flags' types
 export function withServerFlags<Args extends unknown[], Flags extends Record<string, unknown>>(
   command: Command<Args, Flags>,
@@ -20,10 +23,7 @@ export function withServerFlags<Args extends unknown[], Flags extends Record<str
     .option("--allow-http", "send the key in clear to a host that is not this one")
     .option("--ca-file <pem>", "authorities to trust\n[SERVICE_API_CA_FILE] (default: the system's)")
     .option("--timeout <duration>", "how long to wait, such as 500ms, 30s, 2m\n[SERVICE_API_TIMEOUT] (default: 30s)")
-    .option(
-      "--data-dir <dir>",
-      "where the embedded server keeps keys\n[SERVICE_API_DATA_DIR] (default: the platform's data directory)",
-    );
+    .option("--data-dir <dir>", DATA_DIR_HELP);
 }
 
 function collect(value: string, previous: readonly string[] | undefined): readonly string[] {
