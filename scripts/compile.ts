@@ -7,7 +7,7 @@
  * `DENORT_BIN` names a runtime base to use instead of the one that Deno downloads. `DENO_COMPILE` names the Deno
  * of the version of that base, where it is not the one that runs this script: the two have to match.
  */
-import { Command, CommanderError } from "@commander-js/extra-typings";
+import { parseArgs } from "node:util";
 import deno from "../deno.json" with { type: "json" };
 
 /** Every target of `deno compile`. */
@@ -26,7 +26,7 @@ export const TARGETS = [
  */
 const V8_FLAGS = "--v8-flags=--min-semi-space-size=8";
 
-const PROJECT = new URL("../", import.meta.url).pathname.replace(/^\/([A-Za-z]:)/, "$1");
+const PROJECT = `${import.meta.dirname}/..`;
 
 export interface CompileOptions {
   /** The module to compile; the program itself unless it is given. */
@@ -45,7 +45,7 @@ export interface CompileOptions {
  * @throws {Error} with Deno's own words when bundling or compiling fails
  */
 export async function compile(options: CompileOptions): Promise<readonly string[]> {
-  const { main = `${PROJECT}main.ts`, targets, output, name = "service-api" } = options;
+  const { main = `${PROJECT}/main.ts`, targets, output, name = "service-api" } = options;
   const compiler = Deno.env.get("DENO_COMPILE") ?? Deno.execPath();
   const permissions = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("--allow-"));
   const workspace = await Deno.makeTempDir({ prefix: "service-api-compile-" });
@@ -90,32 +90,31 @@ async function writeChecksums(paths: readonly string[], output: string): Promise
 }
 
 async function main(): Promise<void> {
-  const { target, all, output } = new Command("compile")
-    .option("--target <triple>", "one of Deno's targets; repeatable", collect)
-    .option("--all", "every target")
-    .option("--output <dir>", "where the executables go", `${PROJECT}dist`)
-    .parse(Deno.args, { from: "user" })
-    .opts();
-  const unknown = target?.find((triple) => !TARGETS.some((known) => known === triple));
+  const { values } = parseArgs({
+    args: Deno.args,
+    options: {
+      target: { type: "string", multiple: true },
+      all: { type: "boolean", default: false },
+      output: { type: "string", default: `${PROJECT}/dist` },
+    },
+  });
+  const { all, output, target = [Deno.build.target] } = values;
+  const unknown = target.find((triple) => !TARGETS.some((known) => known === triple));
   if (unknown !== undefined) throw new Error(`${unknown} is not a target; the targets are ${TARGETS.join(", ")}`);
-  const targets = all ? TARGETS : target ?? [Deno.build.target];
-  if (targets.length > 1 && Deno.env.has("DENORT_BIN")) {
-    throw new Error("DENORT_BIN is a base for one target; unset it to compile for several");
+  const targets = [...new Set<string>(all ? TARGETS : target)];
+  if (Deno.env.has("DENORT_BIN") && targets.join() !== Deno.build.target) {
+    throw new Error(`DENORT_BIN is a base for ${Deno.build.target}; unset it to compile for other targets`);
   }
   const executables = await compile({ targets, output });
   await writeChecksums(executables, output);
   for (const path of executables) console.log(path);
 }
 
-function collect(value: string, previous: readonly string[] | undefined): readonly string[] {
-  return [...previous ?? [], value];
-}
-
 if (import.meta.main) {
   try {
     await main();
   } catch (error) {
-    if (!(error instanceof CommanderError)) console.error(error instanceof Error ? error.message : error);
+    console.error(error instanceof Error ? error.message : error);
     Deno.exit(1);
   }
 }

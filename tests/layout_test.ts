@@ -5,22 +5,28 @@ const ROOT = new URL("../", import.meta.url);
 
 interface Import {
   readonly target: string;
+  /** Gone when types are erased. */
+  readonly isType: boolean;
   /** An `import(…)`, not loaded until it is reached. */
   readonly onDemand: boolean;
 }
 
-/** The imports of a module that are still there when types are erased. */
+/** Every import of a module. */
 async function importsOf(module: string): Promise<readonly Import[]> {
   const text = await Deno.readTextFile(new URL(module, ROOT));
-  const statics = [...text.matchAll(/^(?:import|export)\s(?!type\s)[^;]*?from "([^"]+)"/gm)];
-  const dynamics = [...text.matchAll(/\bimport\("([^"]+)"\)/g)];
-  const resolve = ([, specifier = ""]: RegExpMatchArray): string =>
+  const resolve = (specifier: string): string =>
     specifier.startsWith(".")
       ? new URL(specifier, new URL(module, ROOT)).pathname.slice(ROOT.pathname.length)
       : specifier;
+  const statics = text.matchAll(/^(?:import|export)\s(type\s)?(?:[^;"]*?\sfrom\s)?"([^"]+)"/gm);
+  const dynamics = text.matchAll(/\bimport\("([^"]+)"\)/g);
   return [
-    ...statics.map((match) => ({ target: resolve(match), onDemand: false })),
-    ...dynamics.map((match) => ({ target: resolve(match), onDemand: true })),
+    ...[...statics].map(([, type, target = ""]) => ({
+      target: resolve(target),
+      isType: type !== undefined,
+      onDemand: false,
+    })),
+    ...[...dynamics].map(([, target = ""]) => ({ target: resolve(target), isType: false, onDemand: true })),
   ];
 }
 
@@ -33,9 +39,9 @@ async function loadedFrom(module: string, seen = new Set<string>()): Promise<Set
   if (seen.has(module) || !module.endsWith(".ts")) return seen.add(module);
   seen.add(module);
   const imports = await importsOf(module);
-  for (const { target, onDemand } of imports) {
+  for (const { target, isType, onDemand } of imports) {
     // deno-lint-ignore no-await-in-loop -- a walk that remembers where it has been
-    if (!onDemand) await loadedFrom(target, seen);
+    if (!isType && !onDemand) await loadedFrom(target, seen);
   }
   return seen;
 }
@@ -43,7 +49,7 @@ async function loadedFrom(module: string, seen = new Set<string>()): Promise<Set
 const MAY_IMPORT: Readonly<Record<string, RegExp>> = {
   "src/apikey": /^src\/apikey\//,
   "src/client": /^src\/(apikey|client)\/|^(graphql-request|zod\/mini)$/,
-  "src/server": /^src\/(apikey|server|store)\/|^graphql/,
+  "src/server": /^src\/(apikey|server|store)\/|^graphql(-http\/fetch)?$/,
   "src/store": /^src\/(apikey|store)\/|^node:sqlite$/,
   "src/cli": /^src\/|^deno\.json$|^@commander-js\/|^@logtape\//,
 };

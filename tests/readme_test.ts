@@ -4,7 +4,7 @@ import deno from "../deno.json" with { type: "json" };
 import { EXIT_CODES } from "../src/cli/exit_code.ts";
 import { inProcess } from "./program/program.ts";
 
-const ROOT = new URL("../", import.meta.url).pathname;
+const ROOT = `${import.meta.dirname}/../`;
 const README = await Deno.readTextFile(`${ROOT}README.md`);
 
 /** The blocks of shell commands that use the program itself. */

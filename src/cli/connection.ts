@@ -4,7 +4,7 @@ import type { Client } from "../client/client.ts";
 import type { Endpoint } from "../client/transport.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
-import { type EmbeddedServer, type NetworkServer, readSettings, type ServerFlags } from "./settings.ts";
+import { type EmbeddedServer, isLoopback, type NetworkServer, readSettings, type ServerFlags } from "./settings.ts";
 
 /** Opens a connection, does something with it, and closes it whatever comes of it. */
 export type Ask = <Result>(act: (client: Client) => Promise<Result>) => Promise<Result>;
@@ -64,10 +64,10 @@ async function openEmbedded({ dataDir }: EmbeddedServer, timeout: number, host: 
 
 async function openNetwork({ endpoint, caCertificates }: NetworkServer, host: Host): Promise<Route> {
   const to = { url: endpoint.href, label: endpoint.host };
-  if (endpoint.protocol === "http:") return { ...to, fetch, close: () => Promise.resolve() };
-  const { systemCertificates } = await import("../client/system_certificates.ts");
-  const caCerts = caCertificates === undefined ? await systemCertificates(host.env("SSL_CERT_FILE")) : [caCertificates];
-  const client = trusting(caCerts);
+  if (endpoint.protocol === "http:" && !isLoopback(endpoint.hostname)) {
+    return { ...to, fetch, close: () => Promise.resolve() };
+  }
+  const client = endpoint.protocol === "http:" ? direct(endpoint) : await trusting(caCertificates, host);
   return {
     ...to,
     fetch: (request) => fetch(request, { client }),
@@ -75,7 +75,15 @@ async function openNetwork({ endpoint, caCertificates }: NetworkServer, host: Ho
   };
 }
 
-function trusting(caCerts: string[]): Deno.HttpClient {
+/** Past any proxy of `HTTP_PROXY`: a key goes in clear to this machine and no other. */
+function direct({ hostname, port }: URL): Deno.HttpClient {
+  const address = hostname.replace(/^\[(.*)\]$/, "$1");
+  return Deno.createHttpClient({ proxy: { transport: "tcp", hostname: address, port: Number(port || 80) } });
+}
+
+async function trusting(caCertificates: string | undefined, host: Host): Promise<Deno.HttpClient> {
+  const { systemCertificates } = await import("../client/system_certificates.ts");
+  const caCerts = caCertificates === undefined ? await systemCertificates(host.env("SSL_CERT_FILE")) : [caCertificates];
   try {
     return Deno.createHttpClient({ caCerts });
   } catch (error) {

@@ -27,7 +27,11 @@ export interface CreateFlags {
  */
 export async function create(flags: CreateFlags, host: Host, ask: Ask): Promise<ExitCode> {
   const request = decideCreate(flags);
-  const created = await ask((client) => client.create(request));
+  await ask(async (client) => print(await client.create(request), flags, host));
+  return ExitCode.OK;
+}
+
+async function print(created: CreatedKey, flags: CreateFlags, host: Host): Promise<void> {
   try {
     if (flags.json) await writeJson(host.stdout, { key: created.key, name: created.name, id: created.id });
     else await host.stdout.write(`${created.key}\n`);
@@ -37,7 +41,6 @@ export async function create(flags: CreateFlags, host: Host, ask: Ask): Promise<
   if (!flags.json && host.stdout.isTerminal() && host.stderr.isTerminal()) {
     await host.stderr.write(`Created API key ${quote(created.name)}. This is the only time its secret is shown.\n`);
   }
-  return ExitCode.OK;
 }
 
 /**
@@ -45,7 +48,7 @@ export async function create(flags: CreateFlags, host: Host, ask: Ask): Promise<
  *
  * @throws {Failure} `USAGE`, `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION`, `NO_RIGHTS`
  */
-export function decideCreate(flags: CreateFlags): NewKey {
+function decideCreate(flags: CreateFlags): NewKey {
   if (flags.name === undefined) throw new Failure("USAGE", "Creating a key needs a name: give --name.");
   const name = parseName(flags.name);
   const roles = parseRoles(flags.roles ?? "");

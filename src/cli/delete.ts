@@ -1,5 +1,5 @@
 /** `apikey --delete` (spec section 4.2). */
-import { Failure } from "../apikey/failure.ts";
+import { Failure, reasonOf } from "../apikey/failure.ts";
 import { type Name, parseName } from "../apikey/name.ts";
 import type { Client, KeyReference } from "../client/client.ts";
 import type { Ask } from "./connection.ts";
@@ -14,7 +14,7 @@ export interface DeleteFlags {
 }
 
 /** What came of it: keys that are gone, a name that none of the keys has, or no key at all. */
-export type DeleteResult =
+type DeleteResult =
   | { readonly kind: "deleted"; readonly keys: readonly KeyReference[] }
   | { readonly kind: "not found"; readonly name: Name }
   | { readonly kind: "no keys" };
@@ -26,10 +26,20 @@ export type DeleteResult =
  */
 export async function remove(flags: DeleteFlags, host: Host, ask: Ask): Promise<ExitCode> {
   const name = decideDelete(flags);
-  const result = await ask((client) => deleteByName(client, name));
-  if (flags.json) await writeJson(host.stdout, toJson(result));
-  else await host.stdout.write(`${toText(result)}\n`);
-  return result.kind === "not found" ? ExitCode.FAILED : ExitCode.OK;
+  return await ask(async (client) => {
+    const result = await deleteByName(client, name);
+    await print(result, flags, host);
+    return result.kind === "not found" ? ExitCode.FAILED : ExitCode.OK;
+  });
+}
+
+async function print(result: DeleteResult, flags: DeleteFlags, host: Host): Promise<void> {
+  try {
+    if (flags.json) await writeJson(host.stdout, toJson(result));
+    else await host.stdout.write(`${toText(result)}\n`);
+  } catch (error) {
+    throw new Failure("FAILED", `${toText(result)}, but nobody was told: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 /**
@@ -37,17 +47,17 @@ export async function remove(flags: DeleteFlags, host: Host, ask: Ask): Promise<
  *
  * @throws {Failure} `USAGE`, `INVALID_NAME`
  */
-export function decideDelete(flags: DeleteFlags): Name {
+function decideDelete(flags: DeleteFlags): Name {
   if (flags.name === undefined) throw new Failure("USAGE", "Deleting a key needs its name: give --name.");
   return parseName(flags.name);
 }
 
-async function deleteByName(client: Client, name: Name): Promise<DeleteResult> {
-  const found = await client.find(name);
-  if (found.matches.length === 0) return found.anyKey ? { kind: "not found", name } : { kind: "no keys" };
-  if (await client.remove(found.matches)) return { kind: "deleted", keys: found.matches };
-  const left = await client.find(name);
-  if (left.matches.length === 0) return left.anyKey ? { kind: "not found", name } : { kind: "no keys" };
+/** Another caller may replace the key between the look-up and the deletion: then it is looked up again. */
+async function deleteByName(client: Client, name: Name, attempts = 3): Promise<DeleteResult> {
+  const { matches, anyKey } = await client.find(name);
+  if (matches.length === 0) return anyKey ? { kind: "not found", name } : { kind: "no keys" };
+  if (await client.remove(matches)) return { kind: "deleted", keys: matches };
+  if (attempts > 1) return await deleteByName(client, name, attempts - 1);
   throw new Failure("FAILED", "The server did not delete the key and did not say why. Its log may tell.");
 }
 

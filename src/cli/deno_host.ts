@@ -26,7 +26,11 @@ function output(stream: DenoOutput): Output {
 
 const stdin: Input = {
   isTerminal: () => Deno.stdin.isTerminal(),
-  readText: () => new Response(Deno.stdin.readable).text(),
+  readText: async () => {
+    const { readable } = Deno.stdin;
+    if (readable.locked) throw new Failure("USAGE", "Standard input is asked for twice, and can be read only once.");
+    return await new Response(readable).text();
+  },
 };
 
 export const denoHost: Host = {

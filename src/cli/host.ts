@@ -24,7 +24,11 @@ export type Signal = "SIGINT" | "SIGTERM";
 
 export interface Input {
   isTerminal(): boolean;
-  /** Everything up to the end of the input, as UTF-8. */
+  /**
+   * Everything up to the end of the input, as UTF-8.
+   *
+   * @throws {Failure} `USAGE` the second time
+   */
   readText(): Promise<string>;
 }
 

@@ -9,17 +9,25 @@ export interface Log {
   debug(message: string, properties?: Record<string, unknown>): void;
   info(message: string, properties?: Record<string, unknown>): void;
   error(message: string, properties?: Record<string, unknown>): void;
+  /** Resolves when what was logged is written. */
+  flush(): Promise<void>;
 }
 
 /** The log for `LOG_LEVEL`; without that variable it takes errors alone. */
 export async function openLog(host: Host): Promise<Log> {
   const level = host.env("LOG_LEVEL");
   if (level !== undefined) return (await import("./logging.ts")).configureLogging(level, host);
+  let errors = Promise.resolve();
   return {
     debug: () => {},
     info: () => {},
     error: (message, properties) => {
-      import("./logging.ts").then(({ configureLogging }) => configureLogging("error", host).error(message, properties));
+      errors = errors.then(async () => {
+        const log = (await import("./logging.ts")).configureLogging("error", host);
+        log.error(message, properties);
+        await log.flush();
+      });
     },
+    flush: () => errors,
   };
 }

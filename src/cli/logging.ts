@@ -23,8 +23,9 @@ const LEVELS: ReadonlyMap<string, LogLevel> = new Map([
  * have others
  */
 export function configureLogging(level: string, host: Host): Log {
+  let written = Promise.resolve();
   const sink = redactByField((record) => {
-    host.stderr.write(format(record)).catch(() => {});
+    written = written.then(() => host.stderr.write(format(record))).catch(() => {});
   });
   configureSync({
     reset: true,
@@ -38,7 +39,13 @@ export function configureLogging(level: string, host: Host): Log {
       { category: ["logtape", "meta"], lowestLevel: "error", sinks: ["stderr"] },
     ],
   });
-  return getLogger("service-api");
+  const logger = getLogger("service-api");
+  return {
+    debug: (message, properties) => logger.debug(message, properties),
+    info: (message, properties) => logger.info(message, properties),
+    error: (message, properties) => logger.error(message, properties),
+    flush: () => written,
+  };
 }
 
 function format({ timestamp, level, message }: LogRecord): string {

@@ -10,7 +10,7 @@ import { apikeyCommand } from "./apikey.ts";
 import type { CommandDefinition } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
-import { openLog } from "./log.ts";
+import { type Log, openLog } from "./log.ts";
 import { reportFailure } from "./report.ts";
 import { requestCommand } from "./request.ts";
 import { serveCommand } from "./serve.ts";
@@ -28,15 +28,17 @@ ${EXIT_STATUS}`;
  * @returns its exit status; it never rejects and never exits
  */
 export async function run(host: Host): Promise<ExitCode> {
+  const log = await openLog(host);
   try {
-    return await dispatch(host);
+    return await dispatch(host, log);
   } catch (error) {
     return await reportFailure(error, host);
+  } finally {
+    await log.flush();
   }
 }
 
-async function dispatch(host: Host): Promise<ExitCode> {
-  const log = await openLog(host);
+async function dispatch(host: Host, log: Log): Promise<ExitCode> {
   log.debug("service-api {version} on {platform}", { version: deno.version, platform: host.platform });
   let exitCode: ExitCode = ExitCode.OK;
   const finish = (code: ExitCode): void => {

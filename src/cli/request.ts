@@ -4,7 +4,7 @@ import type { CommandDefinition } from "./command.ts";
 import { type Ask, askServer } from "./connection.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
-import { reportFailure, writeJson } from "./report.ts";
+import { reportFailure } from "./report.ts";
 import { withServerFlags } from "./server_flags.ts";
 import { readSettingFile } from "./settings.ts";
 
@@ -43,10 +43,13 @@ export interface RequestFlags {
  */
 export async function request(flags: RequestFlags, host: Host, ask: Ask): Promise<ExitCode> {
   const body = await decideBody(flags, host);
-  const { answer, failure } = await ask((client) => client.send(body));
-  if (!flags.json) await host.stdout.write(answer.body.endsWith("\n") ? answer.body : `${answer.body}\n`);
-  else if (failure === undefined) await writeJson(host.stdout, JSON.parse(answer.body));
-  return failure === undefined ? ExitCode.OK : await reportFailure(failure, host);
+  return await ask(async (client) => {
+    const { answer, failure } = await client.send(body);
+    // A JSON text has line breaks between its tokens only.
+    if (!flags.json) await host.stdout.write(answer.body.endsWith("\n") ? answer.body : `${answer.body}\n`);
+    else if (failure === undefined) await host.stdout.write(`${answer.body.trim().replaceAll(/\s*[\r\n]\s*/g, " ")}\n`);
+    return failure === undefined ? ExitCode.OK : await reportFailure(failure, host);
+  });
 }
 
 /**
@@ -54,7 +57,7 @@ export async function request(flags: RequestFlags, host: Host, ask: Ask): Promis
  *
  * @throws {Failure} `USAGE`
  */
-export async function decideBody(flags: RequestFlags, host: Host): Promise<string> {
+async function decideBody(flags: RequestFlags, host: Host): Promise<string> {
   const { query, variables, body } = flags;
   if ((query === undefined) === (body === undefined)) {
     throw new Failure("USAGE", "A request needs either --query or --body, and not both.");

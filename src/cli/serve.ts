@@ -33,8 +33,11 @@ export interface ServeFlags {
 /** How long a request waits for another process's transaction, in milliseconds. */
 const BUSY_TIMEOUT = 5000;
 
+/** How long requests in flight may take to finish after a signal to stop, in milliseconds. */
+const DRAIN_TIMEOUT = 10_000;
+
 /**
- * Serves until SIGINT or SIGTERM, then lets requests in flight finish.
+ * Serves until SIGINT or SIGTERM, then lets requests in flight finish: for 10 seconds, or until the next signal.
  *
  * @throws {Failure} when the store or the address cannot be used
  */
@@ -49,7 +52,7 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   }
   const [{ createGraphqlHandler }, { listen }, { openSqliteStore }] = await Promise.all([
     import("../server/handler.ts"),
-    import("../server/serve.ts"),
+    import("../server/listen.ts"),
     import("../store/sqlite.ts"),
   ]);
   const store = await openSqliteStore({ directory: readDataDir(flags.dataDir, host), busyTimeout: BUSY_TIMEOUT });
@@ -65,14 +68,26 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
       handler,
       logAccess: (message, properties) => log.info(message, properties),
     });
-    const stopped = new Promise<void>((resolve) => host.onSignal(["SIGINT", "SIGTERM"], resolve));
+    const [first, second] = signals(host);
     await host.stdout.write(`Listening on ${server.url}\n`);
-    await stopped;
+    await first;
+    const patience = setTimeout(() => server.abort(), DRAIN_TIMEOUT);
+    second.then(() => server.abort());
     await server.stop();
+    clearTimeout(patience);
     return ExitCode.OK;
   } finally {
     await store.close();
   }
+}
+
+/** The first signal to stop, and the second, from a user who will not wait. */
+function signals(host: Host): readonly [Promise<void>, Promise<void>] {
+  const first = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<void>();
+  let count = 0;
+  host.onSignal(["SIGINT", "SIGTERM"], () => ++count === 1 ? first.resolve() : second.resolve());
+  return [first.promise, second.promise];
 }
 
 function parsePort(text: string): number {

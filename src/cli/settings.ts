@@ -49,10 +49,11 @@ const DEFAULT_TIMEOUT = "30s";
  */
 export async function readSettings(flags: ServerFlags, host: Host): Promise<Settings> {
   const timeout = choose(host, ["--timeout", flags.timeout], "SERVICE_API_TIMEOUT");
+  const server = await readServer(flags, host);
   return {
-    server: await readServer(flags, host),
+    server,
     timeout: parseDuration(timeout?.value ?? DEFAULT_TIMEOUT, timeout?.name ?? "--timeout"),
-    headers: await readHeaders(flags, host),
+    headers: await readHeaders(flags, server, host),
   };
 }
 
@@ -107,7 +108,7 @@ export function parseBaseUrl(text: string, setting: string, allowHttp: boolean):
 
 /** Whether a host, as URLs and `--host` have it, can only be this machine. */
 export function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname.endsWith(".localhost") || /^127(\.\d{1,3}){3}$/.test(hostname) ||
+  return hostname === "localhost" || /^127(\.\d{1,3}){3}$/.test(hostname) ||
     hostname === "[::1]" || hostname === "::1";
 }
 
@@ -144,24 +145,44 @@ function inside(directory: string | undefined, path: string): string | undefined
 /** A field name as RFC 9110 section 5.1 has it. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-async function readHeaders(flags: ServerFlags, host: Host): Promise<ReadonlyMap<string, string>> {
-  const headers = new Map((flags.header ?? []).map(parseHeader));
+/** Headers that the request has of its own. */
+const RESERVED_HEADERS = ["accept", "connection", "content-length", "content-type", "host", "transfer-encoding"];
+
+async function readHeaders(
+  flags: ServerFlags,
+  server: NetworkServer | EmbeddedServer,
+  host: Host,
+): Promise<ReadonlyMap<string, string>> {
+  const lines = (flags.header ?? []).map(parseHeader);
   const key = await readKey(flags, host);
-  if (key === undefined) return headers;
-  const keyHeader = choose(host, ["--key-header", flags.keyHeader], "SERVICE_API_KEY_HEADER");
-  const name = keyHeader?.value ?? "Authorization";
-  if (!HEADER_NAME.test(name)) {
-    throw new Failure("USAGE", `${keyHeader?.name} takes the name of a header, and not ${quote(name)}.`);
+  if (key !== undefined) {
+    const name = readKeyHeader(flags, server, host);
+    lines.push([name, name === "authorization" ? `Bearer ${key}` : key]);
   }
-  const lowerCased = name.toLowerCase();
-  return headers.set(lowerCased, lowerCased === "authorization" ? `Bearer ${key}` : key);
+  const headers = new Map(lines);
+  if (headers.size === lines.length) return headers;
+  throw new Failure("USAGE", "A header is given twice: by --header, or by --header and as the one for the key.");
+}
+
+/** Which header the key goes into, in lower case. The embedded server knows but one. */
+function readKeyHeader(flags: ServerFlags, server: NetworkServer | EmbeddedServer, host: Host): string {
+  const keyHeader = choose(host, ["--key-header", flags.keyHeader], "SERVICE_API_KEY_HEADER");
+  const name = keyHeader === undefined ? "authorization" : parseHeaderName(keyHeader.value, keyHeader.name);
+  return server.kind === "embedded" ? "authorization" : name;
+}
+
+function parseHeaderName(text: string, setting: string): string {
+  const name = text.trim().toLowerCase();
+  if (HEADER_NAME.test(name) && !RESERVED_HEADERS.includes(name)) return name;
+  throw new Failure(
+    "USAGE",
+    `${setting} takes the name of a header that is not the request's own, not ${quote(text)}.`,
+  );
 }
 
 function parseHeader(line: string): [string, string] {
-  const colon = line.indexOf(":");
-  const name = line.slice(0, Math.max(colon, 0)).trim();
-  const value = line.slice(colon + 1).trim();
-  if (HEADER_NAME.test(name) && isHeaderValue(value)) return [name.toLowerCase(), value];
+  const [, name, value = ""] = /^([^:]*):(.*)$/s.exec(line) ?? [];
+  if (name !== undefined && isHeaderValue(value.trim())) return [parseHeaderName(name, "--header"), value.trim()];
   throw new Failure("USAGE", "--header takes 'Name: value', in visible ASCII characters.");
 }
 

@@ -5,7 +5,7 @@ import { Failure } from "../apikey/failure.ts";
 import { type Name, nameTaken } from "../apikey/name.ts";
 import { groupByResource, type Permission } from "../apikey/permission.ts";
 import type { Role } from "../apikey/role.ts";
-import { type Answer, type Endpoint, failureIn, hideSecrets, parseJson, post } from "./transport.ts";
+import { type Answer, type Endpoint, failureIn, hideSecrets, parseJson, post, RequestRefused } from "./transport.ts";
 
 export interface NewKey {
   readonly name: Name;
@@ -45,6 +45,9 @@ export interface Client {
 const KeyReference = z.object({ id: z.string().check(z.minLength(1)), name: z.string() });
 const CreatedKey = z.object({ ...KeyReference.shape, key: z.string().check(z.minLength(1)) });
 const CreateAnswer = z.object({ apiKey: z.object({ create: CreatedKey }) });
+const CreateOnEmbeddedAnswer = z.object({
+  apiKey: z.object({ refusesTakenNames: z.literal(true), create: CreatedKey }),
+});
 const ListAnswer = z.object({ apiKeys: z.array(KeyReference) });
 const FindAnswer = z.object({ apiKeysByName: z.array(KeyReference), apiKeysExist: z.boolean() });
 const DeleteAnswer = z.object({ apiKey: z.object({ delete: z.boolean() }) });
@@ -107,7 +110,11 @@ export function createClient(endpoint: Endpoint): Client {
     return (await run(LIST, {}, ListAnswer)).apiKeys;
   }
 
-  async function createWith(document: string, key: NewKey): Promise<CreatedKey> {
+  async function createWith(
+    document: string,
+    key: NewKey,
+    shape: z.ZodMiniType<z.infer<typeof CreateAnswer>>,
+  ): Promise<CreatedKey> {
     const input = {
       name: key.name,
       ...(key.description === undefined ? {} : { description: key.description }),
@@ -115,14 +122,14 @@ export function createClient(endpoint: Endpoint): Client {
       ...(key.permissions.length === 0 ? {} : { permissions: groupByResource(key.permissions) }),
       ...(key.overwrite ? { overwrite: true } : {}),
     };
-    return (await run(document, { input }, CreateAnswer)).apiKey.create;
+    return (await run(document, { input }, shape)).apiKey.create;
   }
 
   /** For servers that may answer a create of a taken name with the key that exists. */
   async function createIfNew(key: NewKey): Promise<CreatedKey> {
     const before = await list();
     if (before.some(({ name }) => name.normalize("NFC") === key.name)) throw nameTaken(key.name);
-    const created = await createWith(CREATE, key);
+    const created = await createWith(CREATE, key, CreateAnswer);
     if (before.some(({ id }) => id === created.id)) throw nameTaken(key.name);
     return created;
   }
@@ -130,11 +137,11 @@ export function createClient(endpoint: Endpoint): Client {
   return {
     create: (key) =>
       key.overwrite
-        ? createWith(CREATE, key)
-        : unlessLacking("refusesTakenNames", () => createWith(CREATE_ON_EMBEDDED, key), () => createIfNew(key)),
+        ? createWith(CREATE, key, CreateAnswer)
+        : unlessRefused(() => createWith(CREATE_ON_EMBEDDED, key, CreateOnEmbeddedAnswer), () => createIfNew(key)),
 
     find: (name) =>
-      unlessLacking("apiKeysByName", async () => {
+      unlessRefused(async () => {
         const { apiKeysByName, apiKeysExist } = await run(FIND_ON_EMBEDDED, { name }, FindAnswer);
         return { matches: apiKeysByName, anyKey: apiKeysExist };
       }, async () => {
@@ -156,16 +163,12 @@ export function createClient(endpoint: Endpoint): Client {
   };
 }
 
-/** Does `act`, or `otherwise` when the server answers that its schema lacks `field`. */
-async function unlessLacking<Result>(
-  field: string,
-  act: () => Promise<Result>,
-  otherwise: () => Promise<Result>,
-): Promise<Result> {
+/** Does `act`, or `otherwise` when the server refuses its document, as it does when its schema lacks a field. */
+async function unlessRefused<Result>(act: () => Promise<Result>, otherwise: () => Promise<Result>): Promise<Result> {
   try {
     return await act();
   } catch (error) {
-    if (!(error instanceof Failure && error.message.includes(field))) throw error;
+    if (!(error instanceof RequestRefused && error.code === "FAILED")) throw error;
     return await otherwise();
   }
 }

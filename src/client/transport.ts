@@ -36,9 +36,9 @@ export interface Answer {
 export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
   const { url, timeout, interrupted } = endpoint;
   const headers = new Headers([
+    ...endpoint.headers,
     ["accept", "application/graphql-response+json, application/json"],
     ["content-type", "application/json"],
-    ...endpoint.headers,
   ]);
   const deadline = AbortSignal.timeout(timeout);
   const signal = AbortSignal.any([deadline, interrupted]);
@@ -48,9 +48,10 @@ export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
     names: [...headers.keys()],
   });
   try {
-    const response = await endpoint.fetch(
-      new Request(url, { method: "POST", headers, body, signal, redirect: "manual" }),
-    );
+    const response = await Promise.race([
+      endpoint.fetch(new Request(url, { method: "POST", headers, body, signal, redirect: "manual" })),
+      rejectionOf(signal),
+    ]);
     const answer = { status: response.status, headers: response.headers, body: await response.text() };
     endpoint.debug("{status} with {length} characters", { status: answer.status, length: answer.body.length });
     return answer;
@@ -73,6 +74,11 @@ export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
   }
 }
 
+/** For a `fetch` that does not look at the signal of its request, as the embedded server's does not. */
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+}
+
 /** What the runtime says of a failed request, in its own words, and what that means to the user. */
 const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
   [
@@ -85,13 +91,17 @@ const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
     "TLS",
     "its certificate is for another host name. Use the name that the certificate has.",
   ],
-  [/certificate.*(Expired|NotValidYet)/, "TLS", "its certificate is expired or not yet valid."],
+  [
+    /certificate.*([Ee]xpired|NotValidYet|not valid yet)/,
+    "TLS",
+    "its certificate is expired or not yet valid. Look at the clocks of both sides.",
+  ],
   [
     /certificate|BadSignature|UnknownIssuer/,
     "TLS",
     "its certificate is not trusted. Give the authority that signed it with --ca-file.",
   ],
-  [/\btls\b|handshake|fatal alert/i, "TLS", "the TLS handshake failed."],
+  [/\btls\b|handshake|fatal alert/i, "TLS", "the TLS handshake failed. Is there a TLS server at --base-url?"],
   [/dns error|failed to lookup/, "UNREACHABLE", "there is no host of that name. Check --base-url."],
   [/refused/, "UNREACHABLE", "connection refused. Is the server running, and is --base-url right?"],
   [/invalid HTTP|HTTP version parsed/, "BAD_RESPONSE", "it does not speak HTTP there. Is the address https://?"],
@@ -103,9 +113,11 @@ const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
 ];
 
 function networkFailure({ label, debug }: Endpoint, error: unknown): Failure {
-  const reason = error instanceof Error
+  const words = error instanceof Error
     ? `${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`
     : String(error);
+  // The address may have any word in it.
+  const reason = words.replaceAll(/\(?https?:\/\/[^\s)]*\)?/g, "");
   const [, code, meaning] = NETWORK_FAILURES.find(([pattern]) => pattern.test(reason)) ??
     [null, "UNREACHABLE" as const, "the network did not let it through. LOG_LEVEL=debug shows the system's words."];
   debug("No answer: {reason}", { reason });
@@ -113,21 +125,29 @@ function networkFailure({ label, debug }: Endpoint, error: unknown): Failure {
 }
 
 const ErrorAnswer = z.object({
+  data: z.optional(z.unknown()),
   errors: z.array(z.object({
     message: z.string(),
     extensions: z.optional(z.nullable(z.object({ code: z.optional(z.unknown()) }))),
   })).check(z.minLength(1)),
 });
 
+/**
+ * The server refused a request as a whole: the answer has errors and no `data`, so nothing was executed (GraphQL
+ * specification, section 7.1, "Request errors").
+ */
+export class RequestRefused extends Failure {}
+
 /** The failure that an answer reports, by its GraphQL errors or else by its HTTP status; `undefined` if none. */
 export function failureIn(answer: Answer, endpoint: Endpoint): Failure | undefined {
   const parsed = ErrorAnswer.safeParse(parseJson(answer.body));
   if (parsed.success) {
-    const { errors } = parsed.data;
+    const { data, errors } = parsed.data;
     const code = errors.map(({ extensions }) => extensions?.code).find(isServerCode);
     const message = hideSecrets(errors.map(({ message }) => message).join(" "), endpoint);
     const meant = code ?? STATUS_CODES.get(answer.status) ?? "FAILED";
-    return new Failure(meant, meant === "UNAUTHENTICATED" ? `${message} ${KEY_REMEDY}` : message);
+    const kind = data === undefined ? RequestRefused : Failure;
+    return new kind(meant, meant === "UNAUTHENTICATED" ? `${message} ${KEY_REMEDY}` : message);
   }
   if (answer.status >= 200 && answer.status < 300) return undefined;
   return statusFailure(answer, endpoint);
@@ -178,8 +198,8 @@ function statusFailure({ status, headers }: Answer, endpoint: Endpoint): Failure
     const target = location === null ? "elsewhere" : `to ${hideSecrets(location, endpoint)}`;
     return new Failure("BAD_RESPONSE", `${said}, a redirect ${target}. Set --base-url to where it leads.`);
   }
-  const code = STATUS_CODES.get(status) ?? (status === 429 || status >= 500 ? "FAILED" : "BAD_RESPONSE");
-  const remedy = code === "BAD_RESPONSE"
+  const code = STATUS_CODES.get(status) ?? "BAD_RESPONSE";
+  const remedy = code === "BAD_RESPONSE" && status !== 429 && status < 500
     ? "Is there a GraphQL server at --base-url?"
     : code === "FORBIDDEN"
     ? "The key lacks a right, or something before the server refuses it."
@@ -189,10 +209,13 @@ function statusFailure({ status, headers }: Answer, endpoint: Endpoint): Failure
   return new Failure(code, `${said}. ${remedy}`);
 }
 
-/** Makes a server's words fit for a message: no value that was sent in a header, nothing that moves the cursor. */
+/** Shorter values of headers are words, not secrets. */
+const SHORTEST_SECRET = 8;
+
+/** Makes a server's words fit for a message: no secret that was sent in a header, nothing that moves the cursor. */
 export function hideSecrets(text: string, endpoint: Endpoint): string {
   const secrets = [...endpoint.headers.values()].flatMap((value) => [value, value.replace(/^Bearer /, "")]);
-  const hidden = secrets.filter((secret) => secret.length >= 4).reduce(
+  const hidden = secrets.filter((secret) => secret.length >= SHORTEST_SECRET).reduce(
     (shown, secret) => shown.replaceAll(secret, "…"),
     text,
   );

@@ -10,7 +10,7 @@ import type { KeyStore, StoredKey } from "../store/key_store.ts";
 import { type Caller, requireRight } from "./caller.ts";
 
 /** The longest name, in code points. */
-export const LONGEST_NAME = 255;
+const LONGEST_NAME = 255;
 
 const ID_BYTES = 16;
 

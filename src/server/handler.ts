@@ -21,8 +21,9 @@ export interface HandlerOptions {
 /** Answers GraphQL requests. It never rejects. */
 export type Handler = (request: Request) => Promise<Response>;
 
-/** How many parsed and validated documents are remembered. */
+/** How many parsed and valid documents are remembered, and how long they may be, in UTF-16 code units. */
 const REMEMBERED_DOCUMENTS = 500;
+const LONGEST_REMEMBERED = 10_000;
 
 /** Makes the handler of `{base_url}/graphql`. */
 export function createGraphqlHandler(options: HandlerOptions): Handler {
@@ -30,21 +31,20 @@ export function createGraphqlHandler(options: HandlerOptions): Handler {
   const documents = new Map<string, DocumentNode>();
   const valid = new WeakSet<DocumentNode>();
 
-  function parseOnce(source: string | Source): DocumentNode {
+  const parseOnce = (source: string | Source): DocumentNode => {
     const text = typeof source === "string" ? source : source.body;
-    const known = documents.get(text);
-    if (known !== undefined) return known;
-    const document = parse(text);
-    const [oldest] = documents.size < REMEMBERED_DOCUMENTS ? [] : documents.keys();
-    if (oldest !== undefined) documents.delete(oldest);
-    documents.set(text, document);
-    return document;
-  }
+    return documents.get(text) ?? parse(text);
+  };
 
   const validateOnce: typeof validate = (against, document, rules) => {
     if (valid.has(document)) return [];
     const errors = validate(against, document, rules);
-    if (errors.length === 0) valid.add(document);
+    const text = document.loc?.source.body;
+    if (errors.length > 0 || text === undefined || text.length > LONGEST_REMEMBERED) return errors;
+    const [oldest] = documents.size < REMEMBERED_DOCUMENTS ? [] : documents.keys();
+    if (oldest !== undefined) documents.delete(oldest);
+    documents.set(text, document);
+    valid.add(document);
     return errors;
   };
 

@@ -158,7 +158,7 @@ const apiKeys: Field<unknown> = {
   description: "Every key, in the order of creation. Needs API_KEY:READ_ANY.",
   resolve: async (_source, _arguments, { caller, store }) => {
     requireRight(caller, "API_KEY:READ_ANY");
-    return (await store.list()).map(visible);
+    return (await store.list()).map((key) => ({ key }));
   },
 };
 
@@ -168,7 +168,8 @@ const apiKeyById: Field<unknown, { readonly id: string }> = {
   args: { id: { type: required(prefixedId) } },
   resolve: async (_source, { id }, { caller, store }) => {
     requireRight(caller, id === caller.keyId ? "API_KEY:READ_OWN" : "API_KEY:READ_ANY");
-    return visible(await store.findById(id));
+    const key = await store.findById(id);
+    return key && { key };
   },
 };
 
@@ -179,7 +180,7 @@ const apiKeysByName: Field<unknown, { readonly name: string }> = {
   resolve: async (_source, { name }, { caller, store }) => {
     requireRight(caller, "API_KEY:READ_ANY");
     const key = await store.findByName(parseName(name));
-    return key === undefined ? [] : [visible(key)];
+    return key === undefined ? [] : [{ key }];
   },
 };
 
@@ -191,11 +192,6 @@ const apiKeysExist: Field<unknown> = {
     return !await store.isEmpty();
   },
 };
-
-function visible<Key extends StoredKey | undefined>(key: Key): Key extends undefined ? undefined : VisibleKey;
-function visible(key: StoredKey | undefined): VisibleKey | undefined {
-  return key && { key };
-}
 
 /** The schema that the embedded server executes. */
 export const schema = new GraphQLSchema({

@@ -1,6 +1,6 @@
 /**
  * Keys in an SQLite file that any number of processes of one machine may use at once: WAL, `synchronous=FULL`,
- * a busy timeout, and `BEGIN IMMEDIATE` around whatever reads and then writes.
+ * patience with one another, and `BEGIN IMMEDIATE` around whatever reads and then writes.
  */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import { Failure, quote, reasonOf } from "../apikey/failure.ts";
@@ -31,16 +31,8 @@ export async function openSqliteStore({ directory, busyTimeout }: SqliteOptions)
   await makePrivateDirectory(directory);
   await makePrivateFile(path);
   const { DatabaseSync } = await import("node:sqlite");
-  return translatingErrors(path, () => {
-    const database = new DatabaseSync(path, { timeout: busyTimeout });
-    try {
-      prepareDatabase(database, path, Date.now() + busyTimeout);
-      return new SqliteStore(database, path);
-    } catch (error) {
-      database.close();
-      throw error;
-    }
-  });
+  const database = await whenFree(path, busyTimeout, () => openDatabase(DatabaseSync, path));
+  return new SqliteStore(database, path, busyTimeout);
 }
 
 async function makePrivateDirectory(path: string): Promise<void> {
@@ -64,32 +56,25 @@ async function makePrivateFile(path: string): Promise<void> {
   }
 }
 
-function prepareDatabase(database: DatabaseSync, path: string, deadline: number): void {
-  database.exec("PRAGMA synchronous = FULL");
-  openForAll(database, path, deadline);
-  if (schemaVersion(database, path) === MIGRATIONS.length) return;
-  inTransaction(database, () => {
-    for (const step of MIGRATIONS.slice(schemaVersion(database, path))) database.exec(step);
-    database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
-  });
+function openDatabase(Database: typeof DatabaseSync, path: string): DatabaseSync {
+  const database = new Database(path);
+  try {
+    // fullfsync: what "on disk" takes on macOS.
+    database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
+    const version = inTransaction(database, "DEFERRED", () => schemaVersion(database, path));
+    if (pragma(database, "journal_mode") !== "wal") database.exec("PRAGMA journal_mode = WAL");
+    if (version < MIGRATIONS.length) inTransaction(database, "IMMEDIATE", () => migrate(database, path));
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
-/**
- * Sees whose file it is, then puts it into WAL mode. The first switch of a new file to WAL needs the file alone
- * and, unlike all that follows, does not wait for it: processes that start together have to try again.
- */
-function openForAll(database: DatabaseSync, path: string, deadline: number): void {
-  for (;;) {
-    try {
-      schemaVersion(database, path);
-      if (pragma(database, "journal_mode") !== "wal") database.exec("PRAGMA journal_mode = WAL");
-      return;
-    } catch (error) {
-      if (!isBusy(error) || Date.now() >= deadline) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
-    }
-  }
+function migrate(database: DatabaseSync, path: string): void {
+  for (const step of MIGRATIONS.slice(schemaVersion(database, path))) database.exec(step);
+  database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
 }
 
 /**
@@ -115,8 +100,12 @@ function pragma(database: DatabaseSync, name: string): SQLOutputValue | undefine
   return database.prepare(`PRAGMA ${name}`).get()?.[name];
 }
 
-function inTransaction<Result>(database: DatabaseSync, act: () => Result): Result {
-  database.exec("BEGIN IMMEDIATE");
+function inTransaction<Result>(
+  database: DatabaseSync,
+  kind: "DEFERRED" | "IMMEDIATE",
+  act: () => Result,
+): Result {
+  database.exec(`BEGIN ${kind}`);
   try {
     const result = act();
     database.exec("COMMIT");
@@ -127,19 +116,44 @@ function inTransaction<Result>(database: DatabaseSync, act: () => Result): Resul
   }
 }
 
+/**
+ * Does `act`, which changes everything or nothing, again and again while another process holds the store. In
+ * between this process goes on with other things, which SQLite's own busy timeout would not let it.
+ *
+ * @throws {Failure} whatever went wrong; `TIMEOUT` after `busyTimeout` milliseconds
+ */
+async function whenFree<Result>(path: string, busyTimeout: number, act: () => Result): Promise<Result> {
+  const deadline = Date.now() + busyTimeout;
+  for (;;) {
+    try {
+      return act();
+    } catch (error) {
+      if (!isSqliteError(error)) throw error;
+      if (!isBusy(error) || Date.now() >= deadline) throw storeFailure(path, error);
+    }
+    // deno-lint-ignore no-await-in-loop -- it waits for its turn
+    await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * LONGEST_PAUSE));
+  }
+}
+
+/** Between two tries, in milliseconds. */
+const LONGEST_PAUSE = 10;
+
 class SqliteStore implements KeyStore {
   readonly #database: DatabaseSync;
   readonly #path: string;
+  readonly #busyTimeout: number;
   readonly #statements = new Map<string, StatementSync>();
 
-  constructor(database: DatabaseSync, path: string) {
+  constructor(database: DatabaseSync, path: string, busyTimeout: number) {
     this.#database = database;
     this.#path = path;
+    this.#busyTimeout = busyTimeout;
   }
 
   add(key: StoredKey, overwrite: boolean): Promise<void> {
     return this.#attempt(() =>
-      inTransaction(this.#database, () => {
+      inTransaction(this.#database, "IMMEDIATE", () => {
         if (overwrite) {
           this.#prepared("DELETE FROM api_key WHERE name = ?").run(key.name);
         } else if (this.#prepared("SELECT 1 FROM api_key WHERE name = ?").get(key.name) !== undefined) {
@@ -187,7 +201,7 @@ class SqliteStore implements KeyStore {
   remove(ids: readonly string[]): Promise<boolean> {
     const wanted = new Set(ids);
     return this.#attempt(() =>
-      inTransaction(this.#database, () => {
+      inTransaction(this.#database, "IMMEDIATE", () => {
         const find = this.#prepared("SELECT 1 FROM api_key WHERE id = ?");
         if ([...wanted].some((id) => find.get(id) === undefined)) return false;
         for (const id of wanted) this.#prepared("DELETE FROM api_key WHERE id = ?").run(id);
@@ -227,31 +241,25 @@ class SqliteStore implements KeyStore {
   }
 
   #attempt<Result>(act: () => Result): Promise<Result> {
-    return new Promise((resolve) => resolve(translatingErrors(this.#path, act)));
+    return whenFree(this.#path, this.#busyTimeout, act);
   }
 }
 
 function toKey(row: Row): StoredKey {
   const { description, secret_hash } = row;
   if (!(secret_hash instanceof Uint8Array)) throw new TypeError("secret_hash is not a blob");
+  const createdAt = new Date(String(row["created_at"]));
+  if (Number.isNaN(createdAt.getTime())) throw new TypeError("created_at is not a time");
   return {
     id: String(row["id"]),
     name: parseName(String(row["name"])),
     description: description === null || description === undefined ? null : String(description),
     roles: parseRoles(String(row["roles"])),
     permissions: parsePermissions(String(row["permissions"])),
-    createdAt: new Date(String(row["created_at"])),
+    createdAt,
     secretHash: secret_hash,
     secretTail: String(row["secret_tail"]),
   };
-}
-
-function translatingErrors<Result>(path: string, act: () => Result): Result {
-  try {
-    return act();
-  } catch (error) {
-    throw isSqliteError(error) ? storeFailure(path, error) : error;
-  }
 }
 
 function isSqliteError(error: unknown): error is Error {

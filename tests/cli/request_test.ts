@@ -45,11 +45,11 @@ Deno.test("--body and --query take @file and standard input", async () => {
 });
 
 Deno.test("--json prints the answer on one line", async () => {
-  await using server = answering('{\n  "data": { "a": 1 }\n}\n');
+  await using server = answering('{\r\n  "data": { "a": 12345678901234567890,\n"b": "\\n" }\n}\n');
   const { code, stdout } = await inProcess(["request", "--query", "{ a }", "--json"], {
     env: { SERVICE_API_URL: server.url },
   });
-  expect({ code, stdout }).toEqual({ code: 0, stdout: '{"data":{"a":1}}\n' });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '{ "data": { "a": 12345678901234567890, "b": "\\n" } }\n' });
 });
 
 Deno.test("an answer of another shape than GraphQL's is a success: the endpoint may be anything (spec 4.3)", async () => {
@@ -62,10 +62,10 @@ Deno.test("an HTTP error is a failure that still prints the body", async () => {
   await using server = answering('{"reason":"broken"}', 500);
   const program = withEnv(inProcess, { SERVICE_API_URL: server.url });
   const plain = await program(["request", "--body", "{}"]);
-  expect({ code: plain.code, stdout: plain.stdout }).toEqual({ code: 1, stdout: '{"reason":"broken"}\n' });
+  expect({ code: plain.code, stdout: plain.stdout }).toEqual({ code: 4, stdout: '{"reason":"broken"}\n' });
   expect(plain.stderr).toMatch(/HTTP status 500/);
   const json = await program(["request", "--body", "{}", "--json"]);
-  expect({ code: json.code, ...JSON.parse(json.stdout) }).toMatchObject({ code: "FAILED" });
+  expect({ code: json.code, ...JSON.parse(json.stdout) }).toMatchObject({ code: "BAD_RESPONSE" });
 });
 
 Deno.test("an answer that is not JSON is BAD_RESPONSE", async () => {

@@ -48,6 +48,7 @@ for (
     ["http://host.example", /in clear to host\.example.*--allow-http/],
     ["http://127.0.0.1.evil.example", /in clear/],
     ["http://0.0.0.0:4000", /in clear/],
+    ["http://service.localhost:4000", /in clear/],
   ] as const
 ) {
   Deno.test(`base URL ${JSON.stringify(typed)} is refused`, () => {
@@ -109,11 +110,16 @@ Deno.test("the key goes as bearer credential into Authorization", async () => {
 });
 
 Deno.test("--key-header takes the key bare, other headers go along", async () => {
-  const flags = { keyHeader: "X-API-Key", header: ["X-Team: ops", "X-Empty:"] };
+  const flags = { baseUrl: "https://host.example", keyHeader: "X-API-Key", header: ["X-Team: ops", "X-Empty:"] };
   const { headers } = await settings(flags, { env: { ...HOME, SERVICE_API_KEY: "abc" } });
   expect([...headers]).toEqual([["x-team", "ops"], ["x-empty", ""], ["x-api-key", "abc"]]);
   const env = { ...HOME, SERVICE_API_KEY: "abc", SERVICE_API_KEY_HEADER: "X-Other" };
-  expect([...(await settings({}, { env })).headers]).toEqual([["x-other", "abc"]]);
+  expect([...(await settings({ baseUrl: "https://host.example" }, { env })).headers]).toEqual([["x-other", "abc"]]);
+});
+
+Deno.test("the embedded server gets the key as bearer credential, whatever header other servers want it in", async () => {
+  const { headers } = await settings({ keyHeader: "X-API-Key" }, { env: { ...HOME, SERVICE_API_KEY: "abc" } });
+  expect([...headers]).toEqual([["authorization", "Bearer abc"]]);
 });
 
 Deno.test("the key may come from a file or from standard input", async () => {
@@ -143,6 +149,10 @@ for (
     ["a key of two words", {}, { SERVICE_API_KEY: "top secret" }, /^What SERVICE_API_KEY has in it is not a key/],
     ["a key with a line break", {}, { SERVICE_API_KEY: "top\nsecret" }, /not a key/],
     ["a key header that is none", { keyHeader: "a b" }, { SERVICE_API_KEY: "abc" }, /name of a header/],
+    ["a key header that the request needs itself", { keyHeader: "Content-Type" }, { SERVICE_API_KEY: "abc" }, /own/],
+    ["a header that the request needs itself", { header: ["content-type: text/plain"] }, {}, /own/],
+    ["a header given twice", { header: ["X-A: 1", "x-a: 2"] }, {}, /twice/],
+    ["a header that is also the key's", { header: ["Authorization: x"] }, { SERVICE_API_KEY: "abc" }, /twice/],
     ["a header without a colon", { header: ["secret"] }, {}, /takes 'Name: value'/],
     ["a header with a line break", { header: ["a: b\r\nsecret: d"] }, {}, /takes 'Name: value'/],
     ["a CA file without a certificate", { baseUrl: "https://a", caFile: "/dev/null" }, {}, /no PEM certificate/],

@@ -17,8 +17,6 @@ function brokenOutput(cause: Error): FakeHost["stdout"] {
 }
 
 Deno.test("a secret that cannot be written is a failure that says how to get rid of the key", async () => {
-  await using installation = await embedded(inProcess);
-  await installation.program(["apikey", "--delete", "--name", "nothing"]);
   const directory = await Deno.makeTempDir();
   try {
     for (const flags of [[], ["--json"]]) {
@@ -33,6 +31,17 @@ Deno.test("a secret that cannot be written is a failure that says how to get rid
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
+});
+
+Deno.test("a delete that nobody is told of is a failure that says what is gone", async () => {
+  await using installation = await embedded(inProcess);
+  await installation.program([...CREATE]);
+  const env = installation.env;
+  const host = Object.assign(new FakeHost(["apikey", "--delete", "--name", "new"], { env }), {
+    stdout: brokenOutput(new Error("full")),
+  });
+  expect(await run(host)).toBe(1);
+  expect(host.stderr.text).toMatch(/^service-api: Successfully deleted 1 API key, but nobody was told/);
 });
 
 Deno.test("a closed pipe ends the help without a word", async () => {

@@ -27,6 +27,15 @@ Deno.test("nobody listens: UNREACHABLE, with the host and what to look at", asyn
   expectFailure(outcome, 4, "UNREACHABLE", new RegExp(`127\\.0\\.0\\.1:${port}.*refused.*--base-url`));
 });
 
+for (const path of ["certificate", "tls", "refused/invalid-HTTP"]) {
+  Deno.test(`words in the address do not matter: nobody listens at /${path}`, async () => {
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = listener.addr;
+    listener.close();
+    expectFailure(await at(`http://127.0.0.1:${port}/${path}`)(CREATE), 4, "UNREACHABLE", /connection refused/);
+  });
+}
+
 Deno.test("the server hangs up: UNREACHABLE, and the key may be there", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const hangingUp = (async () => {
@@ -125,8 +134,8 @@ for (const [what, response] of NOT_GRAPHQL) {
 const STATUSES: readonly (readonly [number, number, string])[] = [
   [401, 3, "UNAUTHENTICATED"],
   [403, 3, "FORBIDDEN"],
-  [429, 1, "FAILED"],
-  [500, 1, "FAILED"],
+  [429, 4, "BAD_RESPONSE"],
+  [500, 4, "BAD_RESPONSE"],
   [502, 4, "UNREACHABLE"],
   [503, 4, "UNREACHABLE"],
   [504, 4, "TIMEOUT"],

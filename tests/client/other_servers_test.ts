@@ -1,7 +1,7 @@
 /** Servers that have the contract and nothing of what only the embedded server has. */
 import { expect } from "expect";
 import { inProcess, withEnv } from "../program/program.ts";
-import { startForeignServer } from "./foreign_server.ts";
+import { startForeignServer, startServer } from "./foreign_server.ts";
 
 const EXISTING = { id: "foreign:1", name: "taken", key: "the-secret-of-the-key-that-exists" };
 
@@ -95,4 +95,55 @@ Deno.test("delete tells an unknown name from a server without keys", async () =>
     deleted: 0,
     message: "No API keys found to delete",
   });
+});
+
+Deno.test("a key is not printed when the server looks over the question whether it existed", async () => {
+  const create = { id: "foreign:1", name: "taken", key: EXISTING.key };
+  await using server = startServer(() => Response.json({ data: { apiKey: { create } } }));
+  const outcome = await inProcess(["apikey", "--create", "--name", "taken", "--roles", "GUEST", "--json"], {
+    env: { SERVICE_API_URL: server.url },
+  });
+  expect(outcome.code).toBe(4);
+  expect(JSON.parse(outcome.stdout)).toMatchObject({ code: "BAD_RESPONSE" });
+  expect(outcome.stdout).not.toContain(EXISTING.key);
+});
+
+Deno.test("a key is created on a server that does not say why it refuses a document", async () => {
+  const answers: readonly (readonly [RegExp, unknown])[] = [
+    [/refusesTakenNames/, { errors: [{ message: "Bad request" }] }],
+    [/query ListApiKeys/, { data: { apiKeys: [] } }],
+    [/mutation/, { data: { apiKey: { create: { id: "1", name: "new", key: "fresh" } } } }],
+  ];
+  await using server = startServer(({ body }) => Response.json(answers.find(([query]) => query.test(body))?.[1]));
+  const outcome = await inProcess(["apikey", "--create", "--name", "new", "--roles", "GUEST"], {
+    env: { SERVICE_API_URL: server.url },
+  });
+  expect(outcome).toEqual({ code: 0, stdout: "fresh\n", stderr: "" });
+});
+
+Deno.test("a key that is replaced while it is being deleted is looked up again", async () => {
+  let deletions = 0;
+  await using server = startServer(({ body }) => {
+    if (body.includes("mutation")) return Response.json({ data: { apiKey: { delete: ++deletions === 2 } } });
+    return Response.json({ data: { apiKeysByName: [{ id: `key_${deletions}`, name: "a" }], apiKeysExist: true } });
+  });
+  const outcome = await inProcess(["apikey", "--delete", "--name", "a", "--json"], {
+    env: { SERVICE_API_URL: server.url },
+  });
+  expect(JSON.parse(outcome.stdout)).toEqual({ deleted: 1, keys: [{ id: "key_1", name: "a" }] });
+});
+
+Deno.test("a server that never deletes is a failure, not an endless try", async () => {
+  await using server = startServer(({ body }) =>
+    Response.json({
+      data: body.includes("mutation")
+        ? { apiKey: { delete: false } }
+        : { apiKeysByName: [{ id: "key_1", name: "a" }], apiKeysExist: true },
+    })
+  );
+  const outcome = await inProcess(["apikey", "--delete", "--name", "a", "--json"], {
+    env: { SERVICE_API_URL: server.url },
+  });
+  expect(outcome.code).toBe(1);
+  expect(JSON.parse(outcome.stdout)).toMatchObject({ deleted: 0, code: "FAILED" });
 });

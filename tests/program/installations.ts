@@ -1,14 +1,16 @@
 /** The ways in which the same cases are run: embedded, over HTTP, and both with the executable. */
 import { createGraphqlHandler } from "../../src/server/handler.ts";
-import { listen } from "../../src/server/serve.ts";
+import { listen } from "../../src/server/listen.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { asProcess, inProcess, type Installation, type Program, withEnv } from "./program.ts";
 
 /** The program over a fresh data directory. */
 export async function embedded(program: Program): Promise<Installation> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
+  const env = { SERVICE_API_DATA_DIR: `${directory}/data` };
   return {
-    program: withEnv(program, { SERVICE_API_DATA_DIR: `${directory}/data` }),
+    env,
+    program: withEnv(program, env),
     [Symbol.asyncDispose]: () => Deno.remove(directory, { recursive: true }),
   };
 }
@@ -20,8 +22,10 @@ export async function overHttp(): Promise<Installation> {
   const handler = createGraphqlHandler({ store, now: () => new Date(), logError: () => {} });
   const server = listen({ hostname: "127.0.0.1", port: 0, handler, logAccess: () => {} });
   const key = await createAdminKey(withEnv(inProcess, { SERVICE_API_DATA_DIR: directory }));
+  const env = { SERVICE_API_URL: server.url, SERVICE_API_KEY: key };
   return {
-    program: withEnv(inProcess, { SERVICE_API_URL: server.url, SERVICE_API_KEY: key }),
+    env,
+    program: withEnv(inProcess, env),
     [Symbol.asyncDispose]: async () => {
       await server.stop();
       await store.close();
@@ -42,8 +46,10 @@ export async function executableOverHttp(executable: string): Promise<Installati
     stderr: "null",
   }).spawn();
   const { url, drained } = await readyLine(server.stdout);
+  const env = { SERVICE_API_URL: url, SERVICE_API_KEY: key };
   return {
-    program: withEnv(asProcess(executable), { SERVICE_API_URL: url, SERVICE_API_KEY: key }),
+    env,
+    program: withEnv(asProcess(executable), env),
     [Symbol.asyncDispose]: async () => {
       server.kill("SIGTERM");
       await server.status;

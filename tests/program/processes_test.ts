@@ -3,6 +3,7 @@
  * where it can be built, else with the program run from its sources.
  */
 import { expect } from "expect";
+import { DatabaseSync } from "node:sqlite";
 import deno from "../../deno.json" with { type: "json" };
 import { buildExecutable } from "./executable.ts";
 import { readyLine } from "./installations.ts";
@@ -17,7 +18,7 @@ if (build.kind === "built") Deno.test.afterAll(build.remove);
 /** The words of the `start` task after `deno`, with the module's full path. */
 function fromSources(): readonly string[] {
   const [, ...words] = deno.tasks.start.command.split(" ");
-  const main = new URL("../../main.ts", import.meta.url).pathname;
+  const main = `${import.meta.dirname}/../../main.ts`;
   return words.map((word) => word === "main.ts" ? main : word);
 }
 
@@ -139,6 +140,102 @@ Deno.test("SIGINT while the server is silent ends the process with 130", async (
   expect(code).toBe(130);
   expect(JSON.parse(stdout)).toMatchObject({ code: "INTERRUPTED" });
 });
+
+Deno.test("SIGINT while another process holds the store ends the process with 130", async () => {
+  await using here = await place();
+  await here.program(["apikey", "--delete", "--name", "none"]);
+  const holder = new DatabaseSync(`${here.directory}/data/keys.db`);
+  try {
+    holder.exec("BEGIN IMMEDIATE");
+    const env = { SERVICE_API_DATA_DIR: `${here.directory}/data`, LOG_LEVEL: "debug" };
+    const child = spawn(CREATE, env);
+    const errors = child.stderr.pipeThrough(new TextDecoderStream()).getReader();
+    await readUntil(errors, "POST");
+    child.kill("SIGINT");
+    await child.stdin.close().catch(() => {});
+    const stdout = await new Response(child.stdout).text();
+    expect({ code: (await child.status).code, ...JSON.parse(stdout) }).toMatchObject({ code: "INTERRUPTED" });
+    await errors.cancel();
+  } finally {
+    holder.close();
+  }
+});
+
+async function readUntil(reader: ReadableStreamDefaultReader<string>, word: string): Promise<void> {
+  const { done, value = "" } = await reader.read();
+  if (!done && !value.includes(word)) await readUntil(reader, word);
+}
+
+Deno.test("LOG_LEVEL=debug prints every record, the last too", async () => {
+  await using here = await place();
+  const { stderr } = await here.program(["apikey", "--delete", "--name", "none"], { env: { LOG_LEVEL: "debug" } });
+  expect(stderr.trimEnd().split("\n").map((line) => line.replace(/^\S+ /, ""))).toEqual([
+    expect.stringMatching(/^DEBUG service-api \d/),
+    expect.stringMatching(/^DEBUG POST http:\/\/localhost\/graphql/),
+    expect.stringMatching(/^DEBUG 200/),
+  ]);
+});
+
+Deno.test("standard input that is asked for twice is a usage error", async () => {
+  await using here = await place();
+  const outcome = await here.program(["request", "--query", "-", "--variables", "-"], { stdin: "{}" });
+  expect(outcome.code).toBe(2);
+  expect(outcome.stderr).toMatch(/only once/);
+});
+
+Deno.test("a key for this machine goes past the proxy of the environment", async () => {
+  const proxied: string[] = [];
+  const proxy = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ url }) => {
+    proxied.push(url);
+    return new Response();
+  });
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => Response.json({ data: {} }));
+  const outcome = await asProcess(executable, leadingArgs)(["request", "--query", "{ a }"], {
+    env: {
+      ...ownEnv,
+      HTTP_PROXY: `http://127.0.0.1:${proxy.addr.port}`,
+      http_proxy: `http://127.0.0.1:${proxy.addr.port}`,
+      SERVICE_API_URL: `http://127.0.0.1:${server.addr.port}`,
+      SERVICE_API_KEY: "sak_1",
+    },
+  });
+  await Promise.all([proxy.shutdown(), server.shutdown()]);
+  expect(outcome).toEqual({ code: 0, stdout: '{"data":{}}\n', stderr: "" });
+  expect(proxied).toEqual([]);
+});
+
+Deno.test("serve lets a request in flight finish, and cuts it off at the second signal", async () => {
+  await using here = await place();
+  const server = spawn(["serve", "--port", "0"], { SERVICE_API_DATA_DIR: `${here.directory}/data`, LOG_LEVEL: "info" });
+  const { url, drained } = await readyLine(server.stdout);
+  const errors = server.stderr.pipeThrough(new TextDecoderStream()).getReader();
+  const { hostname, port } = new URL(url);
+  const connection = await Deno.connect({ hostname, port: Number(port) });
+  const head = "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+  const admin = (await here.program(["apikey", "--create", "--name", "a", "--roles", "ADMIN"])).stdout.trim();
+  await connection.write(
+    new TextEncoder().encode(head.replace("Host: a", `Host: a\r\nAuthorization: Bearer ${admin}`)),
+  );
+  await (await fetch(url)).body?.cancel();
+  await readUntil(errors, "401");
+  server.kill("SIGTERM");
+  await expect(refused(url)).resolves.toBe(true);
+  server.kill("SIGTERM");
+  expect((await server.status).code).toBe(0);
+  connection.close();
+  await Promise.all([drained(), errors.cancel(), server.stdin.close().catch(() => {})]);
+});
+
+/** Whether nobody listens there any more, sooner or later. */
+async function refused(url: string): Promise<boolean> {
+  try {
+    const { hostname, port } = new URL(url);
+    (await Deno.connect({ hostname, port: Number(port) })).close();
+  } catch {
+    return true;
+  }
+  return await refused(url);
+}
 
 async function collect(child: Deno.ChildProcess): Promise<{ readonly code: number; readonly stdout: string }> {
   await child.stdin.close().catch(() => {});

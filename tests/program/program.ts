@@ -20,6 +20,8 @@ export type Program = (args: readonly string[], surroundings?: Surroundings) => 
 /** A program with a store of its own, empty but for what `setUp` of its way needs. */
 export interface Installation extends AsyncDisposable {
   readonly program: Program;
+  /** What `program` adds to the environment. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** A host whose output is kept, without a terminal, a home or an environment. */

@@ -1,6 +1,6 @@
 /** The embedded server on HTTP, on the loopback interface. */
 import { expect } from "expect";
-import { type HttpServer, listen } from "../../src/server/serve.ts";
+import { type HttpServer, listen } from "../../src/server/listen.ts";
 import { failureOf } from "../apikey/failure_of.ts";
 import { LIST, type TestServer, withServer } from "./graphql.ts";
 

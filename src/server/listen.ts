@@ -17,6 +17,8 @@ export interface HttpServer {
   readonly url: string;
   /** Lets requests in flight finish and takes no new ones. */
   stop(): Promise<void>;
+  /** Cuts off the requests that are still in flight. */
+  abort(): void;
 }
 
 /**
@@ -27,9 +29,17 @@ export interface HttpServer {
 export function listen(options: ListenOptions): HttpServer {
   const { hostname, port } = options;
   try {
-    const server = Deno.serve({ hostname, port, onListen: () => {} }, (request) => answer(request, options));
+    const interruption = new AbortController();
+    const server = Deno.serve(
+      { hostname, port, signal: interruption.signal, onListen: () => {} },
+      (request) => answer(request, options),
+    );
     const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-    return { url: `http://${host}:${server.addr.port}/graphql`, stop: () => server.shutdown() };
+    return {
+      url: `http://${host}:${server.addr.port}/graphql`,
+      stop: () => server.shutdown(),
+      abort: () => interruption.abort(),
+    };
   } catch (error) {
     throw new Failure(
       "USAGE",
