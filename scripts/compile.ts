@@ -1,6 +1,6 @@
 /**
- * Makes the executable: bundles the program into one file, then puts that file on a Deno runtime base, with the
- * permissions of the `start` task and no others.
+ * Makes the executable: bundles the program, then puts the bundle on a Deno runtime base, with the permissions of
+ * the `start` task and no others.
  *
  *   deno task compile [--target TRIPLE]... [--all] [--output DIR]
  *
@@ -20,11 +20,17 @@ export const TARGETS = [
   "aarch64-pc-windows-msvc",
 ] as const;
 
-/**
- * A young generation of 8 MB to begin with: most invocations then end before V8 collects any garbage, which saves
- * them 1 to 3 ms.
- */
-const V8_FLAGS = "--v8-flags=--min-semi-space-size=8";
+const COMPILE_FLAGS = [
+  "--quiet",
+  "--no-config",
+  "--no-check",
+  "--no-prompt",
+  // The cache would lie in the directory for temporary files under a name that anybody can foresee, and Deno runs
+  // what it finds there: any user of the machine could put code into it.
+  "--no-code-cache",
+  // A young generation of 8 MB to begin with: most invocations then end before V8 collects any garbage (1 to 3 ms).
+  "--v8-flags=--min-semi-space-size=8",
+];
 
 const PROJECT = `${import.meta.dirname}/..`;
 
@@ -50,22 +56,34 @@ export async function compile(options: CompileOptions): Promise<readonly string[
   const permissions = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("--allow-"));
   const workspace = await Deno.makeTempDir({ prefix: "service-api-compile-" });
   try {
-    // The minifier loses the end of a "using" declaration (evanw/esbuild issue 4482): the program has none.
-    const bundle = `${workspace}/${name}.js`;
-    await execute(Deno.execPath(), ["bundle", "--quiet", "--minify", "--output", bundle, main]);
+    await bundle(main, workspace);
     await Deno.mkdir(output, { recursive: true });
     const executables: string[] = [];
     for (const target of targets) {
       const executable = `${output}/${name}-${target}${target.includes("windows") ? ".exe" : ""}`;
-      const flags = ["--quiet", "--no-config", "--no-check", "--no-prompt", V8_FLAGS, ...permissions];
+      const flags = [...COMPILE_FLAGS, ...permissions, "--import-map", `${workspace}/import_map.json`];
+      const entry = `${workspace}/${main.replace(/^.*\//, "").replace(/ts$/, "js")}`;
       // deno-lint-ignore no-await-in-loop -- one at a time: each takes a processor and hundreds of megabytes
-      await execute(compiler, ["compile", ...flags, "--target", target, "--output", executable, bundle]);
+      await execute(compiler, ["compile", ...flags, "--target", target, "--output", executable, entry]);
       executables.push(executable);
     }
     return executables;
   } finally {
     await Deno.remove(workspace, { recursive: true });
   }
+}
+
+/**
+ * Bundles into a directory: the program with what it loads on demand in files beside it, and the server apart. Were
+ * the server in the same bundle, a remote create would load the half of `graphql` that only servers need.
+ *
+ * The minifier loses the end of a `using` declaration (evanw/esbuild issue 4482): the program has none.
+ */
+async function bundle(main: string, directory: string): Promise<void> {
+  const flags = ["bundle", "--quiet", "--minify"];
+  await execute(Deno.execPath(), [...flags, "--code-splitting", "--external", "#server", "--outdir", directory, main]);
+  await execute(Deno.execPath(), [...flags, "--output", `${directory}/server.js`, deno.imports["#server"]]);
+  await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports: { "#server": "./server.js" } }));
 }
 
 async function execute(program: string, args: readonly string[]): Promise<void> {

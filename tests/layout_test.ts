@@ -1,5 +1,6 @@
 /** What may import what, and what is loaded only on demand. */
 import { expect } from "expect";
+import deno from "../deno.json" with { type: "json" };
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -15,7 +16,9 @@ interface Import {
 async function importsOf(module: string): Promise<readonly Import[]> {
   const text = await Deno.readTextFile(new URL(module, ROOT));
   const resolve = (specifier: string): string =>
-    specifier.startsWith(".")
+    specifier === "#server"
+      ? deno.imports["#server"].slice(2)
+      : specifier.startsWith(".")
       ? new URL(specifier, new URL(module, ROOT)).pathname.slice(ROOT.pathname.length)
       : specifier;
   const statics = text.matchAll(/^(?:import|export)\s(type\s)?(?:[^;"]*?\sfrom\s)?"([^"]+)"/gm);

@@ -22,12 +22,22 @@ export type FailureCode =
   /** Ctrl-C. */
   | "INTERRUPTED";
 
+/** The executable has this module twice, in the bundle of the program and in that of the server. */
+const isFailure = Symbol.for("service-api failure");
+
 /** A refusal or failure whose message says what is wrong and how to mend it. It never contains a secret. */
 export class Failure extends Error {
   override readonly name = "Failure";
+  readonly [isFailure] = true;
 
   constructor(readonly code: FailureCode, message: string, options?: ErrorOptions) {
     super(message, options);
+  }
+
+  /** A failure is one whichever copy of this module it comes from. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== Failure) return super[Symbol.hasInstance](value);
+    return value instanceof Error && isFailure in value;
   }
 }
 

@@ -47,27 +47,20 @@ interface Route extends Pick<Endpoint, "url" | "label" | "fetch"> {
 }
 
 async function openEmbedded({ dataDir }: EmbeddedServer, timeout: number, host: Host, log: Log): Promise<Route> {
-  const [{ createGraphqlHandler }, { LOCAL_CALLER }, { openSqliteStore }] = await Promise.all([
-    import("../server/handler.ts"),
-    import("../server/caller.ts"),
-    import("../store/sqlite.ts"),
-  ]);
-  const store = await openSqliteStore({ directory: dataDir, busyTimeout: timeout });
-  const fetch = createGraphqlHandler({
-    store,
-    anonymous: LOCAL_CALLER,
+  const { openLocalServer } = await import("#server");
+  const server = await openLocalServer({
+    dataDir,
+    busyTimeout: timeout,
     now: () => host.now(),
     logError: (message, properties) => log.error(message, properties),
   });
-  return { url: "http://localhost/graphql", label: "the embedded server", fetch, close: () => store.close() };
+  return { url: "http://localhost/graphql", label: "the embedded server", ...server };
 }
 
 async function openNetwork({ endpoint, caCertificates }: NetworkServer, host: Host): Promise<Route> {
   const to = { url: endpoint.href, label: endpoint.host };
-  if (endpoint.protocol === "http:" && !isLoopback(endpoint.hostname)) {
-    return { ...to, fetch, close: () => Promise.resolve() };
-  }
-  const client = endpoint.protocol === "http:" ? direct(endpoint) : await trusting(caCertificates, host);
+  const client = await specialClient(endpoint, caCertificates, host);
+  if (client === undefined) return { ...to, fetch, close: () => Promise.resolve() };
   return {
     ...to,
     fetch: (request) => fetch(request, { client }),
@@ -75,7 +68,19 @@ async function openNetwork({ endpoint, caCertificates }: NetworkServer, host: Ho
   };
 }
 
-/** Past any proxy of `HTTP_PROXY`: a key goes in clear to this machine and no other. */
+async function specialClient(
+  endpoint: URL,
+  caCertificates: string | undefined,
+  host: Host,
+): Promise<Deno.HttpClient | undefined> {
+  if (endpoint.protocol === "https:") return await trusting(caCertificates, host);
+  const proxied = PROXY_VARIABLES.some((name) => host.env(name) !== undefined);
+  return proxied && isLoopback(endpoint.hostname) ? direct(endpoint) : undefined;
+}
+
+const PROXY_VARIABLES = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+/** Past the proxy of the environment: a key goes in clear to this machine and no other. */
 function direct({ hostname, port }: URL): Deno.HttpClient {
   const address = hostname.replace(/^\[(.*)\]$/, "$1");
   return Deno.createHttpClient({ proxy: { transport: "tcp", hostname: address, port: Number(port || 80) } });

@@ -50,35 +50,22 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
         "address, or give --allow-http if that is all right.",
     );
   }
-  const [{ createGraphqlHandler }, { listen }, { openSqliteStore }] = await Promise.all([
-    import("../server/handler.ts"),
-    import("../server/listen.ts"),
-    import("../store/sqlite.ts"),
-  ]);
-  const store = await openSqliteStore({ directory: readDataDir(flags.dataDir, host), busyTimeout: BUSY_TIMEOUT });
-  try {
-    const handler = createGraphqlHandler({
-      store,
-      now: () => host.now(),
-      logError: (message, properties) => log.error(message, properties),
-    });
-    const server = listen({
-      hostname: flags.host,
-      port,
-      handler,
-      logAccess: (message, properties) => log.info(message, properties),
-    });
-    const [first, second] = signals(host);
-    await host.stdout.write(`Listening on ${server.url}\n`);
-    await first;
-    const patience = setTimeout(() => server.abort(), DRAIN_TIMEOUT);
-    second.then(() => server.abort());
-    await server.stop();
-    clearTimeout(patience);
-    return ExitCode.OK;
-  } finally {
-    await store.close();
-  }
+  const { openHttpServer } = await import("#server");
+  const server = await openHttpServer({
+    dataDir: readDataDir(flags.dataDir, host),
+    busyTimeout: BUSY_TIMEOUT,
+    hostname: flags.host,
+    port,
+    now: () => host.now(),
+    logError: (message, properties) => log.error(message, properties),
+    logAccess: (message, properties) => log.info(message, properties),
+  });
+  const [first, second] = signals(host);
+  await host.stdout.write(`Listening on ${server.url}\n`);
+  await first;
+  const patience = new Promise((resolve) => setTimeout(resolve, DRAIN_TIMEOUT));
+  await Promise.race([server.stop(), second, patience]);
+  return ExitCode.OK;
 }
 
 /** The first signal to stop, and the second, from a user who will not wait. */

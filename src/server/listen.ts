@@ -17,8 +17,6 @@ export interface HttpServer {
   readonly url: string;
   /** Lets requests in flight finish and takes no new ones. */
   stop(): Promise<void>;
-  /** Cuts off the requests that are still in flight. */
-  abort(): void;
 }
 
 /**
@@ -29,16 +27,14 @@ export interface HttpServer {
 export function listen(options: ListenOptions): HttpServer {
   const { hostname, port } = options;
   try {
-    const interruption = new AbortController();
     const server = Deno.serve(
-      { hostname, port, signal: interruption.signal, onListen: () => {} },
+      { hostname, port, onListen: () => {} },
       (request) => answer(request, options),
     );
     const host = hostname.includes(":") ? `[${hostname}]` : hostname;
     return {
       url: `http://${host}:${server.addr.port}/graphql`,
       stop: () => server.shutdown(),
-      abort: () => interruption.abort(),
     };
   } catch (error) {
     throw new Failure(
