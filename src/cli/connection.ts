@@ -23,7 +23,7 @@ export function askServer(flags: ServerFlags, host: Host, log: Log): Ask {
         ? openNetwork(settings.server, host)
         : openEmbedded(settings.server, settings.timeout, host, log));
     const interruption = new AbortController();
-    const restore = host.onSignal(["SIGINT"], () => interruption.abort());
+    const restore = host.onSignal(["SIGINT", "SIGTERM"], () => interruption.abort());
     try {
       const { createClient } = await import("../client/client.ts");
       return await act(createClient({

@@ -49,6 +49,7 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
   for (const { name, summary, define } of COMMANDS) {
     const command = new Command(name).copyInheritedSettings(program).summary(summary);
     if (host.args.includes(name)) define(command, { host, log, finish });
+    refuseRepetition(command);
     program.addCommand(command);
   }
   try {
@@ -80,6 +81,18 @@ function createProgram(write: (text: string) => void): Command {
       getErrHasColors: () => false,
     })
     .addHelpText("after", NOTES);
+}
+
+/** Of two values for one flag nobody can know which is meant, so none is dropped in silence. */
+function refuseRepetition(command: Command): void {
+  for (const option of command.options.filter(({ required, parseArg }) => required && parseArg === undefined)) {
+    let isGiven = false;
+    option.argParser((value) => {
+      if (isGiven) throw new Failure("USAGE", `${option.long} is given twice. Give it once; lists take commas.`);
+      isGiven = true;
+      return value;
+    });
+  }
 }
 
 /** Commander's words for a bad command line, with the nearest right word and a pointer to the help. */

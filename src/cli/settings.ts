@@ -59,7 +59,8 @@ export async function readSettings(flags: ServerFlags, host: Host): Promise<Sett
 
 async function readServer(flags: ServerFlags, host: Host): Promise<NetworkServer | EmbeddedServer> {
   const baseUrl = choose(host, ["--base-url", flags.baseUrl], "SERVICE_API_URL");
-  if (baseUrl === undefined) return { kind: "embedded", dataDir: readDataDir(flags.dataDir, host) };
+  const asksForStore = flags.dataDir !== undefined && flags.baseUrl === undefined;
+  if (baseUrl === undefined || asksForStore) return { kind: "embedded", dataDir: readDataDir(flags.dataDir, host) };
   const caFile = choose(host, ["--ca-file", flags.caFile], "SERVICE_API_CA_FILE");
   return {
     kind: "network",

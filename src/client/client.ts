@@ -43,7 +43,7 @@ export interface Client {
 }
 
 const KeyReference = z.object({ id: z.string().check(z.minLength(1)), name: z.string() });
-const CreatedKey = z.object({ ...KeyReference.shape, key: z.string().check(z.minLength(1)) });
+const CreatedKey = z.object({ ...KeyReference.shape, key: z.string().check(z.regex(/^[\x21-\x7e]+$/)) });
 const CreateAnswer = z.object({ apiKey: z.object({ create: CreatedKey }) });
 const CreateOnEmbeddedAnswer = z.object({
   apiKey: z.object({ refusesTakenNames: z.literal(true), create: CreatedKey }),

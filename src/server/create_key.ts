@@ -32,7 +32,8 @@ export interface CreatedKey {
 /**
  * Makes a key and stores it.
  *
- * @throws {Failure} `FORBIDDEN` when the caller lacks API_KEY:CREATE_ANY or a right that the new key would have,
+ * @throws {Failure} `FORBIDDEN` when the caller lacks API_KEY:CREATE_ANY, a right that the new key would have, or,
+ * to replace a key, API_KEY:DELETE_ANY;
  * `INVALID_NAME`, `NO_RIGHTS`, `ALREADY_EXISTS`, `USAGE` for a description that is not storable text
  */
 export async function createKey(
@@ -70,8 +71,19 @@ export async function createKey(
     secretHash: await hashSecret(secret),
     secretTail: secretTail(secret),
   };
-  await store.add(key, input.overwrite ?? false);
+  await addOrReplace(key, input.overwrite ?? false, caller, store);
   return { key, secret };
+}
+
+/** To replace a key is to delete it: without that right `overwrite` helps with names that are free alone. */
+async function addOrReplace(key: StoredKey, overwrite: boolean, caller: Caller, store: KeyStore): Promise<void> {
+  const mayDelete = caller.rights.has("API_KEY:DELETE_ANY");
+  try {
+    await store.add(key, overwrite && mayDelete);
+  } catch (error) {
+    if (!overwrite || mayDelete || !(error instanceof Failure && error.code === "ALREADY_EXISTS")) throw error;
+    throw new Failure("FORBIDDEN", "To replace a key needs API_KEY:DELETE_ANY, which the key that asks does not have.");
+  }
 }
 
 function parseStorableName(typed: string): Name {

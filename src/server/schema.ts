@@ -125,7 +125,8 @@ const deleteApiKeyInput = new GraphQLInputObjectType({
 
 const create: Field<unknown, { readonly input: CreateKeyInput }> = {
   type: required(apiKey),
-  description: "Needs API_KEY:CREATE_ANY and every right that the new key is to have.",
+  description:
+    "Needs API_KEY:CREATE_ANY, every right that the new key is to have, and, to replace a key, API_KEY:DELETE_ANY.",
   args: { input: { type: required(createApiKeyInput) } },
   resolve: (_source, { input }, { caller, store, now }) => createKey(input, caller, store, now()),
 };

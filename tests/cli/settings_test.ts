@@ -100,6 +100,13 @@ Deno.test("--data-dir wins over SERVICE_API_DATA_DIR, which wins over the platfo
   expect((await settings({}, { env })).server).toEqual({ kind: "embedded", dataDir: "/variable" });
 });
 
+Deno.test("--data-dir asks for the embedded server, whatever server the environment names", async () => {
+  const env = { ...HOME, SERVICE_API_URL: "https://variable.example" };
+  expect((await settings({ dataDir: "/flag" }, { env })).server).toEqual({ kind: "embedded", dataDir: "/flag" });
+  const both = await settings({ dataDir: "/flag", baseUrl: "https://flag.example" }, { env });
+  expect(both.server.kind).toBe("network");
+});
+
 Deno.test("without a home the remedy is named", async () => {
   await expect(settings({})).rejects.toThrow(/--data-dir or SERVICE_API_DATA_DIR/);
 });

@@ -120,6 +120,7 @@ const NOT_GRAPHQL: readonly (readonly [string, Response])[] = [
   ["null data", Response.json({ data: null })],
   ["data of another shape", Response.json({ data: { apiKey: { create: { id: 7 } } } })],
   ["data without a key", Response.json({ data: { apiKey: { create: { id: "a", name: "new", key: "" } } } })],
+  ["a key with line breaks", Response.json({ data: { apiKey: { create: { id: "a", name: "new", key: "a\nb" } } } })],
   ["errors that are none", Response.json({ errors: [] })],
   ["404", new Response("nothing here", { status: 404 })],
   ["a redirect", new Response(null, { status: 307, headers: { location: "https://elsewhere.example/graphql" } })],

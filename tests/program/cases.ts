@@ -256,6 +256,25 @@ export const CASES: readonly Case[] = [
     check: (program) => refuses(program, create("--nam", "a"), 2, "USAGE", /"--nam"; did you mean --name\?/),
   },
   {
+    rule: "a flag given twice is a usage error: neither value is dropped in silence",
+    check: (program) =>
+      refuses(program, create("--name", "a", "--roles", "GUEST", "--roles", "VIEWER"), 2, "USAGE", /--roles .*twice/),
+  },
+  {
+    rule: "to replace a key takes the right to delete it",
+    check: async (program) => {
+      const strong = await program(create("--name", "strong", "--roles", "ADMIN"));
+      const weak = await program(create("--name", "weak", "--permissions", "API_KEY:CREATE_ANY,ME:READ_OWN"));
+      const env = { SERVICE_API_KEY: weak.stdout.trim() };
+      const flags = ["--permissions", "ME:READ_OWN", "--overwrite", "--json"];
+      const denied = await program(create("--name", "strong", ...flags), { env });
+      expectFailure(denied, 3, "FORBIDDEN", /API_KEY:DELETE_ANY/);
+      expect((await program(create("--name", "free", ...flags), { env })).code).toBe(0);
+      const unharmed = { SERVICE_API_KEY: strong.stdout.trim() };
+      expect((await program(["request", "--query", "{ apiKeys { id } }"], { env: unharmed })).code).toBe(0);
+    },
+  },
+  {
     rule: "flags of create are refused on delete",
     check: async (program) => {
       const outcome = await program(remove("--name", "a", "--overwrite", "--json"));
