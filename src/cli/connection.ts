@@ -1,10 +1,11 @@
 /** From settings to a client: over the network, or to the embedded server in this process. */
 import { Failure } from "../apikey/failure.ts";
+import { isLoopback } from "./base_url.ts";
 import type { Client } from "../client/client.ts";
 import type { Endpoint } from "../client/transport.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
-import { type EmbeddedServer, isLoopback, type NetworkServer, readSettings, type ServerFlags } from "./settings.ts";
+import { type EmbeddedServer, type NetworkServer, readSettings, type ServerFlags } from "./settings.ts";
 
 /** Opens a connection, does something with it, and closes it whatever comes of it. */
 export type Ask = <Result>(act: (client: Client) => Promise<Result>) => Promise<Result>;

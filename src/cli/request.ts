@@ -6,7 +6,7 @@ import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { reportFailure } from "./report.ts";
 import { withServerFlags } from "./server_flags.ts";
-import { readSettingFile } from "./settings.ts";
+import { readSettingFile } from "./setting.ts";
 
 export const requestCommand: CommandDefinition = {
   name: "request",

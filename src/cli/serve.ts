@@ -5,7 +5,8 @@ import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
 import { DATA_DIR_HELP } from "./server_flags.ts";
-import { isLoopback, readDataDir } from "./settings.ts";
+import { isLoopback } from "./base_url.ts";
+import { readDataDir } from "./data_dir.ts";
 
 export const serveCommand: CommandDefinition = {
   name: "serve",

@@ -1,6 +1,7 @@
 /** Which server is asked and as whom, from flags and environment. */
 import { expect } from "expect";
-import { parseBaseUrl, readSettings, type ServerFlags } from "../../src/cli/settings.ts";
+import { parseBaseUrl } from "../../src/cli/base_url.ts";
+import { readSettings, type ServerFlags } from "../../src/cli/settings.ts";
 import { FakeHost, type Surroundings } from "../program/program.ts";
 
 const HOME = { HOME: "/home/user" };
