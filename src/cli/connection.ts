@@ -5,7 +5,7 @@ import type { Client } from "../client/client.ts";
 import type { Endpoint } from "../client/transport.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
-import { type EmbeddedServer, type NetworkServer, readSettings, type ServerFlags } from "./settings.ts";
+import { type EmbeddedServer, type NetworkServer, readSettings, type ServerFlags, type Settings } from "./settings.ts";
 
 /** Opens a connection, does something with it, and closes it whatever comes of it. */
 export type Ask = <Result>(act: (client: Client) => Promise<Result>) => Promise<Result>;
@@ -19,27 +19,34 @@ export type Ask = <Result>(act: (client: Client) => Promise<Result>) => Promise<
 export function askServer(flags: ServerFlags, host: Host, log: Log): Ask {
   return async (act) => {
     const settings = await readSettings(flags, host);
-    const route =
-      await (settings.server.kind === "network"
-        ? openNetwork(settings.server, host)
-        : openEmbedded(settings.server, settings.timeout, host, log));
     const interruption = new AbortController();
     const restore = host.onSignal(["SIGINT", "SIGTERM"], () => interruption.abort());
     try {
-      const { createClient } = await import("../client/client.ts");
-      return await act(createClient({
-        ...route,
-        headers: settings.headers,
-        timeout: settings.timeout,
-        interrupted: interruption.signal,
-        debug: (message, properties) => log.debug(message, properties),
-      }));
+      return await askOver(settings, host, log, interruption.signal, act);
     } finally {
       restore();
-      // What the server did is done and on disk: an error here must not hide it.
-      await route.close().catch((error) => log.error("Closing failed: {error}", { error }));
     }
   };
+}
+
+async function askOver<Result>(
+  settings: Settings,
+  host: Host,
+  log: Log,
+  interrupted: AbortSignal,
+  act: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const { server, headers, timeout } = settings;
+  const route = server.kind === "network"
+    ? await openNetwork(server, host)
+    : await openEmbedded(server, timeout, interrupted, host, log);
+  try {
+    const { createClient } = await import("../client/client.ts");
+    return await act(createClient({ ...route, headers, timeout, interrupted, debug: log.debug }));
+  } finally {
+    // What the server did is done and on disk: an error here must not hide it.
+    await route.close().catch((error) => log.error("Closing failed: {error}", { error }));
+  }
 }
 
 /** The way to a server. */
@@ -47,13 +54,20 @@ interface Route extends Pick<Endpoint, "url" | "label" | "fetch"> {
   close(): Promise<void>;
 }
 
-async function openEmbedded({ dataDir }: EmbeddedServer, timeout: number, host: Host, log: Log): Promise<Route> {
+async function openEmbedded(
+  { dataDir }: EmbeddedServer,
+  timeout: number,
+  signal: AbortSignal,
+  host: Host,
+  log: Log,
+): Promise<Route> {
   const { openLocalServer } = await import("#server");
   const server = await openLocalServer({
     dataDir,
     busyTimeout: timeout,
+    signal,
     now: () => host.now(),
-    logError: (message, properties) => log.error(message, properties),
+    logError: log.error,
   });
   return { url: "http://localhost/graphql", label: "the embedded server", ...server };
 }

@@ -4,13 +4,16 @@
  */
 import type { Host } from "./host.ts";
 
-/** Takes records: a message with `{placeholders}`, and the properties that fill them. */
+/** Takes a record: a message with `{placeholders}`, and the properties that fill them. */
+type TakeRecord = (message: string, properties?: Record<string, unknown>) => void;
+
+/** Takes records of three levels. */
 export interface Log {
-  debug(message: string, properties?: Record<string, unknown>): void;
-  info(message: string, properties?: Record<string, unknown>): void;
-  error(message: string, properties?: Record<string, unknown>): void;
+  readonly debug: TakeRecord;
+  readonly info: TakeRecord;
+  readonly error: TakeRecord;
   /** Resolves when what was logged is written. */
-  flush(): Promise<void>;
+  readonly flush: () => Promise<void>;
 }
 
 /** The log for `LOG_LEVEL`; without that variable it takes errors alone. */

@@ -58,8 +58,8 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
     hostname: flags.host,
     port,
     now: () => host.now(),
-    logError: (message, properties) => log.error(message, properties),
-    logAccess: (message, properties) => log.info(message, properties),
+    logError: log.error,
+    logAccess: log.info,
   });
   const [first, second] = signals(host);
   await host.stdout.write(`Listening on ${server.url}\n`);

@@ -35,6 +35,7 @@ export interface Answer {
  */
 export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
   const { url, timeout, interrupted } = endpoint;
+  if (interrupted.aborted) throw new Failure("INTERRUPTED", "Interrupted. Nothing was changed.");
   const headers = new Headers([
     ...endpoint.headers,
     ["accept", "application/graphql-response+json, application/json"],
@@ -48,10 +49,9 @@ export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
     names: [...headers.keys()],
   });
   try {
-    const response = await Promise.race([
-      endpoint.fetch(new Request(url, { method: "POST", headers, body, signal, redirect: "manual" })),
-      rejectionOf(signal),
-    ]);
+    const response = await endpoint.fetch(
+      new Request(url, { method: "POST", headers, body, signal, redirect: "manual" }),
+    );
     const answer = { status: response.status, headers: response.headers, body: await response.text() };
     endpoint.debug("{status} with {length} characters", { status: answer.status, length: answer.body.length });
     return answer;
@@ -72,11 +72,6 @@ export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
     }
     throw networkFailure(endpoint, error);
   }
-}
-
-/** For a `fetch` that does not look at the signal of its request, as the embedded server's does not. */
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }
 
 /** What the runtime says of a failed request, in its own words, and what that means to the user. */
@@ -175,6 +170,8 @@ const SERVER_CODES = [
   "FORBIDDEN",
   "UNREACHABLE",
   "TIMEOUT",
+  // The embedded server's, which the same Ctrl-C stops.
+  "INTERRUPTED",
 ] as const satisfies readonly FailureCode[];
 
 function isServerCode(code: unknown): code is typeof SERVER_CODES[number] {

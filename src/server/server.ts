@@ -15,6 +15,8 @@ export interface ServerOptions {
   readonly dataDir: string;
   /** How long to wait for another process's transaction, in milliseconds. */
   readonly busyTimeout: number;
+  /** Ends that waiting at once. */
+  readonly signal?: AbortSignal;
   readonly now: () => Date;
   /** Told of errors that callers are not told of. */
   readonly logError: LogRecordSink;
@@ -31,8 +33,9 @@ export interface LocalServer {
  *
  * @throws {Failure} when the store cannot be used
  */
-export async function openLocalServer({ dataDir, busyTimeout, now, logError }: ServerOptions): Promise<LocalServer> {
-  const store = await openSqliteStore({ directory: dataDir, busyTimeout });
+export async function openLocalServer(options: ServerOptions): Promise<LocalServer> {
+  const { dataDir, busyTimeout, signal, now, logError } = options;
+  const store = await openSqliteStore({ directory: dataDir, busyTimeout, signal });
   return {
     fetch: createGraphqlHandler({ store, anonymous: LOCAL_CALLER, now, logError }),
     close: () => store.close(),

@@ -8,13 +8,11 @@ import { type Name, nameTaken, parseName } from "../apikey/name.ts";
 import { parsePermissions } from "../apikey/permission.ts";
 import { parseRoles } from "../apikey/role.ts";
 import type { KeyStore, StoredKey } from "./key_store.ts";
-import { inTransaction, openDatabase, whenFree } from "./sqlite_database.ts";
+import { inTransaction, openDatabase, type Patience, whenFree } from "./sqlite_database.ts";
 
-export interface SqliteOptions {
+export interface SqliteOptions extends Patience {
   /** The data directory, made with mode 0700 if it is not there; the store is the file `keys.db` in it. */
   readonly directory: string;
-  /** How long to wait for another process's transaction, in milliseconds. */
-  readonly busyTimeout: number;
 }
 
 type Row = Record<string, SQLOutputValue>;
@@ -24,23 +22,23 @@ type Row = Record<string, SQLOutputValue>;
  *
  * @throws {Failure} `USAGE` when the directory is a file; `UNREACHABLE` when the store cannot be made, read or
  * written, is no database, is another program's, or was written by a newer version; `TIMEOUT` when another
- * process holds it for too long
+ * process holds it for too long; `INTERRUPTED`
  */
-export async function openSqliteStore({ directory, busyTimeout }: SqliteOptions): Promise<KeyStore> {
+export async function openSqliteStore({ directory, ...patience }: SqliteOptions): Promise<KeyStore> {
   const path = `${directory}/keys.db`;
-  return new SqliteStore(await openDatabase(directory, path, busyTimeout), path, busyTimeout);
+  return new SqliteStore(await openDatabase(directory, path, patience), path, patience);
 }
 
 class SqliteStore implements KeyStore {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  readonly #busyTimeout: number;
+  readonly #patience: Patience;
   readonly #statements = new Map<string, StatementSync>();
 
-  constructor(database: DatabaseSync, path: string, busyTimeout: number) {
+  constructor(database: DatabaseSync, path: string, patience: Patience) {
     this.#database = database;
     this.#path = path;
-    this.#busyTimeout = busyTimeout;
+    this.#patience = patience;
   }
 
   add(key: StoredKey, overwrite: boolean): Promise<void> {
@@ -133,7 +131,7 @@ class SqliteStore implements KeyStore {
   }
 
   #attempt<Result>(act: () => Result): Promise<Result> {
-    return whenFree(this.#path, this.#busyTimeout, act);
+    return whenFree(this.#path, this.#patience, act);
   }
 }
 

@@ -12,13 +12,21 @@ const BUSY_TIMEOUT = 20;
 /** How long this process does other things between two tries, in milliseconds. */
 const LONGEST_PAUSE = 10;
 
+/** How to wait for other processes. */
+export interface Patience {
+  /** For how long, in milliseconds. */
+  readonly busyTimeout: number;
+  /** Ends the waiting at once. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Opens the database of a data directory and brings its schema up to date. Directory and files are for their owner
  * alone.
  *
  * @throws {Failure} as `openSqliteStore` in `sqlite.ts` says
  */
-export async function openDatabase(directory: string, path: string, patience: number): Promise<DatabaseSync> {
+export async function openDatabase(directory: string, path: string, patience: Patience): Promise<DatabaseSync> {
   await makePrivateDirectory(directory);
   await makePrivateFile(path);
   const { DatabaseSync } = await import("node:sqlite");
@@ -111,17 +119,19 @@ export function inTransaction<Result>(
  * Does `act`, which changes everything or nothing, again and again while another process holds the store. In
  * between this process goes on with other things, which a longer busy timeout of SQLite would not let it.
  *
- * @param patience how long to try, in milliseconds
- * @throws {Failure} `TIMEOUT` after that time; otherwise what went wrong
+ * @throws {Failure} `TIMEOUT` or `INTERRUPTED` when the patience ends; otherwise what went wrong
  */
-export async function whenFree<Result>(path: string, patience: number, act: () => Result): Promise<Result> {
-  const deadline = Date.now() + patience;
+export async function whenFree<Result>(path: string, patience: Patience, act: () => Result): Promise<Result> {
+  const deadline = Date.now() + patience.busyTimeout;
   for (;;) {
     try {
       return act();
     } catch (error) {
       if (!isSqliteError(error)) throw error;
       if (!isBusy(error) || Date.now() >= deadline) throw storeFailure(path, error);
+      if (patience.signal?.aborted) {
+        throw new Failure("INTERRUPTED", "Interrupted while another process held the store. Nothing was changed.");
+      }
     }
     // deno-lint-ignore no-await-in-loop -- it waits for its turn
     await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * LONGEST_PAUSE));
