@@ -8,6 +8,7 @@ import {
   parse,
   print,
   printSchema,
+  validateSchema,
   visit,
 } from "graphql";
 import { schema } from "../../src/server/schema.ts";
@@ -55,6 +56,10 @@ function expectUsage({ codes, data }: Answer): void {
 
 Deno.test("The server offers every type, field, argument and value of the contract, as nullable as it says", () => {
   expect(shared(schema)).toBe(shared(CONTRACT));
+});
+
+Deno.test("The schema is a valid one, which the server takes for granted", () => {
+  expect(validateSchema(buildSchema(printSchema(schema)))).toEqual([]);
 });
 
 Deno.test("A client can find out beforehand that create refuses names in use", () =>
