@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import deno from "../deno.json" with { type: "json" };
 
 /** Every target of `deno compile`. */
-export const TARGETS = [
+const TARGETS = [
   "x86_64-unknown-linux-gnu",
   "aarch64-unknown-linux-gnu",
   "x86_64-apple-darwin",
