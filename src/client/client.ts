@@ -5,7 +5,16 @@ import { Failure } from "../apikey/failure.ts";
 import { type Name, nameTaken } from "../apikey/name.ts";
 import { groupByResource, type Permission } from "../apikey/permission.ts";
 import type { Role } from "../apikey/role.ts";
-import { type Answer, type Endpoint, failureIn, hideSecrets, parseJson, post, RequestRefused } from "./transport.ts";
+import {
+  type Answer,
+  type Endpoint,
+  failureIn,
+  hideSecrets,
+  parseJson,
+  PERHAPS_DONE,
+  post,
+  RequestRefused,
+} from "./transport.ts";
 
 export interface NewKey {
   readonly name: Name;
@@ -101,7 +110,7 @@ export function createClient(endpoint: Endpoint): Client {
     return new Failure(
       "BAD_RESPONSE",
       `${endpoint.label} did not answer as a server with API keys does (${hideSecrets(what, endpoint)}). ` +
-        "Is --base-url right?",
+        `Is --base-url right? If it is, ${PERHAPS_DONE}.`,
       { cause },
     );
   }

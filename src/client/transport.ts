@@ -66,13 +66,16 @@ export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
     if (deadline.aborted) {
       throw new Failure(
         "TIMEOUT",
-        `${endpoint.label} did not answer within ${timeout / 1000} s; it may have carried out the request all the ` +
-          "same. Raise --timeout, or look at the server.",
+        `${endpoint.label} did not answer within ${timeout / 1000} s; ${PERHAPS_DONE}. Raise --timeout, or look at ` +
+          "the server.",
       );
     }
     throw networkFailure(endpoint, error);
   }
 }
+
+/** What is to be said whenever a request was sent and no answer tells what came of it. */
+export const PERHAPS_DONE = "it may have carried out the request all the same";
 
 /** What the runtime says of a failed request, in its own words, and what that means to the user. */
 const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
@@ -92,6 +95,11 @@ const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
     "its certificate is expired or not yet valid. Look at the clocks of both sides.",
   ],
   [
+    /CaUsedAsEndEntity/,
+    "TLS",
+    "its certificate is an authority's own. It needs one that an authority has signed, and --ca-file that authority.",
+  ],
+  [
     /certificate|BadSignature|UnknownIssuer/,
     "TLS",
     "its certificate is not trusted. Give the authority that signed it with --ca-file.",
@@ -101,9 +109,9 @@ const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
   [/refused/, "UNREACHABLE", "connection refused. Is the server running, and is --base-url right?"],
   [/invalid HTTP|HTTP version parsed/, "BAD_RESPONSE", "it does not speak HTTP there. Is the address https://?"],
   [
-    /closed|reset|broken pipe|eof/i,
+    /closed|reset|broken pipe|eof|reading a body/i,
     "UNREACHABLE",
-    "it closed the connection without an answer; it may have carried out the request all the same.",
+    `it closed the connection without a whole answer; ${PERHAPS_DONE}.`,
   ],
 ];
 
@@ -142,7 +150,8 @@ export function failureIn(answer: Answer, endpoint: Endpoint): Failure | undefin
     const message = hideSecrets(errors.map(({ message }) => message).join(" "), endpoint);
     const meant = code ?? STATUS_CODES.get(answer.status) ?? "FAILED";
     const kind = data === undefined ? RequestRefused : Failure;
-    return new kind(meant, meant === "UNAUTHENTICATED" ? `${message} ${KEY_REMEDY}` : message);
+    if (meant === "UNAUTHENTICATED") return new kind(meant, `${message} ${KEY_REMEDY}`);
+    return new kind(meant, meant === "UNREACHABLE" || meant === "TIMEOUT" ? `${endpoint.label}: ${message}` : message);
   }
   if (answer.status >= 200 && answer.status < 300) return undefined;
   return statusFailure(answer, endpoint);
@@ -202,7 +211,9 @@ function statusFailure({ status, headers }: Answer, endpoint: Endpoint): Failure
     ? "The key lacks a right, or something before the server refuses it."
     : code === "UNAUTHENTICATED"
     ? KEY_REMEDY
-    : "Try again later.";
+    : status === 429
+    ? "Try again later."
+    : `Look at the server; ${PERHAPS_DONE}.`;
   return new Failure(code, `${said}. ${remedy}`);
 }
 

@@ -92,7 +92,7 @@ function parseStorableName(typed: string): Name {
   if (length <= LONGEST_NAME) return name;
   throw new Failure(
     "INVALID_NAME",
-    `A name may have at most ${LONGEST_NAME} characters on this server; this one has ${length}.`,
+    `A name may contain only letters, digits and spaces, and at most ${LONGEST_NAME} of them; this one has ${length}.`,
   );
 }
 

@@ -81,8 +81,10 @@ function toPublicError(error: Error, { anonymous, logError }: HandlerOptions): G
   const isPublic = !["FAILED", "UNREACHABLE", "TIMEOUT"].includes(code) || reason instanceof Failure && anonymous;
   if (isPublic) return withCode(error, code);
   logError("A request failed: {reason}", { reason });
-  const message = code === "FAILED" ? "The server failed inside" : "The server cannot use its store";
-  return new GraphQLError(`${message}; its log says why.`, { extensions: { code } });
+  const message = code === "FAILED"
+    ? "The server failed inside; its log says why."
+    : "The server cannot use its store now; its log says why. Try again later.";
+  return new GraphQLError(message, { extensions: { code } });
 }
 
 function withCode(error: GraphQLError, code: FailureCode): GraphQLError {

@@ -49,7 +49,7 @@ async function answer(request: Request, { handler, logAccess }: ListenOptions): 
   const { pathname } = new URL(request.url);
   const response = pathname === "/graphql"
     ? await handler(request)
-    : Response.json({ errors: [{ message: "GraphQL is at /graphql." }] }, { status: 404 });
+    : new Response("GraphQL is at /graphql.\n", { status: 404 });
   logAccess("{method} {pathname} {status}", { method: request.method, pathname, status: response.status });
   return response;
 }

@@ -33,6 +33,7 @@ class SqliteStore implements KeyStore {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #patience: Patience;
+  #lastWrite = Promise.resolve();
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(database: DatabaseSync, path: string, patience: Patience) {
@@ -42,28 +43,26 @@ class SqliteStore implements KeyStore {
   }
 
   add(key: StoredKey, overwrite: boolean): Promise<void> {
-    return this.#attempt(() =>
-      inTransaction(this.#database, "IMMEDIATE", () => {
-        if (overwrite) {
-          this.#prepared("DELETE FROM api_key WHERE name = ?").run(key.name);
-        } else if (this.#prepared("SELECT 1 FROM api_key WHERE name = ?").get(key.name) !== undefined) {
-          throw nameTaken(key.name);
-        }
-        this.#prepared(
-          "INSERT INTO api_key (id, name, description, roles, permissions, created_at, secret_hash, secret_tail) " +
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        ).run(
-          key.id,
-          key.name,
-          key.description,
-          key.roles.join(","),
-          key.permissions.join(","),
-          key.createdAt.toISOString(),
-          key.secretHash,
-          key.secretTail,
-        );
-      })
-    );
+    return this.#write(() => {
+      if (overwrite) {
+        this.#prepared("DELETE FROM api_key WHERE name = ?").run(key.name);
+      } else if (this.#prepared("SELECT 1 FROM api_key WHERE name = ?").get(key.name) !== undefined) {
+        throw nameTaken(key.name);
+      }
+      this.#prepared(
+        "INSERT INTO api_key (id, name, description, roles, permissions, created_at, secret_hash, secret_tail) " +
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      ).run(
+        key.id,
+        key.name,
+        key.description,
+        key.roles.join(","),
+        key.permissions.join(","),
+        key.createdAt.toISOString(),
+        key.secretHash,
+        key.secretTail,
+      );
+    });
   }
 
   findBySecretHash(hash: Uint8Array): Promise<StoredKey | undefined> {
@@ -90,14 +89,12 @@ class SqliteStore implements KeyStore {
 
   remove(ids: readonly string[]): Promise<boolean> {
     const wanted = new Set(ids);
-    return this.#attempt(() =>
-      inTransaction(this.#database, "IMMEDIATE", () => {
-        const find = this.#prepared("SELECT 1 FROM api_key WHERE id = ?");
-        if ([...wanted].some((id) => find.get(id) === undefined)) return false;
-        for (const id of wanted) this.#prepared("DELETE FROM api_key WHERE id = ?").run(id);
-        return true;
-      })
-    );
+    return this.#write(() => {
+      const find = this.#prepared("SELECT 1 FROM api_key WHERE id = ?");
+      if ([...wanted].some((id) => find.get(id) === undefined)) return false;
+      for (const id of wanted) this.#prepared("DELETE FROM api_key WHERE id = ?").run(id);
+      return true;
+    });
   }
 
   close(): Promise<void> {
@@ -128,6 +125,15 @@ class SqliteStore implements KeyStore {
     const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
+  }
+
+  /** Writes take turns: many that wait for another process at once would leave this one no time for reading. */
+  #write<Result>(act: () => Result): Promise<Result> {
+    const since = Date.now();
+    const transaction = (): Result => inTransaction(this.#database, "IMMEDIATE", act);
+    const result = this.#lastWrite.then(() => whenFree(this.#path, this.#patience, transaction, since));
+    this.#lastWrite = result.then(() => {}, () => {});
+    return result;
   }
 
   #attempt<Result>(act: () => Result): Promise<Result> {

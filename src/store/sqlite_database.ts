@@ -7,7 +7,7 @@ import { Failure, quote, reasonOf } from "../apikey/failure.ts";
 import { APPLICATION_ID, MIGRATIONS } from "./migrations.ts";
 
 /** How long SQLite itself waits for another process, in milliseconds; this process does nothing else meanwhile. */
-const BUSY_TIMEOUT = 20;
+const BUSY_TIMEOUT = 5;
 
 /** How long this process does other things between two tries, in milliseconds. */
 const LONGEST_PAUSE = 10;
@@ -119,10 +119,16 @@ export function inTransaction<Result>(
  * Does `act`, which changes everything or nothing, again and again while another process holds the store. In
  * between this process goes on with other things, which a longer busy timeout of SQLite would not let it.
  *
+ * @param since when the waiting began, in milliseconds
  * @throws {Failure} `TIMEOUT` or `INTERRUPTED` when the patience ends; otherwise what went wrong
  */
-export async function whenFree<Result>(path: string, patience: Patience, act: () => Result): Promise<Result> {
-  const deadline = Date.now() + patience.busyTimeout;
+export async function whenFree<Result>(
+  path: string,
+  patience: Patience,
+  act: () => Result,
+  since = Date.now(),
+): Promise<Result> {
+  const deadline = since + patience.busyTimeout;
   for (;;) {
     try {
       return act();

@@ -50,6 +50,21 @@ Deno.test("the server hangs up: UNREACHABLE, and the key may be there", async ()
   expectFailure(outcome, 4, "UNREACHABLE", /closed the connection.*may have carried out/);
 });
 
+Deno.test("the server hangs up in the middle of its answer: UNREACHABLE, and the key may be there", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const answering = (async () => {
+    const connection = await listener.accept();
+    await connection.read(new Uint8Array(10_000));
+    const answer = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"data":{"ap';
+    await connection.write(new TextEncoder().encode(answer));
+    connection.close();
+    listener.close();
+  })();
+  const outcome = await at(`http://127.0.0.1:${listener.addr.port}`)(CREATE);
+  await answering;
+  expectFailure(outcome, 4, "UNREACHABLE", /closed the connection.*may have carried out/);
+});
+
 Deno.test("no answer in time: TIMEOUT, and the key may be there", async () => {
   const { promise: forever, resolve } = Promise.withResolvers<Response>();
   await using server = startServer(() => forever);

@@ -176,7 +176,9 @@ export const CASES: readonly Case[] = [
         create("--name", name, "--roles", "GUEST"),
         2,
         "INVALID_NAME",
-        what.includes("300") ? /at most 255/ : /may contain only letters, digits and spaces/,
+        what.includes("300")
+          ? /only letters, digits and spaces, and at most 255/
+          : /may contain only letters, digits and spaces/,
       ),
   })),
   {

@@ -209,6 +209,29 @@ Deno.test("Reading does not wait for another process that writes", () =>
     });
   }));
 
+Deno.test("However many writes wait for another process, reading goes on and each of them waits no longer than it may", () =>
+  inTemporaryDirectory((directory) =>
+    withStoreIn(directory, async (store) => {
+      const keys = await Promise.all(Array.from({ length: 50 }, (_, i) => newKey(`key ${i}`)));
+      await inDatabase(directory, async (other) => {
+        other.exec("BEGIN IMMEDIATE");
+        const start = performance.now();
+        const writes = Promise.all(keys.map(async (key) => (await failureOfPromise(store.add(key, false))).code));
+        const reads: number[] = [];
+        for (let i = 0; i < 20; i++) {
+          const asked = performance.now();
+          // deno-lint-ignore no-await-in-loop -- each is to be timed
+          await new Promise((resolve) => setTimeout(resolve)).then(() => store.isEmpty());
+          reads.push(performance.now() - asked);
+        }
+        expect(await writes).toEqual(keys.map(() => "TIMEOUT"));
+        // Were each of the fifty to wait inside SQLite in its turn, one read would take the time of all of them.
+        expect(reads.toSorted((a, b) => a - b)[10]).toBeLessThan(100);
+        expect(performance.now() - start).toBeLessThan(10 * 200);
+      });
+    }, 200)
+  ));
+
 Deno.test("A new store that another process holds for too long cannot be opened: TIMEOUT", () =>
   inTemporaryDirectory((directory) =>
     inDatabase(directory, async (other) => {
