@@ -30,34 +30,36 @@ interface Row {
 const GNU_TIME = "/usr/bin/time";
 const WARM_UP = 3;
 
-async function runOnce({ title, executable, args, env = {} }: Case, round: number): Promise<number> {
-  const command = new Deno.Command(executable, {
-    args: [...args(round)],
+/** Runs a case once, under `wrapper` if there is one, and returns what it says on standard error. */
+async function run(
+  { title, executable, args, env = {} }: Case,
+  round: number,
+  wrapper: readonly string[] = [],
+): Promise<string> {
+  const [program = "", ...rest] = [...wrapper, executable, ...args(round)];
+  const { success, stderr } = await new Deno.Command(program, {
+    args: rest,
     env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", ...env },
     clearEnv: true,
     stdin: "null",
     stdout: "null",
     stderr: "piped",
-  });
-  const start = performance.now();
-  const { success, stderr } = await command.output();
-  const elapsed = performance.now() - start;
-  if (!success) throw new Error(`${title}: ${new TextDecoder().decode(stderr)}`);
-  return elapsed;
+  }).output();
+  const words = new TextDecoder().decode(stderr);
+  if (!success) throw new Error(`${title}: ${words}`);
+  return words;
 }
 
-/** Peak resident memory of one run in bytes; `NaN` without GNU time. */
+/** Milliseconds that one run takes. */
+async function elapsed(measured: Case, round: number): Promise<number> {
+  const start = performance.now();
+  await run(measured, round);
+  return performance.now() - start;
+}
+
+/** Peak resident memory of one run in bytes. */
 async function peakMemory(measured: Case, round: number): Promise<number> {
-  if (!(await exists(GNU_TIME))) return NaN;
-  const { stderr } = await new Deno.Command(GNU_TIME, {
-    args: ["-f", "%M", measured.executable, ...measured.args(round)],
-    env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", ...measured.env },
-    clearEnv: true,
-    stdin: "null",
-    stdout: "null",
-    stderr: "piped",
-  }).output();
-  return Number(new TextDecoder().decode(stderr).trim().split("\n").at(-1)) * 1024;
+  return Number((await run(measured, round, [GNU_TIME, "-f", "%M"])).trim().split("\n").at(-1)) * 1024;
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -82,11 +84,12 @@ async function measure(cases: readonly Case[], rounds: number): Promise<readonly
   for (let round = -WARM_UP; round < rounds; round++) {
     for (const measured of cases) {
       // deno-lint-ignore no-await-in-loop -- processes that are timed must not overlap
-      const elapsed = await runOnce(measured, round);
-      if (round >= 0) times.get(measured)?.push(elapsed);
+      const time = await elapsed(measured, round);
+      if (round >= 0) times.get(measured)?.push(time);
     }
   }
-  for (let round = rounds; round < rounds + 5; round++) {
+  const memoryRounds = await exists(GNU_TIME) ? 5 : 0;
+  for (let round = rounds; round < rounds + memoryRounds; round++) {
     for (const measured of cases) {
       // deno-lint-ignore no-await-in-loop -- as above
       peaks.get(measured)?.push(await peakMemory(measured, round));

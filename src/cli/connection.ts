@@ -1,8 +1,8 @@
 /** From settings to a client: over the network, or to the embedded server in this process. */
 import { Failure } from "../apikey/failure.ts";
-import { isLoopback } from "./base_url.ts";
 import type { Client } from "../client/client.ts";
 import type { Endpoint } from "../client/transport.ts";
+import { isLoopback } from "./base_url.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
 import { type EmbeddedServer, type NetworkServer, readSettings, type ServerFlags, type Settings } from "./settings.ts";

@@ -1,7 +1,7 @@
 /** What a request carries besides its body: the key, and headers that the user asks for. */
 import { Failure, quote } from "../apikey/failure.ts";
 import type { Host } from "./host.ts";
-import { choose, readSettingFile, type Setting } from "./setting.ts";
+import { choose, readSettingFile, readStandardInput, type Setting } from "./setting.ts";
 import type { ServerFlags } from "./settings.ts";
 
 /** A field name as RFC 9110 section 5.1 has it. */
@@ -75,9 +75,5 @@ async function readKey(flags: ServerFlags, host: Host): Promise<string | undefin
 }
 
 async function readKeyFile({ name, value }: Setting, host: Host): Promise<string> {
-  if (value !== "-") return await readSettingFile(value, name);
-  if (host.stdin.isTerminal()) {
-    throw new Failure("USAGE", `${name} - reads the key from standard input, which is a terminal: pipe it in.`);
-  }
-  return await host.stdin.readText();
+  return value === "-" ? await readStandardInput(name, host) : await readSettingFile(value, name);
 }

@@ -6,7 +6,7 @@ import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { reportFailure } from "./report.ts";
 import { withServerFlags } from "./server_flags.ts";
-import { readSettingFile } from "./setting.ts";
+import { readSettingFile, readStandardInput } from "./setting.ts";
 
 export const requestCommand: CommandDefinition = {
   name: "request",
@@ -81,11 +81,7 @@ async function decideBody(flags: RequestFlags, host: Host): Promise<string> {
 /** `@file` is the content of the file, `-` standard input, anything else itself. */
 async function readArgument(value: string, flag: string, host: Host): Promise<string> {
   if (value.startsWith("@")) return await readSettingFile(value.slice(1), flag);
-  if (value !== "-") return value;
-  if (host.stdin.isTerminal()) {
-    throw new Failure("USAGE", `${flag} - reads standard input, which is a terminal: pipe it in.`);
-  }
-  return await host.stdin.readText();
+  return value === "-" ? await readStandardInput(flag, host) : value;
 }
 
 function parseJsonArgument(text: string, flag: string): unknown {

@@ -1,12 +1,12 @@
 /** `serve`: the embedded server on HTTP. */
 import { Failure, quote } from "../apikey/failure.ts";
+import { isLoopback } from "./base_url.ts";
 import type { CommandDefinition } from "./command.ts";
+import { readDataDir } from "./data_dir.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
 import { DATA_DIR_HELP } from "./server_flags.ts";
-import { isLoopback } from "./base_url.ts";
-import { readDataDir } from "./data_dir.ts";
 
 export const serveCommand: CommandDefinition = {
   name: "serve",

@@ -32,3 +32,13 @@ export async function readSettingFile(path: string, setting: string): Promise<st
     throw new Failure("USAGE", `${setting}: cannot read ${quote(path)}: ${reason}.`, { cause: error });
   }
 }
+
+/**
+ * Reads standard input for a flag or variable whose value is `-`.
+ *
+ * @throws {Failure} `USAGE` at a terminal, where it would wait for somebody to type
+ */
+export async function readStandardInput(setting: string, host: Host): Promise<string> {
+  if (!host.stdin.isTerminal()) return await host.stdin.readText();
+  throw new Failure("USAGE", `${setting} - reads standard input, which is a terminal: pipe it in.`);
+}

@@ -9,13 +9,16 @@ import type { KeyStore } from "../store/key_store.ts";
 import { authenticate, type Caller } from "./caller.ts";
 import { type RequestContext, schema } from "./schema.ts";
 
+/** Takes log records: a message with `{placeholders}`, and the properties that fill them. */
+export type LogSink = (message: string, properties: Record<string, unknown>) => void;
+
 export interface HandlerOptions {
   readonly store: KeyStore;
   /** Who a request without an `Authorization` header comes from; without it such requests are refused. */
   readonly anonymous?: Caller;
   readonly now: () => Date;
   /** Told of errors that callers are not told of. */
-  readonly logError: (message: string, properties: Record<string, unknown>) => void;
+  readonly logError: LogSink;
 }
 
 /** Answers GraphQL requests. It never rejects. */

@@ -1,6 +1,6 @@
 /** The embedded server on HTTP. */
 import { Failure, reasonOf } from "../apikey/failure.ts";
-import type { Handler } from "./handler.ts";
+import type { Handler, LogSink } from "./handler.ts";
 
 export interface ListenOptions {
   /** An IP address or a host name. */
@@ -9,7 +9,7 @@ export interface ListenOptions {
   readonly port: number;
   readonly handler: Handler;
   /** Told of every request. */
-  readonly logAccess: (message: string, properties: Record<string, unknown>) => void;
+  readonly logAccess: LogSink;
 }
 
 export interface HttpServer {

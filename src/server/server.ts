@@ -4,11 +4,8 @@
  */
 import { openSqliteStore } from "../store/sqlite.ts";
 import { LOCAL_CALLER } from "./caller.ts";
-import { createGraphqlHandler, type Handler } from "./handler.ts";
-import { type HttpServer, listen } from "./listen.ts";
-
-/** Takes log records. */
-export type LogRecordSink = (message: string, properties: Record<string, unknown>) => void;
+import { createGraphqlHandler, type Handler, type LogSink } from "./handler.ts";
+import { type HttpServer, listen, type ListenOptions } from "./listen.ts";
 
 export interface ServerOptions {
   /** Where the store is, or is to be made. */
@@ -19,7 +16,7 @@ export interface ServerOptions {
   readonly signal?: AbortSignal;
   readonly now: () => Date;
   /** Told of errors that callers are not told of. */
-  readonly logError: LogRecordSink;
+  readonly logError: LogSink;
 }
 
 export interface LocalServer {
@@ -42,14 +39,7 @@ export async function openLocalServer(options: ServerOptions): Promise<LocalServ
   };
 }
 
-export interface HttpServerOptions extends ServerOptions {
-  /** An IP address or a host name. */
-  readonly hostname: string;
-  /** 0 lets the system choose. */
-  readonly port: number;
-  /** Told of every request. */
-  readonly logAccess: LogRecordSink;
-}
+export interface HttpServerOptions extends ServerOptions, Omit<ListenOptions, "handler"> {}
 
 /**
  * The server on HTTP, for whoever has a key.
