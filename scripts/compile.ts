@@ -80,10 +80,11 @@ export async function compile(options: CompileOptions): Promise<readonly string[
  * The minifier loses the end of a `using` declaration (evanw/esbuild issue 4482): the program has none.
  */
 async function bundle(main: string, directory: string): Promise<void> {
-  const flags = ["bundle", "--quiet", "--minify"];
-  await execute(Deno.execPath(), [...flags, "--code-splitting", "--external", "#server", "--outdir", directory, main]);
-  await execute(Deno.execPath(), [...flags, "--output", `${directory}/server.js`, deno.imports["#server"]]);
-  await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports: { "#server": "./server.js" } }));
+  const flags = ["bundle", "--quiet", "--minify", "--code-splitting"];
+  await execute(Deno.execPath(), [...flags, "--external", "#server", "--outdir", directory, main]);
+  await execute(Deno.execPath(), [...flags, "--outdir", `${directory}/server`, deno.imports["#server"]]);
+  const imports = { "#server": "./server/server.js" };
+  await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports }));
 }
 
 async function execute(program: string, args: readonly string[]): Promise<void> {

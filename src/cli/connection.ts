@@ -18,7 +18,7 @@ export type Ask = <Result>(act: (client: Client) => Promise<Result>) => Promise<
  */
 export function askServer(flags: ServerFlags, host: Host, log: Log): Ask {
   return async (act) => {
-    const settings = await readSettings(flags, host);
+    const settings = await readSettings(flags, host, log);
     const interruption = new AbortController();
     const restore = host.onSignal(["SIGINT", "SIGTERM"], () => interruption.abort());
     try {
@@ -55,7 +55,7 @@ interface Route extends Pick<Endpoint, "url" | "label" | "fetch"> {
 }
 
 async function openEmbedded(
-  { dataDir }: EmbeddedServer,
+  { location }: EmbeddedServer,
   timeout: number,
   signal: AbortSignal,
   host: Host,
@@ -63,7 +63,7 @@ async function openEmbedded(
 ): Promise<Route> {
   const { openLocalServer } = await import("#server");
   const server = await openLocalServer({
-    dataDir,
+    location,
     busyTimeout: timeout,
     signal,
     now: () => host.now(),

@@ -10,27 +10,23 @@ type TakeRecord = (message: string, properties?: Record<string, unknown>) => voi
 /** Takes records of three levels. */
 export interface Log {
   readonly debug: TakeRecord;
-  readonly info: TakeRecord;
+  readonly warn: TakeRecord;
   readonly error: TakeRecord;
   /** Resolves when what was logged is written. */
   readonly flush: () => Promise<void>;
 }
 
-/** The log for `LOG_LEVEL`; without that variable it takes errors alone. */
+/** The log for `LOG_LEVEL`; without that variable it takes warnings and errors. */
 export async function openLog(host: Host): Promise<Log> {
   const level = host.env("LOG_LEVEL");
   if (level !== undefined) return (await import("./logging.ts")).configureLogging(level, host);
-  let errors = Promise.resolve();
-  return {
-    debug: () => {},
-    info: () => {},
-    error: (message, properties) => {
-      errors = errors.then(async () => {
-        const log = (await import("./logging.ts")).configureLogging("error", host);
-        log.error(message, properties);
-        await log.flush();
-      });
-    },
-    flush: () => errors,
+  let records = Promise.resolve();
+  const later = (kind: "warn" | "error"): TakeRecord => (message, properties) => {
+    records = records.then(async () => {
+      const log = (await import("./logging.ts")).configureLogging("warn", host);
+      log[kind](message, properties);
+      await log.flush();
+    });
   };
+  return { debug: () => {}, warn: later("warn"), error: later("error"), flush: () => records };
 }

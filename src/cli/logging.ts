@@ -23,9 +23,12 @@ const LEVELS: ReadonlyMap<string, LogLevel> = new Map([
  * have others
  */
 export function configureLogging(level: string, host: Host): Log {
+  // What runs for months is read by programs, unless somebody looks on.
+  const isService = host.args[0] === "serve" && !host.stderr.isTerminal();
   let written = Promise.resolve();
   const sink = redactByField((record) => {
-    written = written.then(() => host.stderr.write(format(record))).catch(() => {});
+    const text = isService ? formatJson(record) : format(record);
+    written = written.then(() => host.stderr.write(text)).catch(() => {});
   });
   configureSync({
     reset: true,
@@ -42,13 +45,20 @@ export function configureLogging(level: string, host: Host): Log {
   const logger = getLogger("service-api");
   return {
     debug: (message, properties) => logger.debug(message, properties),
-    info: (message, properties) => logger.info(message, properties),
+    warn: (message, properties) => logger.warn(message, properties),
     error: (message, properties) => logger.error(message, properties),
     flush: () => written,
   };
 }
 
 function format({ timestamp, level, message }: LogRecord): string {
-  const text = message.map((part) => typeof part === "string" ? part : Deno.inspect(part)).join("");
-  return `${new Date(timestamp).toISOString()} ${level.toUpperCase()} ${escapeInvisible(redactSecrets(text))}\n`;
+  return `${new Date(timestamp).toISOString()} ${level.toUpperCase()} ${escapeInvisible(toText(message))}\n`;
+}
+
+function formatJson({ timestamp, level, message }: LogRecord): string {
+  return `${JSON.stringify({ time: new Date(timestamp).toISOString(), level, message: toText(message) })}\n`;
+}
+
+function toText(message: LogRecord["message"]): string {
+  return redactSecrets(message.map((part) => typeof part === "string" ? part : Deno.inspect(part)).join(""));
 }

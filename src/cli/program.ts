@@ -7,6 +7,7 @@ import deno from "../../deno.json" with { type: "json" };
 import { Failure, quote } from "../apikey/failure.ts";
 import { nearest } from "../apikey/nearest.ts";
 import { apikeyCommand } from "./apikey.ts";
+import { auditCommand } from "./audit.ts";
 import type { CommandDefinition } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
@@ -15,7 +16,7 @@ import { reportFailure } from "./report.ts";
 import { requestCommand } from "./request.ts";
 import { serveCommand } from "./serve.ts";
 
-const COMMANDS: readonly CommandDefinition[] = [apikeyCommand, requestCommand, serveCommand];
+const COMMANDS: readonly CommandDefinition[] = [apikeyCommand, requestCommand, serveCommand, auditCommand];
 
 const NOTES = `
 Without --base-url the commands work on a store of this machine. LOG_LEVEL=debug

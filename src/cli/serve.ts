@@ -1,12 +1,17 @@
 /** `serve`: the embedded server on HTTP. */
 import { Failure, quote } from "../apikey/failure.ts";
+import type { HttpServerOptions } from "../server/http.ts";
+import { openAccessLog } from "./access_log.ts";
 import { isLoopback } from "./base_url.ts";
 import type { CommandDefinition } from "./command.ts";
-import { readDataDir } from "./data_dir.ts";
+import { parseDuration } from "./duration.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
-import { DATA_DIR_HELP } from "./server_flags.ts";
+import { parseCount, parseSize } from "./number.ts";
+import { DATA_DIR_HELP, DATABASE_URL_HELP } from "./server_flags.ts";
+import { readStoreLocation, type StoreFlags } from "./store_location.ts";
+import { readTlsFiles } from "./tls_files.ts";
 
 export const serveCommand: CommandDefinition = {
   name: "serve",
@@ -14,72 +19,139 @@ export const serveCommand: CommandDefinition = {
   define: (command, { host, log, finish }) => {
     command
       .description("Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.")
+      .optionsGroup("Address:")
       .option("--host <host>", "address to listen on", "127.0.0.1")
       .option("--port <port>", "port to listen on; 0: any free one", "4000")
+      .option("--tls-cert <pem>", "certificate and those that lead to its authority:\nspeak HTTPS")
+      .option("--tls-key <pem>", "private key of the certificate")
       .option("--allow-http", "listen beyond this machine without TLS")
+      .option("--trust-proxy <list>", "addresses and networks of proxies whose\nX-Forwarded-For names the client")
+      .optionsGroup("Store:")
       .option("--data-dir <dir>", DATA_DIR_HELP)
-      .addHelpText("after", EXIT_STATUS)
+      .option("--database-url <url>", DATABASE_URL_HELP)
+      .option("--audit-retention <duration>", "drop older events of the audit trail; 0: never", "365d")
+      .optionsGroup("Limits:")
+      .option("--request-timeout <duration>", "for a request and its answer", "30s")
+      .option("--idle-timeout <duration>", "for a connection between requests", "75s")
+      .option("--drain-timeout <duration>", "for requests in flight, when told to stop", "10s")
+      .option("--max-body <size>", "of a request, such as 500KB or 1MB", "1MB")
+      .option("--max-depth <number>", "levels of fields in a document", "20")
+      .option("--max-aliases <number>", "aliases in a document", "100")
+      .option("--max-tokens <number>", "words and signs in a document", "5000")
+      .option("--max-auth-failures <number>", "per address and minute, then 429; 0: any number", "20")
+      .optionsGroup("Output:")
+      .option("--no-access-log", "no line on standard error for each request")
+      .addHelpText("after", NOTES)
       .action(async (flags) => finish(await serve(flags, host, log)));
   },
 };
 
+const NOTES = `
+Besides /graphql there are /healthz and /readyz, which need no key. OTEL_DENO=true
+turns on spans and metrics by OpenTelemetry.
+${EXIT_STATUS}`;
+
 /** The flags of the command, as they were typed. */
-export interface ServeFlags {
+export interface ServeFlags extends StoreFlags {
   readonly host: string;
   readonly port: string;
-  readonly dataDir?: string | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
   readonly allowHttp?: boolean | undefined;
+  readonly trustProxy?: string | undefined;
+  readonly auditRetention: string;
+  readonly requestTimeout: string;
+  readonly idleTimeout: string;
+  readonly drainTimeout: string;
+  readonly maxBody: string;
+  readonly maxDepth: string;
+  readonly maxAliases: string;
+  readonly maxTokens: string;
+  readonly maxAuthFailures: string;
+  readonly accessLog: boolean;
 }
 
-/** How long a request waits for another process's transaction, in milliseconds. */
+/** How long a request waits for another process's transaction, or for the database, in milliseconds. */
 const BUSY_TIMEOUT = 5000;
 
-/** How long requests in flight may take to finish after a signal to stop, in milliseconds. */
-const DRAIN_TIMEOUT = 10_000;
+/** Ten years, in milliseconds. */
+const LONGEST_RETENTION = 3650 * 24 * 3_600_000;
 
 /**
- * Serves until SIGINT or SIGTERM, then lets requests in flight finish: for 10 seconds, or until the next signal.
+ * Serves until SIGINT or SIGTERM, then lets requests in flight finish: for `--drain-timeout`, or until the next signal.
  *
+ * @returns `OK` when all of them were answered
  * @throws {Failure} when the store or the address cannot be used
  */
 export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<ExitCode> {
-  const port = parsePort(flags.port);
-  if (!isLoopback(flags.host) && !flags.allowHttp) {
-    throw new Failure(
-      "USAGE",
-      `Keys would cross the network in clear to and from ${quote(flags.host)}: put a TLS proxy before a loopback ` +
-        "address, or give --allow-http if that is all right.",
-    );
-  }
+  const drainTimeout = parseDuration(flags.drainTimeout, "--drain-timeout");
+  const options = await decideServe(flags, host, log);
+  const location = await readStoreLocation(flags, host, log);
+  const accessLog = openAccessLog(host);
   const { openHttpServer } = await import("#server");
   const server = await openHttpServer({
-    dataDir: readDataDir(flags.dataDir, host),
+    ...options,
+    location,
     busyTimeout: BUSY_TIMEOUT,
-    hostname: flags.host,
-    port,
-    now: () => host.now(),
-    logError: log.error,
-    logAccess: log.info,
+    logAccess: flags.accessLog ? accessLog.record : undefined,
   });
   const [first, second] = signals(host);
   await host.stdout.write(`Listening on ${server.url}\n`);
   await first;
-  const patience = new Promise((resolve) => setTimeout(resolve, DRAIN_TIMEOUT));
-  await Promise.race([server.stop(), second, patience]);
-  return ExitCode.OK;
+  const unfinished = await Promise.race([server.stop(drainTimeout), second]);
+  await accessLog.flush();
+  if (unfinished === "impatient") return ExitCode.INTERRUPTED;
+  if (unfinished === 0) return ExitCode.OK;
+  log.error("{unfinished} requests were cut off after --drain-timeout", { unfinished });
+  return ExitCode.FAILED;
+}
+
+/**
+ * Turns the flags into options.
+ *
+ * @throws {Failure} `USAGE`
+ */
+async function decideServe(
+  flags: ServeFlags,
+  host: Host,
+  log: Log,
+): Promise<Omit<HttpServerOptions, "logAccess">> {
+  const port = parseCount(flags.port, "--port", 65_535);
+  const tls = await readTlsFiles(flags.tlsCert, flags.tlsKey);
+  if (tls === undefined && !isLoopback(flags.host) && !flags.allowHttp) {
+    throw new Failure(
+      "USAGE",
+      `Keys would cross the network in clear to and from ${quote(flags.host)}: give --tls-cert and --tls-key, put a ` +
+        "TLS proxy before a loopback address, or give --allow-http if that is all right.",
+    );
+  }
+  const retention = flags.auditRetention;
+  return {
+    hostname: flags.host,
+    port,
+    tls,
+    trustedProxies: flags.trustProxy?.split(",").map((proxy) => proxy.trim()) ?? [],
+    auditRetention: retention === "0" ? undefined : parseDuration(retention, "--audit-retention", LONGEST_RETENTION),
+    requestTimeout: parseDuration(flags.requestTimeout, "--request-timeout"),
+    idleTimeout: parseDuration(flags.idleTimeout, "--idle-timeout"),
+    maxBody: parseSize(flags.maxBody, "--max-body"),
+    limits: {
+      depth: parseCount(flags.maxDepth, "--max-depth"),
+      aliases: parseCount(flags.maxAliases, "--max-aliases"),
+      tokens: parseCount(flags.maxTokens, "--max-tokens"),
+    },
+    maxAuthFailures: parseCount(flags.maxAuthFailures, "--max-auth-failures"),
+    hasTelemetry: host.env("OTEL_DENO") === "true" || host.env("OTEL_DENO") === "1",
+    now: () => host.now(),
+    logError: log.error,
+  };
 }
 
 /** The first signal to stop, and the second, from a user who will not wait. */
-function signals(host: Host): readonly [Promise<void>, Promise<void>] {
+function signals(host: Host): readonly [Promise<void>, Promise<"impatient">] {
   const first = Promise.withResolvers<void>();
-  const second = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<"impatient">();
   let count = 0;
-  host.onSignal(["SIGINT", "SIGTERM"], () => ++count === 1 ? first.resolve() : second.resolve());
+  host.onSignal(["SIGINT", "SIGTERM"], () => ++count === 1 ? first.resolve() : second.resolve("impatient"));
   return [first.promise, second.promise];
-}
-
-function parsePort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : NaN;
-  if (port <= 65_535) return port;
-  throw new Failure("USAGE", `--port takes a number from 0 to 65535, and not ${quote(text)}.`);
 }

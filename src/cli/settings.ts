@@ -3,22 +3,23 @@
  * value is checked here; nothing downstream sees what was typed.
  */
 import { Failure, quote } from "../apikey/failure.ts";
+import type { StoreLocation } from "#server";
 import { parseBaseUrl } from "./base_url.ts";
-import { readDataDir } from "./data_dir.ts";
 import { parseDuration } from "./duration.ts";
 import { readHeaders } from "./headers.ts";
 import type { Host } from "./host.ts";
+import type { Log } from "./log.ts";
 import { choose, readSettingFile } from "./setting.ts";
+import { readStoreLocation, type StoreFlags } from "./store_location.ts";
 
 /** The flags that every command that asks a server has, as they were typed. */
-export interface ServerFlags {
+export interface ServerFlags extends StoreFlags {
   readonly baseUrl?: string | undefined;
   readonly keyFile?: string | undefined;
   readonly header?: readonly string[] | undefined;
   readonly keyHeader?: string | undefined;
   readonly allowHttp?: boolean | undefined;
   readonly caFile?: string | undefined;
-  readonly dataDir?: string | undefined;
   readonly timeout?: string | undefined;
 }
 
@@ -40,8 +41,7 @@ export interface NetworkServer {
 
 export interface EmbeddedServer {
   readonly kind: "embedded";
-  /** Where it keeps its store. */
-  readonly dataDir: string;
+  readonly location: StoreLocation;
 }
 
 const DEFAULT_TIMEOUT = "30s";
@@ -51,9 +51,9 @@ const DEFAULT_TIMEOUT = "30s";
  *
  * @throws {Failure} `USAGE`, naming the flag or variable
  */
-export async function readSettings(flags: ServerFlags, host: Host): Promise<Settings> {
+export async function readSettings(flags: ServerFlags, host: Host, log: Log): Promise<Settings> {
   const timeout = choose(host, ["--timeout", flags.timeout], "SERVICE_API_TIMEOUT");
-  const server = await readServer(flags, host);
+  const server = await readServer(flags, host, log);
   return {
     server,
     timeout: parseDuration(timeout?.value ?? DEFAULT_TIMEOUT, timeout?.name ?? "--timeout"),
@@ -61,10 +61,15 @@ export async function readSettings(flags: ServerFlags, host: Host): Promise<Sett
   };
 }
 
-async function readServer(flags: ServerFlags, host: Host): Promise<NetworkServer | EmbeddedServer> {
+async function readServer(flags: ServerFlags, host: Host, log: Log): Promise<NetworkServer | EmbeddedServer> {
+  const asksForStore = flags.dataDir !== undefined || flags.databaseUrl !== undefined;
+  if (flags.baseUrl !== undefined && asksForStore) {
+    throw new Failure("USAGE", "--base-url names a server, --data-dir and --database-url a store: give one of them.");
+  }
   const baseUrl = choose(host, ["--base-url", flags.baseUrl], "SERVICE_API_URL");
-  const asksForStore = flags.dataDir !== undefined && flags.baseUrl === undefined;
-  if (baseUrl === undefined || asksForStore) return { kind: "embedded", dataDir: readDataDir(flags.dataDir, host) };
+  if (baseUrl === undefined || asksForStore) {
+    return { kind: "embedded", location: await readStoreLocation(flags, host, log) };
+  }
   const caFile = choose(host, ["--ca-file", flags.caFile], "SERVICE_API_CA_FILE");
   return {
     kind: "network",

@@ -30,6 +30,9 @@ export type CreatedKey = z.infer<typeof CreatedKey>;
 
 export type KeyReference = z.infer<typeof KeyReference>;
 
+/** An event of the audit trail, with the members that it has in GraphQL. */
+export type AuditEvent = z.infer<typeof AuditEvent>;
+
 export interface FoundKeys {
   readonly matches: readonly KeyReference[];
   /** Whether the server has any key at all, of whatever name. */
@@ -47,6 +50,12 @@ export interface Client {
   find(name: Name): Promise<FoundKeys>;
   /** @returns whether the server says that it removed them */
   remove(keys: readonly KeyReference[]): Promise<boolean>;
+  /**
+   * A page of the audit trail, oldest first.
+   *
+   * @param after the id of the event before the first one; from the beginning without it
+   */
+  events(after: string | undefined, limit: number): Promise<readonly AuditEvent[]>;
   /** Posts a body as it is (spec section 4.3) and hands back the answer with the failure it reports, if any. */
   send(body: string): Promise<{ readonly answer: Answer; readonly failure: Failure | undefined }>;
 }
@@ -59,6 +68,18 @@ const CreateOnEmbeddedAnswer = z.object({
 });
 const ListAnswer = z.object({ apiKeys: z.array(KeyReference) });
 const FindAnswer = z.object({ apiKeysByName: z.array(KeyReference), apiKeysExist: z.boolean() });
+const AuditKey = z.object({ id: z.nullable(z.string()), name: z.nullable(z.string()) });
+const AuditEvent = z.object({
+  id: z.string(),
+  at: z.string(),
+  action: z.string(),
+  outcome: z.string(),
+  key: AuditKey,
+  actor: z.nullable(AuditKey),
+  address: z.nullable(z.string()),
+  requestId: z.nullable(z.string()),
+});
+const EventsAnswer = z.object({ auditEvents: z.array(AuditEvent) });
 const DeleteAnswer = z.object({ apiKey: z.object({ delete: z.boolean() }) });
 
 const CREATE = `mutation CreateApiKey($input: CreateApiKeyInput!) {
@@ -78,6 +99,12 @@ const FIND_ON_EMBEDDED = `query FindApiKeys($name: String!) {
 }`;
 
 const DELETE = `mutation DeleteApiKeys($input: DeleteApiKeyInput!) { apiKey { delete(input: $input) } }`;
+
+const EVENTS = `query ListAuditEvents($after: String, $first: Int!) {
+  auditEvents(after: $after, first: $first) {
+    id at action outcome key { id name } actor { id name } address requestId
+  }
+}`;
 
 export function createClient(endpoint: Endpoint): Client {
   const graphql = new GraphQLClient(endpoint.url, {
@@ -162,6 +189,8 @@ export function createClient(endpoint: Endpoint): Client {
       const input = { ids: keys.map(({ id }) => id) };
       return (await run(DELETE, { input }, DeleteAnswer)).apiKey.delete;
     },
+
+    events: async (after, first) => (await run(EVENTS, { after, first }, EventsAnswer)).auditEvents,
 
     send: async (body) => {
       const answer = await post(endpoint, body);

@@ -1,13 +1,16 @@
 /** How a key is made on the embedded server, from the caller's input to the stored key. */
 import { encodeBase62 } from "../apikey/base62.ts";
 import { Failure } from "../apikey/failure.ts";
-import { type Name, parseName } from "../apikey/name.ts";
+import { type Name, nameTaken, parseName } from "../apikey/name.ts";
 import { type ResourceActions, ungroup } from "../apikey/permission.ts";
 import { missingRights, requireSomeRights, rightsOf } from "../apikey/rights.ts";
 import type { Role } from "../apikey/role.ts";
 import { hashSecret, makeSecret, SECRET_BYTES, secretTail } from "../apikey/secret.ts";
-import type { KeyStore, StoredKey } from "../store/key_store.ts";
-import { type Caller, requireRight } from "./caller.ts";
+import type { StoredKey } from "../store/key_store.ts";
+import { isOwn } from "./caller.ts";
+import { recordingRefusal } from "./audit.ts";
+import type { RequestContext } from "./request_context.ts";
+import { requireRight, RULES } from "./rules.ts";
 
 /** The longest name, in code points. */
 const LONGEST_NAME = 255;
@@ -32,23 +35,29 @@ export interface CreatedKey {
 /**
  * Makes a key and stores it.
  *
- * @throws {Failure} `FORBIDDEN` when the caller lacks API_KEY:CREATE_ANY, a right that the new key would have, or,
- * to replace a key, API_KEY:DELETE_ANY;
- * `INVALID_NAME`, `NO_RIGHTS`, `ALREADY_EXISTS`, `USAGE` for a description that is not storable text
+ * @throws {Failure} `FORBIDDEN` when the caller lacks a right that the new key would have, or the right to delete the
+ * key that it would replace; `INVALID_NAME`, `NO_RIGHTS`, `ALREADY_EXISTS`, `USAGE` for a description that is not
+ * storable text
  */
-export async function createKey(
-  input: CreateKeyInput,
-  caller: Caller,
-  store: KeyStore,
-  now: Date,
-): Promise<CreatedKey> {
-  requireRight(caller, "API_KEY:CREATE_ANY");
+export function createKey(input: CreateKeyInput, context: RequestContext): Promise<CreatedKey> {
+  return recordingRefusal("CREATE", () => ({ name: input.name }), context, async () => {
+    const created = await makeKey(input, context);
+    await context.store.add(created.key, context.origin, (held) => {
+      context.requireInterest();
+      if (held === undefined) return;
+      if (!input.overwrite) throw nameTaken(held.name);
+      requireRight(RULES.ApiKeyMutations.delete, context.caller, isOwn(context.caller, held), "To replace a key");
+    });
+    return created;
+  });
+}
+
+async function makeKey(input: CreateKeyInput, { caller, origin }: RequestContext): Promise<CreatedKey> {
   const name = parseStorableName(input.name);
   const description = input.description ?? null;
   if (description !== null && (description.includes("\0") || !description.isWellFormed())) {
     throw new Failure("USAGE", "A description cannot contain U+0000 or half a surrogate pair.");
   }
-
   const roles = [...new Set(input.roles ?? [])];
   const permissions = ungroup(input.permissions ?? []);
   requireSomeRights(roles, permissions);
@@ -59,31 +68,22 @@ export async function createKey(
       `Nobody can grant a right they do not hold, and the key that asks does not hold ${listRights(lacking)}.`,
     );
   }
-
   const secret = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
-  const key: StoredKey = {
-    id: `key_${encodeBase62(crypto.getRandomValues(new Uint8Array(ID_BYTES)), 22)}`,
-    name,
-    description,
-    roles,
-    permissions,
-    createdAt: now,
-    secretHash: await hashSecret(secret),
-    secretTail: secretTail(secret),
+  return {
+    secret,
+    key: {
+      id: `key_${encodeBase62(crypto.getRandomValues(new Uint8Array(ID_BYTES)), 22)}`,
+      name,
+      description,
+      roles,
+      permissions,
+      createdAt: origin.at,
+      createdBy: caller.key?.id ?? null,
+      lastUsedAt: null,
+      secretHash: await hashSecret(secret),
+      secretTail: secretTail(secret),
+    },
   };
-  await addOrReplace(key, input.overwrite ?? false, caller, store);
-  return { key, secret };
-}
-
-/** To replace a key is to delete it: without that right `overwrite` helps with names that are free alone. */
-async function addOrReplace(key: StoredKey, overwrite: boolean, caller: Caller, store: KeyStore): Promise<void> {
-  const mayDelete = caller.rights.has("API_KEY:DELETE_ANY");
-  try {
-    await store.add(key, overwrite && mayDelete);
-  } catch (error) {
-    if (!overwrite || mayDelete || !(error instanceof Failure && error.code === "ALREADY_EXISTS")) throw error;
-    throw new Failure("FORBIDDEN", "To replace a key needs API_KEY:DELETE_ANY, which the key that asks does not have.");
-  }
 }
 
 function parseStorableName(typed: string): Name {

@@ -1,109 +1,120 @@
 /**
- * The embedded server as a function from request to response: authenticate, then let `graphql-http` parse,
- * validate and execute. `serve` puts it on the network; embedded mode hands it to the client as its `fetch`.
+ * GraphQL over HTTP, as a function from request to response: authenticate, then let `graphql-http` parse, validate
+ * and execute. `serve` puts it on the network; embedded mode hands it to the client as its `fetch`.
  */
-import { type DocumentNode, GraphQLError, parse, type Source, validate } from "graphql";
-import { createHandler } from "graphql-http/fetch";
-import { Failure, type FailureCode } from "../apikey/failure.ts";
+import type { GraphQLError } from "graphql";
+import { createHandler } from "graphql-http";
+import { Failure } from "../apikey/failure.ts";
 import type { KeyStore } from "../store/key_store.ts";
-import { authenticate, type Caller } from "./caller.ts";
-import { type RequestContext, schema } from "./schema.ts";
-
-/** Takes log records: a message with `{placeholders}`, and the properties that fill them. */
-export type LogSink = (message: string, properties: Record<string, unknown>) => void;
+import type { Authenticator } from "./authenticator.ts";
+import type { Caller } from "./caller.ts";
+import { rememberDocuments } from "./documents.ts";
+import { codeOf, refuse, toPublicError, unavailable } from "./errors.ts";
+import {
+  type GraphqlRequest,
+  type GraphqlResponse,
+  type Handler,
+  HttpRefusal,
+  type LogSink,
+  PRIVATE,
+} from "./exchange.ts";
+import type { LastUse } from "./last_use.ts";
+import type { DocumentLimits } from "./limits.ts";
+import type { RequestContext } from "./request_context.ts";
+import { schema } from "./schema.ts";
 
 export interface HandlerOptions {
   readonly store: KeyStore;
+  readonly lastUse: LastUse;
+  readonly authenticator: Authenticator;
   /** Who a request without an `Authorization` header comes from; without it such requests are refused. */
   readonly anonymous?: Caller;
+  readonly limits: DocumentLimits;
   readonly now: () => Date;
   /** Told of errors that callers are not told of. */
   readonly logError: LogSink;
 }
 
-/** Answers GraphQL requests. It never rejects. */
-export type Handler = (request: Request) => Promise<Response>;
+/** The methods of the endpoint. HEAD is GET, and whoever sends the answer leaves its body out. */
+const METHODS = ["GET", "HEAD", "POST", "OPTIONS"];
+const ALLOW = { allow: METHODS.join(", ") };
 
-/** How many parsed and valid documents are remembered, and how long they may be, in UTF-16 code units. */
-const REMEMBERED_DOCUMENTS = 500;
-const LONGEST_REMEMBERED = 10_000;
+/** Refusals of `graphql-http` that come without words. */
+const REFUSALS: ReadonlyMap<number, string> = new Map([
+  [405, "A mutation takes a POST."],
+  [406, "The answer can be application/graphql-response+json or application/json: accept one of them."],
+  [415, "The body has to be application/json, in UTF-8."],
+]);
+
+/** One operation on its way through `graphql-http`. */
+interface Passage {
+  readonly context: RequestContext;
+  /** What went wrong while it was executed. */
+  errors?: readonly GraphQLError[] | undefined;
+  hasData?: boolean;
+}
 
 /** Makes the handler of `{base_url}/graphql`. */
 export function createGraphqlHandler(options: HandlerOptions): Handler {
-  const { store, now, anonymous } = options;
-  const documents = new Map<string, DocumentNode>();
-  const valid = new WeakSet<DocumentNode>();
+  const { store, lastUse, authenticator, anonymous, limits, now, logError } = options;
+  const audience = { isLocal: anonymous !== undefined, logError };
+  const answer = createHandler<GraphqlRequest, Passage, RequestContext>({
+    schema,
+    ...rememberDocuments(limits),
+    context: ({ context }) => context.context,
+    onOperation: ({ context: passage }, _arguments, result) => {
+      if (!("data" in result)) return;
+      passage.errors = result.errors;
+      passage.hasData = result.data !== null;
+    },
+    formatError: (error) => toPublicError(error, audience),
+  });
 
-  const parseOnce = (source: string | Source): DocumentNode => {
-    const text = typeof source === "string" ? source : source.body;
-    return documents.get(text) ?? parse(text);
-  };
-
-  const validateOnce: typeof validate = (against, document, rules) => {
-    if (valid.has(document)) return [];
-    const errors = validate(against, document, rules);
-    const text = document.loc?.source.body;
-    if (errors.length > 0 || text === undefined || text.length > LONGEST_REMEMBERED) return errors;
-    const [oldest] = documents.size < REMEMBERED_DOCUMENTS ? [] : documents.keys();
-    if (oldest !== undefined) documents.delete(oldest);
-    documents.set(text, document);
-    valid.add(document);
-    return errors;
-  };
+  async function execute(request: GraphqlRequest, caller: Caller): Promise<GraphqlResponse> {
+    const { method, url, header, address, requestId } = request;
+    const origin = { at: now(), actor: caller.key, address, requestId };
+    const requireInterest = (): void => {
+      if (!request.isWanted()) throw new Failure("TIMEOUT", "Nobody waits for the answer any more.");
+    };
+    const passage: Passage = { context: { store, lastUse, caller, origin, requireInterest, logError } };
+    const [body, { status, headers = {} }] = await answer({
+      method: method === "HEAD" ? "GET" : method,
+      url,
+      headers: { get: header },
+      body: method === "POST" && isJson(header("content-type")) ? await readBody(request) : null,
+      raw: request,
+      context: passage,
+    });
+    const keyId = caller.key?.id;
+    const words = REFUSALS.get(status);
+    if (words !== undefined) return { ...refuse(new HttpRefusal(status, "USAGE", words, headers), request, audience), keyId };
+    const code = passage.errors?.map(codeOf)[0];
+    const away = passage.hasData === false ? unavailable(code) : undefined;
+    return { status: away?.status ?? status, headers: { ...headers, ...PRIVATE, ...away?.headers }, body, keyId, code };
+  }
 
   return async (request) => {
-    const authorization = request.headers.get("authorization");
+    const { method, header, address } = request;
     try {
+      if (method === "OPTIONS") return { status: 204, headers: ALLOW, body: null };
+      if (!METHODS.includes(method)) throw new HttpRefusal(405, "USAGE", `GraphQL takes ${ALLOW.allow}.`, ALLOW);
+      const authorization = header("authorization");
       const caller = authorization === null && anonymous !== undefined
         ? anonymous
-        : await authenticate(authorization, store);
-      const answer = createHandler<RequestContext>({
-        schema,
-        parse: parseOnce,
-        validate: validateOnce,
-        context: { store, now, caller },
-        formatError: (error) => toPublicError(error, options),
-      });
-      return await answer(request);
+        : await authenticator.authenticate(authorization, address, now());
+      return await execute(request, caller);
     } catch (error) {
-      return refuse(error, options);
+      return refuse(error, request, audience);
     }
   };
 }
 
-/**
- * What callers may know of an error, with a code of the table of failures in its extensions. `graphql-http`
- * reports a malformed request as a plain `Error`; whatever a resolver throws comes wrapped in a `GraphQLError`.
- */
-function toPublicError(error: Error, { anonymous, logError }: HandlerOptions): GraphQLError {
-  if (!(error instanceof GraphQLError)) return withCode(new GraphQLError(error.message), "USAGE");
-  const reason = error.originalError ?? error;
-  if (reason instanceof GraphQLError) return withCode(error, "USAGE");
-  const code = reason instanceof Failure ? reason.code : "FAILED";
-  // Where the store lies and what ails it is for whoever may read it: the local caller, or else the log.
-  const isPublic = !["FAILED", "UNREACHABLE", "TIMEOUT"].includes(code) || reason instanceof Failure && anonymous;
-  if (isPublic) return withCode(error, code);
-  logError("A request failed: {reason}", { reason });
-  const message = code === "FAILED"
-    ? "The server failed inside; its log says why."
-    : "The server cannot use its store now; its log says why. Try again later.";
-  return new GraphQLError(message, { extensions: { code } });
+function isJson(contentType: string | null): boolean {
+  return contentType !== null && /^\s*application\/json\s*(;|$)/i.test(contentType);
 }
 
-function withCode(error: GraphQLError, code: FailureCode): GraphQLError {
-  const { message, nodes = null, source, positions, path } = error;
-  return new GraphQLError(message, { nodes, source, positions, path, extensions: { code } });
-}
-
-/** Answers a request that did not get as far as GraphQL. */
-function refuse(reason: unknown, options: HandlerOptions): Response {
-  const originalError = reason instanceof Error ? reason : new Error(String(reason));
-  const error = toPublicError(new GraphQLError(originalError.message, { originalError }), options);
-  const { code } = error.extensions;
-  const [status, headers] = code === "UNAUTHENTICATED"
-    ? [401, { "www-authenticate": 'Bearer realm="service-api"' }]
-    : code === "UNREACHABLE" || code === "TIMEOUT"
-    ? [503, { "retry-after": "1" }]
-    : [500, {}];
-  return Response.json({ errors: [error] }, { status, headers });
+async function readBody(request: GraphqlRequest): Promise<string> {
+  const body = await request.body();
+  if (!/^\s*\[/.test(body)) return body;
+  throw new HttpRefusal(400, "USAGE", "This server takes one operation a request, not a list of them.");
 }

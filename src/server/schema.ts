@@ -1,198 +1,178 @@
 /**
- * The GraphQL schema: the public contract that servers with these keys share, and three fields that only this
- * server has: `Query.apiKeysByName`, `Query.apiKeysExist`, `ApiKeyMutations.refusesTakenNames`.
+ * The operations of the GraphQL schema: the public contract that servers with these keys share, and what only this
+ * server has: `Query.me`, `.auditEvents`, `.apiKeysByName`, `.apiKeysExist`, `ApiKeyMutations.refusesTakenNames`,
+ * `ApiKey.createdBy`, `.lastUsedAt`. What each of them needs is in `rules.ts`.
  */
 import {
   GraphQLBoolean,
-  GraphQLEnumType,
   type GraphQLFieldConfig,
-  GraphQLInputObjectType,
-  GraphQLList,
-  GraphQLNonNull,
+  GraphQLInt,
   GraphQLObjectType,
-  GraphQLScalarType,
   GraphQLSchema,
   GraphQLString,
-  type GraphQLType,
 } from "graphql";
 import { Failure } from "../apikey/failure.ts";
 import { parseName } from "../apikey/name.ts";
-import { ACTIONS, groupByResource, RESOURCES } from "../apikey/permission.ts";
-import { ROLE_MEANINGS, ROLES } from "../apikey/role.ts";
-import { maskSecret } from "../apikey/secret.ts";
-import type { KeyStore, StoredKey } from "../store/key_store.ts";
-import { type Caller, requireRight } from "./caller.ts";
-import { type CreatedKey, createKey, type CreateKeyInput } from "./create_key.ts";
+import { isOwn } from "./caller.ts";
+import { createKey, type CreateKeyInput } from "./create_key.ts";
+import { deleteKeys } from "./delete_keys.ts";
+import { recordRefusal } from "./audit.ts";
+import type { RequestContext } from "./request_context.ts";
+import { type Reach, reachOf, requireRight, type Rule, RULES, wordsOf } from "./rules.ts";
+import {
+  apiKey,
+  auditEvent,
+  createApiKeyInput,
+  deleteApiKeyInput,
+  type KeyHolder,
+  listOf,
+  me,
+  prefixedId,
+  required,
+  type VisibleKey,
+} from "./schema_types.ts";
 
-/** What every resolver is given. */
-export type RequestContext = {
-  readonly store: KeyStore;
-  readonly caller: Caller;
-  readonly now: () => Date;
-};
+type Field<Arguments> = GraphQLFieldConfig<unknown, RequestContext, Arguments>;
 
-/** A key on its way out; the secret is there only in the answer to `create`. */
-type VisibleKey = CreatedKey | { readonly key: StoredKey; readonly secret?: undefined };
-
-type Field<Source, Arguments = Record<string, never>> = GraphQLFieldConfig<Source, RequestContext, Arguments>;
-
-function required<Type extends GraphQLType>(type: Type): GraphQLNonNull<Type> {
-  return new GraphQLNonNull(type);
+interface Operation<Arguments> extends Omit<Field<Arguments>, "resolve"> {
+  /** Called for callers whom the rule lets in. */
+  readonly resolve: (given: Arguments, context: RequestContext, reach: Reach) => unknown;
+  /** Called for the others, before they hear of it. */
+  readonly refused?: (given: Arguments, refusal: unknown, context: RequestContext) => Promise<void>;
 }
 
-function listOf<Type extends GraphQLType>(type: Type): GraphQLNonNull<GraphQLList<GraphQLNonNull<Type>>> {
-  return required(new GraphQLList(required(type)));
+/** A field that keeps to its rule, and says so in its description. */
+function ruled<Arguments = Record<string, never>>(rule: Rule, operation: Operation<Arguments>): Field<Arguments> {
+  const { resolve, refused, description = "", ...rest } = operation;
+  return {
+    ...rest,
+    description: `${description} Needs ${wordsOf(rule)}.`.trim(),
+    extensions: { rule },
+    resolve: (_source, given, context) => {
+      let reach: Reach;
+      try {
+        reach = reachOf(rule, context.caller);
+      } catch (refusal) {
+        if (refused === undefined) throw refusal;
+        return refused(given, refusal, context).then(() => Promise.reject(refusal));
+      }
+      return resolve(given, context, reach);
+    },
+  };
 }
 
-function optionalListOf<Type extends GraphQLType>(type: Type): GraphQLList<GraphQLNonNull<Type>> {
-  return new GraphQLList(required(type));
+const { Query, Mutation, ApiKeyMutations } = RULES;
+
+interface CreateArguments {
+  readonly input: CreateKeyInput;
 }
 
-function enumOf(name: string, values: readonly string[], meanings: Readonly<Record<string, string>>): GraphQLEnumType {
-  return new GraphQLEnumType({
-    name,
-    values: Object.fromEntries(values.map((value) => [value, { description: meanings[value] }])),
-  });
-}
-
-const prefixedId = new GraphQLScalarType<string, string>({
-  name: "PrefixedID",
-  description: "The id of a key: key_ and 22 letters and digits.",
-  parseValue: toId,
-  serialize: toId,
-});
-
-function toId(value: unknown): string {
-  if (typeof value === "string") return value;
-  throw new Failure("USAGE", "A PrefixedID is a string.");
-}
-
-const role = enumOf("Role", ROLES, ROLE_MEANINGS);
-const resource = enumOf("Resource", RESOURCES, {});
-const authAction = enumOf("AuthAction", ACTIONS, {});
-
-const permission = new GraphQLObjectType({
-  name: "Permission",
-  fields: {
-    resource: { type: required(resource) },
-    actions: { type: listOf(authAction) },
-  },
-});
-
-const apiKeyFields = {
-  id: { type: required(prefixedId), resolve: ({ key }) => key.id },
-  key: {
-    type: required(GraphQLString),
-    description: "The secret, in the answer to create; a mask ever after.",
-    resolve: ({ key, secret }) => secret ?? maskSecret(key.secretTail),
-  },
-  name: { type: required(GraphQLString), resolve: ({ key }) => key.name },
-  description: { type: GraphQLString, resolve: ({ key }) => key.description },
-  roles: { type: listOf(role), resolve: ({ key }) => key.roles },
-  permissions: { type: listOf(permission), resolve: ({ key }) => groupByResource(key.permissions) },
-  createdAt: {
-    type: required(GraphQLString),
-    description: "When the key was created, in UTC, as in RFC 3339.",
-    resolve: ({ key }) => key.createdAt.toISOString(),
-  },
-} satisfies Record<string, Field<VisibleKey>>;
-
-const apiKey = new GraphQLObjectType<VisibleKey, RequestContext>({ name: "ApiKey", fields: apiKeyFields });
-
-const addPermissionInput = new GraphQLInputObjectType({
-  name: "AddPermissionInput",
-  fields: {
-    resource: { type: required(resource) },
-    actions: { type: listOf(authAction) },
-  },
-});
-
-const createApiKeyInput = new GraphQLInputObjectType({
-  name: "CreateApiKeyInput",
-  fields: {
-    name: { type: required(GraphQLString) },
-    description: { type: GraphQLString },
-    roles: { type: optionalListOf(role) },
-    permissions: { type: optionalListOf(addPermissionInput) },
-    overwrite: { type: GraphQLBoolean },
-  },
-});
-
-const deleteApiKeyInput = new GraphQLInputObjectType({
-  name: "DeleteApiKeyInput",
-  fields: { ids: { type: listOf(prefixedId) } },
-});
-
-const create: Field<unknown, { readonly input: CreateKeyInput }> = {
+const create = ruled<CreateArguments>(ApiKeyMutations.create, {
   type: required(apiKey),
-  description:
-    "Needs API_KEY:CREATE_ANY, every right that the new key is to have, and, to replace a key, API_KEY:DELETE_ANY.",
+  description: "Makes a key. With overwrite it takes the place of the key that has the name. The new key can have no " +
+    "right that the key that asks has not; to replace a key takes the right to delete it.",
   args: { input: { type: required(createApiKeyInput) } },
-  resolve: (_source, { input }, { caller, store, now }) => createKey(input, caller, store, now()),
-};
+  resolve: ({ input }, context) => createKey(input, context),
+  refused: ({ input }, refusal, context) => recordRefusal("CREATE", input, refusal, context),
+});
 
-const remove: Field<unknown, { readonly input: { readonly ids: readonly string[] } }> = {
+interface DeleteArguments {
+  readonly input: { readonly ids: readonly string[] };
+}
+
+const remove = ruled<DeleteArguments>(ApiKeyMutations.delete, {
   type: required(GraphQLBoolean),
-  description: "Removes all of the keys and answers true, or, when one is not there, none and answers false. " +
-    "Needs API_KEY:DELETE_ANY.",
+  description: "Deletes all of the keys and answers true, or, when one is not there, none and answers false.",
   args: { input: { type: required(deleteApiKeyInput) } },
-  resolve: (_source, { input }, { caller, store }) => {
-    requireRight(caller, "API_KEY:DELETE_ANY");
-    return store.remove(input.ids);
-  },
-};
+  resolve: ({ input }, context) => deleteKeys(input.ids, context),
+  refused: ({ input }, refusal, context) => recordRefusal("DELETE", { id: input.ids[0] }, refusal, context),
+});
 
-const refusesTakenNames: Field<unknown> = {
+const refusesTakenNames = ruled(ApiKeyMutations.refusesTakenNames, {
   type: required(GraphQLBoolean),
   description: "Always true: create refuses a name in use unless told to overwrite. A server that lacks this field " +
     "may answer with the key that exists.",
   resolve: () => true,
-};
+});
 
 const apiKeyMutations = new GraphQLObjectType<unknown, RequestContext>({
   name: "ApiKeyMutations",
   fields: { create, delete: remove, refusesTakenNames },
 });
 
-const apiKeys: Field<unknown> = {
-  type: listOf(apiKey),
-  description: "Every key, in the order of creation. Needs API_KEY:READ_ANY.",
-  resolve: async (_source, _arguments, { caller, store }) => {
-    requireRight(caller, "API_KEY:READ_ANY");
-    return (await store.list()).map((key) => ({ key }));
-  },
-};
+const apiKeyOperations = ruled(Mutation.apiKey, { type: required(apiKeyMutations), resolve: () => ({}) });
 
-const apiKeyById: Field<unknown, { readonly id: string }> = {
+const meQuery = ruled(Query.me, {
+  type: required(me),
+  description: "The key that asks.",
+  resolve: (_given, { caller: { key, rights } }): KeyHolder => {
+    if (key === null) throw new Failure("UNAUTHENTICATED", "No key was shown, so that there is none to tell about.");
+    return { key, rights };
+  },
+});
+
+const apiKeys = ruled(Query.apiKeys, {
+  type: listOf(apiKey),
+  description: "Every key that the caller may read, in the order of creation.",
+  resolve: async (_given, { store, caller, requireInterest }, reach): Promise<readonly VisibleKey[]> => {
+    const keys: VisibleKey[] = [];
+    for await (const key of store.list(reach === "any" ? undefined : caller.key?.id ?? "")) {
+      requireInterest();
+      keys.push({ key });
+    }
+    return keys;
+  },
+});
+
+const apiKeyById = ruled<{ readonly id: string }>(Query.apiKey, {
   type: apiKey,
-  description: "Needs API_KEY:READ_ANY, or, to read the key that asks, API_KEY:READ_OWN.",
+  description: "The key of that id, if there is one.",
   args: { id: { type: required(prefixedId) } },
-  resolve: async (_source, { id }, { caller, store }) => {
-    requireRight(caller, id === caller.keyId ? "API_KEY:READ_OWN" : "API_KEY:READ_ANY");
+  resolve: async ({ id }, { caller, store }): Promise<VisibleKey | undefined> => {
     const key = await store.findById(id);
+    requireRight(Query.apiKey, caller, key !== undefined && isOwn(caller, key));
     return key && { key };
   },
-};
+});
 
-const apiKeysByName: Field<unknown, { readonly name: string }> = {
+const apiKeysByName = ruled<{ readonly name: string }>(Query.apiKeysByName, {
   type: listOf(apiKey),
-  description: "The key of that name, if there is one, without a look at the others. Needs API_KEY:READ_ANY.",
+  description: "The key of that name, if there is one that the caller may read, without a look at the others.",
   args: { name: { type: required(GraphQLString) } },
-  resolve: async (_source, { name }, { caller, store }) => {
-    requireRight(caller, "API_KEY:READ_ANY");
+  resolve: async ({ name }, { caller, store }, reach): Promise<readonly VisibleKey[]> => {
     const key = await store.findByName(parseName(name));
-    return key === undefined ? [] : [{ key }];
+    return key === undefined || (reach === "own" && !isOwn(caller, key)) ? [] : [{ key }];
   },
-};
+});
 
-const apiKeysExist: Field<unknown> = {
+const apiKeysExist = ruled(Query.apiKeysExist, {
   type: required(GraphQLBoolean),
-  description: "Whether there is any key. Needs API_KEY:READ_ANY.",
-  resolve: async (_source, _arguments, { caller, store }) => {
-    requireRight(caller, "API_KEY:READ_ANY");
-    return !await store.isEmpty();
+  description: "Whether there is any key that the caller may read.",
+  // Whoever reaches no more than its own key has a key.
+  resolve: async (_given, { store }, reach) => reach === "own" || !await store.isEmpty(),
+});
+
+/** The most events in one answer. */
+const LARGEST_PAGE = 1000;
+
+interface PageArguments {
+  readonly after?: string | null;
+  readonly first: number;
+}
+
+const auditEvents = ruled<PageArguments>(Query.auditEvents, {
+  type: listOf(auditEvent),
+  description: "Changes of keys, and changes that were refused, oldest first: those after the event of that id, or " +
+    `from the first one there is. At most ${LARGEST_PAGE} at once.`,
+  args: { after: { type: GraphQLString }, first: { type: required(GraphQLInt), defaultValue: 100 } },
+  resolve: ({ after, first }, { store }) => {
+    if (first < 1 || first > LARGEST_PAGE) throw new Failure("USAGE", `first takes a number from 1 to ${LARGEST_PAGE}.`);
+    if (after !== undefined && after !== null && !/^\d{1,18}$/.test(after)) {
+      throw new Failure("USAGE", "after takes the id of an event.");
+    }
+    return store.listEvents(after ?? undefined, first);
   },
-};
+});
 
 /** The schema that the embedded server executes. */
 export const schema = new GraphQLSchema({
@@ -200,10 +180,10 @@ export const schema = new GraphQLSchema({
   assumeValid: true,
   query: new GraphQLObjectType<unknown, RequestContext>({
     name: "Query",
-    fields: { apiKeys, apiKey: apiKeyById, apiKeysByName, apiKeysExist },
+    fields: { me: meQuery, apiKeys, apiKey: apiKeyById, apiKeysByName, apiKeysExist, auditEvents },
   }),
   mutation: new GraphQLObjectType<unknown, RequestContext>({
     name: "Mutation",
-    fields: { apiKey: { type: required(apiKeyMutations), resolve: () => ({}) } },
+    fields: { apiKey: apiKeyOperations },
   }),
 });

@@ -2,18 +2,34 @@
  * The embedded server as a whole: a store and what answers for it. The one module of the server that the program
  * loads, and only when it needs it; in the executable it is a bundle of its own.
  */
+import { hashSecret } from "../apikey/secret.ts";
+import type { KeyStore } from "../store/key_store.ts";
+import type { DatabaseAddress } from "../store/postgres_database.ts";
 import { openSqliteStore } from "../store/sqlite.ts";
+import { Authenticator } from "./authenticator.ts";
 import { LOCAL_CALLER } from "./caller.ts";
-import { createGraphqlHandler, type Handler, type LogSink } from "./handler.ts";
-import { type HttpServer, listen, type ListenOptions } from "./listen.ts";
+import type { Handler, LogSink } from "./exchange.ts";
+import { createGraphqlHandler } from "./handler.ts";
+import type { HttpServerOptions } from "./http.ts";
+import { LastUse } from "./last_use.ts";
+import type { HttpServer } from "./listener.ts";
+import { DEFAULT_LIMITS } from "./limits.ts";
+import { FailureThrottle } from "./throttle.ts";
 
-export interface ServerOptions {
-  /** Where the store is, or is to be made. */
-  readonly dataDir: string;
+/** Where the keys are: in a directory of this machine, where they are to be made if need be, or in PostgreSQL. */
+export type StoreLocation =
+  | { readonly kind: "directory"; readonly path: string }
+  | { readonly kind: "database"; readonly address: DatabaseAddress };
+
+export interface StoreOptions {
+  readonly location: StoreLocation;
   /** How long to wait for another process's transaction, in milliseconds. */
   readonly busyTimeout: number;
   /** Ends that waiting at once. */
   readonly signal?: AbortSignal;
+}
+
+export interface LocalServerOptions extends StoreOptions {
   readonly now: () => Date;
   /** Told of errors that callers are not told of. */
   readonly logError: LogSink;
@@ -21,25 +37,57 @@ export interface ServerOptions {
 
 export interface LocalServer {
   /** Answers whoever calls it as the local caller, unless a key is shown. */
-  readonly fetch: Handler;
+  readonly fetch: (request: Request) => Promise<Response>;
   close(): Promise<void>;
 }
 
 /**
- * The server inside this process, for whoever may read and write the data directory.
+ * The server inside this process, for whoever may use the store.
  *
  * @throws {Failure} when the store cannot be used
  */
-export async function openLocalServer(options: ServerOptions): Promise<LocalServer> {
-  const { dataDir, busyTimeout, signal, now, logError } = options;
-  const store = await openSqliteStore({ directory: dataDir, busyTimeout, signal });
+export async function openLocalServer(options: LocalServerOptions): Promise<LocalServer> {
+  const { now, logError } = options;
+  const store = await openStore(options);
+  const lastUse = new LastUse(store);
+  const authenticator = new Authenticator({
+    store,
+    lastUse,
+    throttle: new FailureThrottle(0),
+    hashSecret: async (secret) => (await hashSecret(secret)).toHex(),
+  });
+  const limits = DEFAULT_LIMITS;
+  const handler = createGraphqlHandler({
+    store,
+    lastUse,
+    authenticator,
+    anonymous: LOCAL_CALLER,
+    limits,
+    now,
+    logError,
+  });
   return {
-    fetch: createGraphqlHandler({ store, anonymous: LOCAL_CALLER, now, logError }),
-    close: () => store.close(),
+    fetch: asFetch(handler),
+    close: () => lastUse.write().finally(() => store.close()),
   };
 }
 
-export interface HttpServerOptions extends ServerOptions, Omit<ListenOptions, "handler"> {}
+/** A handler as whoever has no network in between calls it. */
+export function asFetch(handler: Handler): LocalServer["fetch"] {
+  return async (request) => {
+    const { method, url, headers, signal } = request;
+    const { status, body, headers: answered } = await handler({
+      method,
+      url,
+      header: (name) => headers.get(name),
+      body: () => request.text(),
+      address: null,
+      requestId: null,
+      isWanted: () => !signal.aborted,
+    });
+    return new Response(method === "HEAD" ? null : body, { status, headers: answered });
+  };
+}
 
 /**
  * The server on HTTP, for whoever has a key.
@@ -47,15 +95,18 @@ export interface HttpServerOptions extends ServerOptions, Omit<ListenOptions, "h
  * @returns the server; stopping it closes the store too
  * @throws {Failure} when the store or the address cannot be used
  */
-export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { dataDir, busyTimeout, now, logError, hostname, port, logAccess } = options;
-  const store = await openSqliteStore({ directory: dataDir, busyTimeout });
+export async function openHttpServer(options: StoreOptions & HttpServerOptions): Promise<HttpServer> {
+  const [store, { serveHttp }] = await Promise.all([openStore(options), import("./http.ts")]);
   try {
-    const handler = createGraphqlHandler({ store, now, logError });
-    const server = listen({ hostname, port, handler, logAccess });
-    return { ...server, stop: () => server.stop().finally(() => store.close()) };
+    return await serveHttp(store, options);
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+async function openStore({ location, busyTimeout, signal }: StoreOptions): Promise<KeyStore> {
+  if (location.kind === "directory") return await openSqliteStore({ directory: location.path, busyTimeout, signal });
+  const { openPostgresStore } = await import("../store/postgres.ts");
+  return await openPostgresStore({ address: location.address, timeout: busyTimeout, signal });
 }

@@ -1,9 +1,10 @@
-/** Where keys live. The guarantees stated here hold between processes, not only between calls. */
+/** Where keys and their audit trail live. The guarantees stated here hold between processes, not only between calls. */
 import type { Name } from "../apikey/name.ts";
 import type { Permission } from "../apikey/permission.ts";
 import type { Role } from "../apikey/role.ts";
+import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
 
-/** A key as it is stored: everything but its secret. */
+/** A key as it is stored: everything but its secret. Of all this only `lastUsedAt` ever changes. */
 export interface StoredKey {
   /** `key_` and 22 base62 characters. */
   readonly id: string;
@@ -13,35 +14,70 @@ export interface StoredKey {
   readonly roles: readonly Role[];
   readonly permissions: readonly Permission[];
   readonly createdAt: Date;
+  /** The id of the key that created it; `null` when the local caller did. That key may be gone. */
+  readonly createdBy: string | null;
+  /** When it last let somebody in, as far as it was recorded; `null` for never. */
+  readonly lastUsedAt: Date | null;
   /** SHA-256 of the secret, unique, 32 bytes. */
   readonly secretHash: Uint8Array;
   /** The last four characters of the secret, for its mask. */
   readonly secretTail: string;
 }
 
-/** A store of keys. Every method throws {@linkcode Failure} `UNREACHABLE` or `TIMEOUT` when the store is away. */
+/**
+ * Has the last word on a change, inside its transaction, and throws to leave everything as it is.
+ *
+ * @param held the key that would be removed, as it is at that moment; `undefined` when none would be
+ */
+export type Consent = (held: StoredKey | undefined) => void;
+
+/**
+ * A store of keys. Every method throws {@linkcode Failure} `UNREACHABLE` or `TIMEOUT` when the store is away, and
+ * then nothing was changed unless the message says that it may have been.
+ */
 export interface KeyStore {
   /**
-   * Adds a key. With `overwrite` the key that has its name is removed in the same transaction, so that there is
-   * no moment with neither and the old secret fails from the commit on. Of any number of callers racing for a
-   * name without `overwrite`, exactly one wins. When the promise resolves the key is on disk.
+   * Adds a key, and the events of it to the audit trail, in one transaction. The key that has the name, if there is
+   * one, is removed in the same transaction, so that there is no moment with neither and the old secret fails from
+   * the commit on. Of any number of callers racing for a name exactly one at a time has it. When the promise
+   * resolves the key is on disk.
    *
-   * @throws {Failure} `ALREADY_EXISTS` when the name is in use and `overwrite` is false
+   * @param consent is asked with the key that has the name
+   * @throws {Failure} what `consent` throws
    */
-  add(key: StoredKey, overwrite: boolean): Promise<void>;
-  /** The key with that hash of its secret. */
-  findBySecretHash(hash: Uint8Array): Promise<StoredKey | undefined>;
+  add(key: StoredKey, origin: Origin, consent: Consent): Promise<void>;
+  /** The id of the key with that hash of its secret: what each request is let in by. */
+  findIdBySecretHash(hash: Uint8Array): Promise<string | undefined>;
   findById(id: string): Promise<StoredKey | undefined>;
   findByName(name: Name): Promise<StoredKey | undefined>;
-  /** Every key, in the order of creation. */
-  list(): Promise<readonly StoredKey[]>;
+  /**
+   * Every key, or those that `owner` is or has created, in the order of creation. They are read page by page: what
+   * is changed meanwhile may or may not be among them.
+   */
+  list(owner?: string): AsyncIterable<StoredKey>;
   isEmpty(): Promise<boolean>;
   /**
-   * Removes keys, all or none: when one of the ids is not there, nothing is removed.
+   * Removes keys, and adds an event for each to the audit trail, in one transaction, all or none: when one of the
+   * ids is not there, nothing is removed and the trail tells which one.
    *
+   * @param consent is asked with each of the keys
    * @returns whether the keys were removed
+   * @throws {Failure} what `consent` throws
    */
-  remove(ids: readonly string[]): Promise<boolean>;
+  remove(ids: readonly string[], origin: Origin, consent: Consent): Promise<boolean>;
+  /** Records when keys were last used; ids that are gone are passed over, and no time is put back. */
+  recordUses(uses: ReadonlyMap<string, Date>): Promise<void>;
+  /** Adds an event to the audit trail that is not part of a change: a refusal. */
+  recordEvent(event: NewEvent): Promise<void>;
+  /**
+   * A page of the audit trail, oldest first.
+   *
+   * @param after the id of the event before the first one; from the beginning without it
+   * @param limit the most events to return
+   */
+  listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]>;
+  /** Drops the events that are older than a time. */
+  dropEventsBefore(time: Date): Promise<void>;
   /** Ends the use of the store. */
   close(): Promise<void>;
 }

@@ -1,11 +1,10 @@
-/** What `application_id` is in a store: `sak_` in ASCII. No other program's database has it. */
+/** The schemas of both engines, each as the steps that led to it. Steps are only ever added. */
+
+/** What `application_id` is in an SQLite store: `sak_` in ASCII. No other program's database has it. */
 export const APPLICATION_ID = 0x73616b5f;
 
-/**
- * The schema of the SQLite store as the steps that led to it. A database's `user_version` says how many of them
- * it has seen. Steps are only ever added.
- */
-export const MIGRATIONS: readonly string[] = [
+/** A database's `user_version` says how many of these it has seen. */
+export const SQLITE_MIGRATIONS: readonly string[] = [
   `CREATE TABLE api_key (
      number INTEGER PRIMARY KEY,
      id TEXT NOT NULL UNIQUE,
@@ -17,4 +16,58 @@ export const MIGRATIONS: readonly string[] = [
      secret_hash BLOB NOT NULL UNIQUE,
      secret_tail TEXT NOT NULL
    ) STRICT`,
+  `ALTER TABLE api_key ADD COLUMN created_by TEXT;
+   ALTER TABLE api_key ADD COLUMN last_used_at TEXT;
+   CREATE INDEX api_key_created_by ON api_key (created_by) WHERE created_by IS NOT NULL;
+   CREATE TABLE audit_event (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     at TEXT NOT NULL,
+     actor_id TEXT,
+     actor_name TEXT,
+     address TEXT,
+     request_id TEXT,
+     action TEXT NOT NULL,
+     key_id TEXT,
+     key_name TEXT,
+     outcome TEXT NOT NULL
+   ) STRICT;
+   CREATE TRIGGER audit_event_is_append_only BEFORE UPDATE ON audit_event
+   BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END`,
+];
+
+/** The schema that the tables are in on PostgreSQL, so that they share a database with others. */
+export const POSTGRES_SCHEMA = "service_api";
+
+/** `service_api.schema_version` says how many of these a database has seen. */
+export const POSTGRES_MIGRATIONS: readonly string[] = [
+  `CREATE TABLE service_api.api_key (
+     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+     id TEXT NOT NULL UNIQUE,
+     name TEXT NOT NULL UNIQUE,
+     description TEXT,
+     roles TEXT NOT NULL,
+     permissions TEXT NOT NULL,
+     created_at TIMESTAMPTZ NOT NULL,
+     created_by TEXT,
+     last_used_at TIMESTAMPTZ,
+     secret_hash BYTEA NOT NULL UNIQUE,
+     secret_tail TEXT NOT NULL
+   ) WITH (fillfactor = 90);
+   CREATE INDEX api_key_created_by ON service_api.api_key (created_by) WHERE created_by IS NOT NULL;
+   CREATE TABLE service_api.audit_event (
+     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+     at TIMESTAMPTZ NOT NULL,
+     actor_id TEXT,
+     actor_name TEXT,
+     address TEXT,
+     request_id TEXT,
+     action TEXT NOT NULL,
+     key_id TEXT,
+     key_name TEXT,
+     outcome TEXT NOT NULL
+   );
+   CREATE FUNCTION service_api.refuse_update() RETURNS trigger LANGUAGE plpgsql AS
+     $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
+   CREATE TRIGGER audit_event_is_append_only BEFORE UPDATE ON service_api.audit_event
+     FOR EACH ROW EXECUTE FUNCTION service_api.refuse_update()`,
 ];

@@ -2,20 +2,22 @@
  * Keys in an SQLite file that any number of processes of one machine may use at once: WAL, `synchronous=FULL`,
  * patience with one another, and `BEGIN IMMEDIATE` around whatever reads and then writes.
  */
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
-import { Failure, quote } from "../apikey/failure.ts";
-import { type Name, nameTaken, parseName } from "../apikey/name.ts";
-import { parsePermissions } from "../apikey/permission.ts";
-import { parseRoles } from "../apikey/role.ts";
-import type { KeyStore, StoredKey } from "./key_store.ts";
-import { inTransaction, openDatabase, type Patience, whenFree } from "./sqlite_database.ts";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { quote } from "../apikey/failure.ts";
+import type { Name } from "../apikey/name.ts";
+import { type AuditEvent, eventOf, type NewEvent, notFound, type Origin } from "./audit_event.ts";
+import { GroupCommit } from "./group_commit.ts";
+import type { Consent, KeyStore, StoredKey } from "./key_store.ts";
+import { EVENT_COLUMNS, fromEvent, fromKey, KEY_COLUMNS, toEvent, toKey } from "./row.ts";
+import { openDatabase, type Patience, whenFree } from "./sqlite_database.ts";
 
 export interface SqliteOptions extends Patience {
   /** The data directory, made with mode 0700 if it is not there; the store is the file `keys.db` in it. */
   readonly directory: string;
 }
 
-type Row = Record<string, SQLOutputValue>;
+/** How many keys are read, and how many old events dropped, before others get their turn. */
+const PAGE = 1000;
 
 /**
  * Opens a store and brings its schema up to date.
@@ -33,92 +35,120 @@ class SqliteStore implements KeyStore {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #patience: Patience;
-  #lastWrite = Promise.resolve();
+  readonly #writes: GroupCommit;
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(database: DatabaseSync, path: string, patience: Patience) {
     this.#database = database;
     this.#path = path;
     this.#patience = patience;
+    this.#writes = new GroupCommit(database, path, patience);
   }
 
-  add(key: StoredKey, overwrite: boolean): Promise<void> {
-    return this.#write(() => {
-      if (overwrite) {
-        this.#prepared("DELETE FROM api_key WHERE name = ?").run(key.name);
-      } else if (this.#prepared("SELECT 1 FROM api_key WHERE name = ?").get(key.name) !== undefined) {
-        throw nameTaken(key.name);
-      }
-      this.#prepared(
-        "INSERT INTO api_key (id, name, description, roles, permissions, created_at, secret_hash, secret_tail) " +
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-      ).run(
-        key.id,
-        key.name,
-        key.description,
-        key.roles.join(","),
-        key.permissions.join(","),
-        key.createdAt.toISOString(),
-        key.secretHash,
-        key.secretTail,
-      );
+  add(key: StoredKey, origin: Origin, consent: Consent): Promise<void> {
+    return this.#writes.write(() => {
+      const held = this.#find("name", key.name);
+      consent(held);
+      if (held !== undefined) this.#removeOne(held, "REPLACE", origin);
+      this.#insert("api_key", KEY_COLUMNS, fromKey(key));
+      this.#insertEvent(eventOf("CREATE", key, origin));
     });
   }
 
-  findBySecretHash(hash: Uint8Array): Promise<StoredKey | undefined> {
-    return this.#find("SELECT * FROM api_key WHERE secret_hash = ?", hash);
+  remove(ids: readonly string[], origin: Origin, consent: Consent): Promise<boolean> {
+    const wanted = [...new Set(ids)];
+    return this.#writes.write(() => {
+      const held = wanted.map((id) => this.#find("id", id));
+      for (const key of held) if (key !== undefined) consent(key);
+      const missing = wanted.find((_id, i) => held[i] === undefined);
+      if (missing !== undefined) this.#insertEvent(notFound(missing, origin));
+      else for (const key of held) if (key !== undefined) this.#removeOne(key, "DELETE", origin);
+      return missing === undefined;
+    });
+  }
+
+  findIdBySecretHash(hash: Uint8Array): Promise<string | undefined> {
+    return this.#read(() => {
+      const id = this.#prepared("SELECT id FROM api_key WHERE secret_hash = ?").get(hash)?.["id"];
+      return typeof id === "string" ? id : undefined;
+    });
   }
 
   findById(id: string): Promise<StoredKey | undefined> {
-    return this.#find("SELECT * FROM api_key WHERE id = ?", id);
+    return this.#read(() => this.#find("id", id));
   }
 
   findByName(name: Name): Promise<StoredKey | undefined> {
-    return this.#find("SELECT * FROM api_key WHERE name = ?", name);
+    return this.#read(() => this.#find("name", name));
   }
 
-  list(): Promise<readonly StoredKey[]> {
-    return this.#attempt(() =>
-      this.#prepared("SELECT * FROM api_key ORDER BY number").all().map((row) => this.#toKey(row))
-    );
+  async *list(owner?: string): AsyncIterable<StoredKey> {
+    const own = owner === undefined ? "" : "AND (id = ? OR created_by = ?)";
+    const owners = owner === undefined ? [] : [owner, owner];
+    const select = `SELECT * FROM api_key WHERE number > ? ${own} ORDER BY number LIMIT ${PAGE}`;
+    for (let last = 0;;) {
+      // deno-lint-ignore no-await-in-loop -- a page begins where the one before it ends
+      const rows = await this.#read(() => this.#prepared(select).all(last, ...owners));
+      for (const row of rows) yield toKey(row, quote(this.#path));
+      if (rows.length < PAGE) return;
+      last = Number(rows.at(-1)?.["number"]);
+    }
   }
 
   isEmpty(): Promise<boolean> {
-    return this.#attempt(() => this.#prepared("SELECT 1 FROM api_key LIMIT 1").get() === undefined);
+    return this.#read(() => this.#prepared("SELECT 1 FROM api_key LIMIT 1").get() === undefined);
   }
 
-  remove(ids: readonly string[]): Promise<boolean> {
-    const wanted = new Set(ids);
-    return this.#write(() => {
-      const find = this.#prepared("SELECT 1 FROM api_key WHERE id = ?");
-      if ([...wanted].some((id) => find.get(id) === undefined)) return false;
-      for (const id of wanted) this.#prepared("DELETE FROM api_key WHERE id = ?").run(id);
-      return true;
+  recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
+    return this.#writes.write(() => {
+      const update = this.#prepared(
+        "UPDATE api_key SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
+      );
+      for (const [id, at] of uses) update.run(at.toISOString(), id, at.toISOString());
     });
+  }
+
+  recordEvent(event: NewEvent): Promise<void> {
+    return this.#writes.write(() => this.#insertEvent(event));
+  }
+
+  listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]> {
+    return this.#read(() =>
+      this.#prepared("SELECT * FROM audit_event WHERE id > ? ORDER BY id LIMIT ?")
+        .all(BigInt(after ?? 0), limit).map((row) => toEvent(row, quote(this.#path)))
+    );
+  }
+
+  async dropEventsBefore(time: Date): Promise<void> {
+    const drop = (): number | bigint =>
+      this.#prepared(
+        `DELETE FROM audit_event WHERE id IN (SELECT id FROM audit_event ORDER BY id LIMIT ${PAGE}) AND at < ?`,
+      ).run(time.toISOString()).changes;
+    // deno-lint-ignore no-await-in-loop -- others get their turn in between
+    while (Number(await this.#writes.write(drop)) === PAGE);
   }
 
   close(): Promise<void> {
-    return this.#attempt(() => this.#database.close());
+    return this.#read(() => this.#database.close());
   }
 
-  #find(sql: string, parameter: SQLInputValue): Promise<StoredKey | undefined> {
-    return this.#attempt(() => {
-      const row = this.#prepared(sql).get(parameter);
-      return row === undefined ? undefined : this.#toKey(row);
-    });
+  #find(column: "id" | "name", value: string): StoredKey | undefined {
+    const row = this.#prepared(`SELECT * FROM api_key WHERE ${column} = ?`).get(value);
+    return row && toKey(row, quote(this.#path));
   }
 
-  #toKey(row: Row): StoredKey {
-    try {
-      return toKey(row);
-    } catch (cause) {
-      throw new Failure(
-        "UNREACHABLE",
-        `The store ${quote(this.#path)} is damaged: the key ${quote(String(row["id"]))} is not as it was written. ` +
-          "Restore the file from a backup.",
-        { cause },
-      );
-    }
+  #removeOne(key: StoredKey, action: "REPLACE" | "DELETE", origin: Origin): void {
+    this.#prepared("DELETE FROM api_key WHERE id = ?").run(key.id);
+    this.#insertEvent(eventOf(action, key, origin));
+  }
+
+  #insertEvent(event: NewEvent): void {
+    this.#insert("audit_event", EVENT_COLUMNS, fromEvent(event));
+  }
+
+  #insert(table: string, columns: readonly string[], values: SQLInputValue[]): void {
+    const places = columns.map(() => "?").join(", ");
+    this.#prepared(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places})`).run(...values);
   }
 
   #prepared(sql: string): StatementSync {
@@ -127,33 +157,7 @@ class SqliteStore implements KeyStore {
     return statement;
   }
 
-  /** Writes take turns: many that wait for another process at once would leave this one no time for reading. */
-  #write<Result>(act: () => Result): Promise<Result> {
-    const since = Date.now();
-    const transaction = (): Result => inTransaction(this.#database, "IMMEDIATE", act);
-    const result = this.#lastWrite.then(() => whenFree(this.#path, this.#patience, transaction, since));
-    this.#lastWrite = result.then(() => {}, () => {});
-    return result;
-  }
-
-  #attempt<Result>(act: () => Result): Promise<Result> {
+  #read<Result>(act: () => Result): Promise<Result> {
     return whenFree(this.#path, this.#patience, act);
   }
-}
-
-function toKey(row: Row): StoredKey {
-  const { description, secret_hash } = row;
-  if (!(secret_hash instanceof Uint8Array)) throw new TypeError("secret_hash is not a blob");
-  const createdAt = new Date(String(row["created_at"]));
-  if (Number.isNaN(createdAt.getTime())) throw new TypeError("created_at is not a time");
-  return {
-    id: String(row["id"]),
-    name: parseName(String(row["name"])),
-    description: description === null || description === undefined ? null : String(description),
-    roles: parseRoles(String(row["roles"])),
-    permissions: parsePermissions(String(row["permissions"])),
-    createdAt,
-    secretHash: secret_hash,
-    secretTail: String(row["secret_tail"]),
-  };
 }

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { Failure, quote, reasonOf } from "../apikey/failure.ts";
-import { APPLICATION_ID, MIGRATIONS } from "./migrations.ts";
+import { APPLICATION_ID, SQLITE_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
 
 /** How long SQLite itself waits for another process, in milliseconds; this process does nothing else meanwhile. */
 const BUSY_TIMEOUT = 5;
@@ -40,7 +40,7 @@ async function makePrivateDirectory(path: string): Promise<void> {
     if (error instanceof Deno.errors.AlreadyExists || error instanceof Deno.errors.NotADirectory) {
       throw new Failure("USAGE", `The data directory ${quote(path)} is a file, or lies in one: name a directory.`);
     }
-    throw storeFailure(path, error);
+    throw fileFailure(path, error);
   }
 }
 
@@ -50,7 +50,7 @@ async function makePrivateFile(path: string): Promise<void> {
     const file = await Deno.open(path, { write: true, create: true, mode: 0o600 });
     file.close();
   } catch (error) {
-    throw storeFailure(path, error);
+    throw fileFailure(path, error);
   }
 }
 
@@ -116,40 +116,56 @@ export function inTransaction<Result>(
 }
 
 /**
- * Does `act`, which changes everything or nothing, again and again while another process holds the store. In
- * between this process goes on with other things, which a longer busy timeout of SQLite would not let it.
+ * Does `act`, which changes nothing, again and again while another process holds the store.
  *
- * @param since when the waiting began, in milliseconds
  * @throws {Failure} `TIMEOUT` or `INTERRUPTED` when the patience ends; otherwise what went wrong
  */
-export async function whenFree<Result>(
-  path: string,
-  patience: Patience,
-  act: () => Result,
-  since = Date.now(),
-): Promise<Result> {
-  const deadline = since + patience.busyTimeout;
+export async function whenFree<Result>(path: string, patience: Patience, act: () => Result): Promise<Result> {
+  const since = Date.now();
   for (;;) {
     try {
       return act();
     } catch (error) {
-      if (!isSqliteError(error)) throw error;
-      if (!isBusy(error) || Date.now() >= deadline) throw storeFailure(path, error);
-      if (patience.signal?.aborted) {
-        throw new Failure("INTERRUPTED", "Interrupted while another process held the store. Nothing was changed.");
-      }
+      const failure = isBusy(error) ? errorAfterWaiting(error, path, patience, since) : storeFailure(path, error);
+      if (failure !== undefined) throw failure;
     }
     // deno-lint-ignore no-await-in-loop -- it waits for its turn
-    await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * LONGEST_PAUSE));
+    await pause();
   }
+}
+
+/**
+ * Lets this process go on with other things while another one holds the store, which a longer busy timeout of SQLite
+ * would not let it.
+ */
+export function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * LONGEST_PAUSE));
+}
+
+/** What to tell whoever has waited for another process long enough; `undefined` while they are to go on waiting. */
+export function errorAfterWaiting(
+  busy: Error,
+  path: string,
+  { busyTimeout, signal }: Patience,
+  since: number,
+): Failure | undefined {
+  if (signal?.aborted) {
+    return new Failure("INTERRUPTED", "Interrupted while another process held the store. Nothing was changed.");
+  }
+  return Date.now() < since + busyTimeout ? undefined : new Failure(
+    "TIMEOUT",
+    `Another process holds the store ${quote(path)}. Try again, or raise --timeout.`,
+    { cause: busy },
+  );
+}
+
+/** Whether SQLite says that another process holds the database. */
+export function isBusy(error: unknown): error is Error {
+  return isSqliteError(error) && error.message.includes("database is locked");
 }
 
 function isSqliteError(error: unknown): error is Error {
   return error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR";
-}
-
-function isBusy(error: unknown): boolean {
-  return isSqliteError(error) && error.message.includes("database is locked");
 }
 
 /** What to do about the most likely reasons, by a piece of SQLite's or the system's own words for them. */
@@ -161,11 +177,14 @@ const REMEDIES: readonly (readonly [string, string])[] = [
   ["No space left", "Nothing was changed. Free some space, or choose another --data-dir."],
 ];
 
-function storeFailure(path: string, error: unknown): Failure {
+/** What a user is to be told of an error of SQLite or the system; anything else stays what it is. */
+export function storeFailure(path: string, error: unknown): unknown {
+  if (!isSqliteError(error)) return error;
+  return fileFailure(path, error);
+}
+
+function fileFailure(path: string, error: unknown): Failure {
   const reason = reasonOf(error);
-  if (isBusy(error)) {
-    return new Failure("TIMEOUT", `Another process holds the store ${quote(path)}. Try again, or raise --timeout.`);
-  }
   const remedy = REMEDIES.find(([words]) => reason.includes(words))?.[1] ??
     "It must be a file that this user can read and write, in a directory where it can make files.";
   return new Failure("UNREACHABLE", `Cannot use the store ${quote(path)}: ${reason}. ${remedy}`, { cause: error });

@@ -1,0 +1,83 @@
+/** The address of a PostgreSQL database: a URL as libpq has it, and the variables of libpq for what it leaves out. */
+import { Failure, quote } from "../apikey/failure.ts";
+import type { DatabaseAddress } from "../store/postgres_database.ts";
+import { isLoopback } from "./base_url.ts";
+import type { Host } from "./host.ts";
+import { readSettingFile, type Setting } from "./setting.ts";
+
+const PARAMETERS = ["host", "sslmode", "sslrootcert"];
+
+/**
+ * Reads `postgres://[user[:password]@][host][:port][/database][?host=…&sslmode=…&sslrootcert=…]`.
+ *
+ * @throws {Failure} `USAGE`; its message repeats nothing of the URL that could be a password
+ */
+export async function parseDatabaseUrl({ name, value }: Setting, host: Host): Promise<DatabaseAddress> {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || !["postgres:", "postgresql:"].includes(url.protocol) || url.hash !== "") {
+    throw new Failure("USAGE", `${name} takes a URL such as postgres://user@host:5432/database.`);
+  }
+  const unknown = [...url.searchParams.keys()].find((parameter) => !PARAMETERS.includes(parameter));
+  if (unknown !== undefined) {
+    throw new Failure(
+      "USAGE",
+      `${name}: there is no parameter ${quote(unknown)}; the parameters are ${PARAMETERS.join(", ")}.`,
+    );
+  }
+  const hostname = url.searchParams.get("host") ?? (unbracketed(decode(url.hostname, name)) || host.env("PGHOST")) ??
+    "localhost";
+  const user = decode(url.username, name) || host.env("PGUSER");
+  if (user === undefined) throw new Failure("USAGE", `${name} has to name a user, or PGUSER.`);
+  const database = decode(url.pathname.slice(1), name) || (host.env("PGDATABASE") ?? user);
+  const port = Number(url.port || host.env("PGPORT") || 5432);
+  return {
+    host: hostname,
+    port,
+    user,
+    password: decode(url.password, name) || (host.env("PGPASSWORD") ?? ""),
+    database,
+    label: hostname.startsWith("/") ? `${database} at ${hostname}` : `${url.host || `${hostname}:${port}`}/${database}`,
+    tls: await readTls(url.searchParams, hostname, name, host),
+  };
+}
+
+/** A `sslmode` of libpq; without one the connection is secured unless it stays on this machine. */
+async function readTls(
+  parameters: URLSearchParams,
+  hostname: string,
+  setting: string,
+  host: Host,
+): Promise<DatabaseAddress["tls"]> {
+  const stays = hostname.startsWith("/") || isLoopback(hostname);
+  const file = parameters.get("sslrootcert");
+  const mode = parameters.get("sslmode") ?? (stays && file === null ? "disable" : "verify-full");
+  if (mode === "disable") return undefined;
+  if (mode === "prefer") return "prefer";
+  // As libpq has it: with an authority at hand the certificate has to be its own.
+  if (mode === "require" && file === null) return { rejectUnauthorized: false, ca: [] };
+  if (["require", "verify-ca", "verify-full"].includes(mode)) {
+    return { rejectUnauthorized: true, ca: await readAuthorities(file, setting, host) };
+  }
+  throw new Failure(
+    "USAGE",
+    `${setting}: sslmode is disable, prefer, require, verify-ca or verify-full, and not ${quote(mode)}.`,
+  );
+}
+
+async function readAuthorities(file: string | null, setting: string, host: Host): Promise<readonly string[]> {
+  if (file !== null && file !== "system") return [await readSettingFile(file, `${setting} (sslrootcert)`)];
+  const { systemCertificates } = await import("../client/system_certificates.ts");
+  return await systemCertificates(host.env("SSL_CERT_FILE"));
+}
+
+function unbracketed(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+function decode(part: string, setting: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new Failure("USAGE", `${setting}: a % in it is not followed by two hexadecimal digits; write % as %25.`);
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Connections that take too long. Who sends a request byte by byte, or nothing at all, is cut off; who takes too long
+ * with a request is told so first.
+ */
+
+/** Half of a connection that matters here. */
+export interface Connection {
+  destroy(): unknown;
+}
+
+interface Watch {
+  /** In milliseconds of the monotonic clock. */
+  readonly until: number;
+  /** Told when the time is over; whoever is not told is cut off. */
+  readonly late?: (() => void) | undefined;
+}
+
+export class Connections {
+  readonly #watched = new Map<Connection, Watch>();
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  /** @param interval how often they are looked at, in milliseconds */
+  constructor(interval: number) {
+    this.#timer = setInterval(() => this.#cutOff(), interval);
+  }
+
+  get size(): number {
+    return this.#watched.size;
+  }
+
+  /**
+   * Watches a connection, from now on by these terms.
+   *
+   * @param limit in milliseconds
+   * @param late called in place of cutting it off
+   */
+  watch(connection: Connection, limit: number, late?: () => void): void {
+    this.#watched.set(connection, { until: performance.now() + limit, late });
+  }
+
+  forget(connection: Connection): void {
+    this.#watched.delete(connection);
+  }
+
+  /** Cuts off all of them. */
+  end(): void {
+    clearInterval(this.#timer);
+    for (const connection of this.#watched.keys()) connection.destroy();
+    this.#watched.clear();
+  }
+
+  #cutOff(): void {
+    const now = performance.now();
+    for (const [connection, { until, late }] of this.#watched) {
+      if (until > now) continue;
+      this.#watched.delete(connection);
+      if (late === undefined) connection.destroy();
+      else late();
+    }
+  }
+}

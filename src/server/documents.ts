@@ -1,0 +1,33 @@
+/** GraphQL documents, parsed and validated once for all requests that send them. */
+import { type DocumentNode, parse, type Source, specifiedRules, validate } from "graphql";
+import { type DocumentLimits, limitRule } from "./limits.ts";
+
+/** How many valid documents are remembered, and how long they may be, in UTF-16 code units. */
+const REMEMBERED_DOCUMENTS = 500;
+const LONGEST_REMEMBERED = 10_000;
+
+/** `parse` and `validate` with a memory, within limits. */
+export function rememberDocuments(
+  limits: DocumentLimits,
+): { readonly parse: typeof parse; readonly validate: typeof validate } {
+  const rules = [...specifiedRules, limitRule(limits)];
+  const documents = new Map<string, DocumentNode>();
+  const valid = new WeakSet<DocumentNode>();
+  return {
+    parse: (source: string | Source) => {
+      const text = typeof source === "string" ? source : source.body;
+      return documents.get(text) ?? parse(text, { maxTokens: limits.tokens });
+    },
+    validate: (schema, document) => {
+      if (valid.has(document)) return [];
+      const errors = validate(schema, document, rules);
+      const text = document.loc?.source.body;
+      if (errors.length > 0 || text === undefined || text.length > LONGEST_REMEMBERED) return errors;
+      const [oldest] = documents.size < REMEMBERED_DOCUMENTS ? [] : documents.keys();
+      if (oldest !== undefined) documents.delete(oldest);
+      documents.set(text, document);
+      valid.add(document);
+      return errors;
+    },
+  };
+}

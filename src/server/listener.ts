@@ -1,0 +1,261 @@
+/**
+ * HTTP on a socket: what Node's server does not do by itself. Requests get an id and an address, bodies a limit,
+ * connections a time; every request is told to the access log; and the server can be stopped without losing any.
+ */
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { Failure, type FailureCode, reasonOf } from "../apikey/failure.ts";
+import { redactSecrets } from "../apikey/secret.ts";
+import type { ClientAddress } from "./client_address.ts";
+import { Connections } from "./connections.ts";
+import { type GraphqlResponse, type Handler, HttpRefusal, PRIVATE } from "./exchange.ts";
+
+export interface ListenOptions {
+  /** An IP address or a host name. */
+  readonly hostname: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  /** PEM texts; without them the server speaks HTTP in clear. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** The longest body of a request, in bytes. */
+  readonly maxBody: number;
+  /** For a request from its first byte to the last one of its answer, in milliseconds. */
+  readonly requestTimeout: number;
+  /** For a connection between two requests, in milliseconds. */
+  readonly idleTimeout: number;
+  readonly clientAddress: ClientAddress;
+  /** Told of every request. */
+  readonly logAccess?: ((access: Access) => void) | undefined;
+}
+
+/** What the access log says of a request. Nothing of it is secret. */
+export interface Access {
+  readonly time: Date;
+  readonly requestId: string;
+  readonly address: string;
+  readonly method: string;
+  /** Without the query, which may hold anything. */
+  readonly path: string;
+  /** 499 when the client left before there was an answer. */
+  readonly status: number;
+  /** Milliseconds. */
+  readonly duration: number;
+  /** The id of the key that was let in. */
+  readonly keyId?: string | undefined;
+  /** The code of the first error. */
+  readonly code?: string | undefined;
+}
+
+export interface HttpServer {
+  /** Where GraphQL is answered, with the port that was chosen. */
+  readonly url: string;
+  /**
+   * Takes no new requests and lets those in flight finish.
+   *
+   * @param timeout in milliseconds; then they are cut off
+   * @returns how many were cut off
+   */
+  stop(timeout: number): Promise<number>;
+}
+
+/** How long a client may take to begin: for the handshake, and for the headers of the first request. Milliseconds. */
+const HEADERS_TIMEOUT = 10_000;
+
+const SOONEST_LOOK = 50;
+const LATEST_LOOK = 1000;
+
+/** What may be in a request id that a client or proxy gives. */
+const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
+
+/**
+ * Starts to listen.
+ *
+ * @throws {Failure} `USAGE` when the address cannot be listened on
+ */
+export async function listen(options: ListenOptions, answer: Handler): Promise<HttpServer> {
+  const { hostname, port, tls, requestTimeout, idleTimeout } = options;
+  const shortest = Math.min(requestTimeout, idleTimeout);
+  const connections = new Connections(Math.min(LATEST_LOOK, Math.max(SOONEST_LOOK, shortest / 4)));
+  const state: State = { connections, isStopping: false, inFlight: new Set() };
+  const server = await createHttpServer(tls, (request, response) => void serve(request, response, options, answer, state));
+  server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+    connections.watch(socket, HEADERS_TIMEOUT);
+    socket.on("close", () => connections.forget(socket));
+  });
+  server.on("clientError", refuseMalformed);
+  server.keepAliveTimeout = idleTimeout;
+  server.headersTimeout = Math.max(HEADERS_TIMEOUT, idleTimeout) + 1000;
+  server.requestTimeout = 0;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, hostname, resolve);
+    });
+  } catch (error) {
+    connections.end();
+    throw new Failure(
+      "USAGE",
+      `Cannot listen on ${hostname} port ${port}: ${reasonOf(error)}. Choose another --host or --port.`,
+      { cause: error },
+    );
+  }
+  const address = server.address();
+  const chosen = typeof address === "object" && address !== null ? address.port : port;
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+  return {
+    url: `http${tls === undefined ? "" : "s"}://${host}:${chosen}/graphql`,
+    stop: (timeout) => stop(server, state, timeout),
+  };
+}
+
+interface State {
+  readonly connections: Connections;
+  readonly inFlight: Set<ServerResponse>;
+  isStopping: boolean;
+}
+
+async function createHttpServer(tls: ListenOptions["tls"], listener: RequestListener): Promise<Server> {
+  if (tls === undefined) return createServer(listener);
+  const https = await import("node:https");
+  return https.createServer({ ...tls, handshakeTimeout: HEADERS_TIMEOUT, minVersion: "TLSv1.2" }, listener);
+}
+
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ListenOptions,
+  answer: Handler,
+  { connections, inFlight, isStopping }: State,
+): Promise<void> {
+  const { socket, headers, method = "GET", url = "/" } = request;
+  const time = new Date();
+  const start = performance.now();
+  const given = headerOf(headers, "x-request-id");
+  const requestId = given !== null && REQUEST_ID.test(given) ? given : crypto.randomUUID();
+  const address = options.clientAddress(socket.remoteAddress ?? "", headerOf(headers, "x-forwarded-for"));
+  let isFinished = false;
+
+  function finish({ status, headers: answered, body, keyId, code }: GraphqlResponse, isLast: boolean): void {
+    if (isFinished) return;
+    isFinished = true;
+    const isGone = socket.destroyed;
+    if (!isGone) {
+      response.writeHead(status, {
+        ...answered,
+        ...(body === null ? {} : { "content-length": Buffer.byteLength(body) }),
+        "x-request-id": requestId,
+        ...(isLast || hasLongRest(request) ? { connection: "close" } : {}),
+      });
+      response.end(method === "HEAD" ? null : body);
+      request.resume();
+    }
+    inFlight.delete(response);
+    connections.watch(socket, options.idleTimeout);
+    options.logAccess?.({
+      time,
+      requestId,
+      address,
+      method,
+      path: redactSecrets(url.split("?", 1)[0] ?? ""),
+      status: isGone ? 499 : status,
+      duration: performance.now() - start,
+      keyId,
+      code,
+    });
+  }
+
+  if (isStopping) return finish(STOPPING, true);
+  inFlight.add(response);
+  connections.watch(socket, options.requestTimeout, () => finish(request.complete ? TOO_SLOW : NEVER_CAME, true));
+  finish(
+    await answer({
+      method,
+      url,
+      header: (name) => headerOf(headers, name),
+      body: () => readBody(request, options.maxBody),
+      address,
+      requestId,
+      isWanted: () => !isFinished && !socket.destroyed,
+    }),
+    false,
+  );
+}
+
+/** An answer without GraphQL's help. */
+function plainError(status: number, code: FailureCode, message: string): GraphqlResponse {
+  return {
+    status,
+    headers: { "content-type": "application/json; charset=utf-8", ...PRIVATE, "retry-after": "1" },
+    body: JSON.stringify({ errors: [{ message, extensions: { code } }] }),
+    code,
+  };
+}
+
+const STOPPING = plainError(503, "UNREACHABLE", "The server is stopping. Try again.");
+const TOO_SLOW = plainError(503, "TIMEOUT", "The request took too long. It may have been carried out all the same.");
+const NEVER_CAME = plainError(408, "TIMEOUT", "The body of the request did not come in time.");
+
+/** How much of a body that nobody wants is read to keep the connection, in bytes. */
+const SHORT_REST = 65_536;
+
+function hasLongRest({ complete, headers }: IncomingMessage): boolean {
+  return !complete && ("transfer-encoding" in headers || Number(headers["content-length"] ?? 0) > SHORT_REST);
+}
+
+function headerOf(headers: IncomingMessage["headers"], name: string): string | null {
+  const value = headers[name];
+  return value === undefined ? null : typeof value === "string" ? value : value.join(", ");
+}
+
+/** @throws {HttpRefusal} 413 for a longer body, 400 for one that breaks off or is not UTF-8 */
+function readBody(request: IncomingMessage, longest: number): Promise<string> {
+  const tooLong = new HttpRefusal(413, "USAGE", `The body of a request may have ${longest} bytes at most.`);
+  if (Number(request.headers["content-length"] ?? 0) > longest) return Promise.reject(tooLong);
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    request.on("data", (chunk: Uint8Array) => {
+      length += chunk.length;
+      if (length > longest) reject(tooLong);
+      else chunks.push(chunk);
+    });
+    request.on("end", () => {
+      try {
+        resolve(UTF8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
+      } catch {
+        reject(new HttpRefusal(400, "USAGE", "The body is not UTF-8."));
+      }
+    });
+    const brokenOff = (): void => reject(new HttpRefusal(400, "USAGE", "The body broke off."));
+    request.on("error", brokenOff);
+    request.on("close", brokenOff);
+  });
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Answers what is not HTTP (RFC 9112 section 2.2), or has longer headers than anybody needs (RFC 6585 section 5). */
+function refuseMalformed(error: Error, socket: Duplex): void {
+  if (!socket.writable) return void socket.destroy();
+  const status = error.message.includes("overflow") ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}
+
+/** How often connections that have nothing to do any more are closed while the server stops, in milliseconds. */
+const CLOSING_INTERVAL = 20;
+
+async function stop(server: Server, state: State, timeout: number): Promise<number> {
+  state.isStopping = true;
+  const { promise: isOver, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  const closing = setInterval(() => server.closeIdleConnections(), CLOSING_INTERVAL);
+  const patience = setTimeout(resolve, timeout);
+  await isOver;
+  clearInterval(closing);
+  clearTimeout(patience);
+  const { size } = state.inFlight;
+  state.connections.end();
+  return size;
+}

@@ -1,0 +1,20 @@
+/** A store whose look-ups and changes can be seen in traces and metrics. */
+import type { KeyStore } from "../store/key_store.ts";
+import type { Trace } from "./telemetry.ts";
+
+export function traced(store: KeyStore, trace: Trace): KeyStore {
+  return {
+    add: (...given) => trace("add key", () => store.add(...given)),
+    findIdBySecretHash: (hash) => trace("find key by secret", () => store.findIdBySecretHash(hash)),
+    findById: (id) => trace("find key by id", () => store.findById(id)),
+    findByName: (name) => trace("find key by name", () => store.findByName(name)),
+    list: (owner) => store.list(owner),
+    isEmpty: () => trace("find any key", () => store.isEmpty()),
+    remove: (...given) => trace("remove keys", () => store.remove(...given)),
+    recordUses: (uses) => trace("record uses", () => store.recordUses(uses)),
+    recordEvent: (event) => trace("record event", () => store.recordEvent(event)),
+    listEvents: (...given) => trace("list events", () => store.listEvents(...given)),
+    dropEventsBefore: (time) => trace("drop events", () => store.dropEventsBefore(time)),
+    close: () => store.close(),
+  };
+}

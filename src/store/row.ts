@@ -1,0 +1,135 @@
+/** What the rows of the two tables stand for, on either engine. */
+import { Failure, quote } from "../apikey/failure.ts";
+import { parseName } from "../apikey/name.ts";
+import { parsePermissions } from "../apikey/permission.ts";
+import { parseRoles } from "../apikey/role.ts";
+import { AUDIT_ACTIONS, type AuditEvent, type NewEvent } from "./audit_event.ts";
+import type { StoredKey } from "./key_store.ts";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export const KEY_COLUMNS = [
+  "id",
+  "name",
+  "description",
+  "roles",
+  "permissions",
+  "created_at",
+  "created_by",
+  "last_used_at",
+  "secret_hash",
+  "secret_tail",
+] as const;
+
+/** Values as both engines take them; times in the form of `Date.toISOString`. */
+type Value = string | Uint8Array | null;
+
+/** A key as values for `KEY_COLUMNS`. */
+export function fromKey(key: StoredKey): Value[] {
+  return [
+    key.id,
+    key.name,
+    key.description,
+    key.roles.join(","),
+    key.permissions.join(","),
+    key.createdAt.toISOString(),
+    key.createdBy,
+    key.lastUsedAt?.toISOString() ?? null,
+    key.secretHash,
+    key.secretTail,
+  ];
+}
+
+/**
+ * The key that a row stands for.
+ *
+ * @param store how messages call the store
+ * @throws {Failure} `UNREACHABLE` when the row is not as it was written
+ */
+export function toKey(row: Row, store: string): StoredKey {
+  try {
+    const { secret_hash } = row;
+    if (!(secret_hash instanceof Uint8Array)) throw new TypeError("secret_hash is not bytes");
+    return {
+      id: String(row["id"]),
+      name: parseName(String(row["name"])),
+      description: toText(row["description"]),
+      roles: parseRoles(String(row["roles"])),
+      permissions: parsePermissions(String(row["permissions"])),
+      createdAt: toTime(row["created_at"]),
+      createdBy: toText(row["created_by"]),
+      lastUsedAt: row["last_used_at"] === null ? null : toTime(row["last_used_at"]),
+      secretHash: new Uint8Array(secret_hash),
+      secretTail: String(row["secret_tail"]),
+    };
+  } catch (cause) {
+    throw new Failure(
+      "UNREACHABLE",
+      `The store ${store} is damaged: the key ${quote(String(row["id"]))} is not as it was written. ` +
+        "Restore it from a backup.",
+      { cause },
+    );
+  }
+}
+
+export const EVENT_COLUMNS = [
+  "at",
+  "actor_id",
+  "actor_name",
+  "address",
+  "request_id",
+  "action",
+  "key_id",
+  "key_name",
+  "outcome",
+] as const;
+
+/** An event as values for `EVENT_COLUMNS`. */
+export function fromEvent(event: NewEvent): (string | null)[] {
+  return [
+    event.at.toISOString(),
+    event.actor?.id ?? null,
+    event.actor?.name ?? null,
+    event.address,
+    event.requestId,
+    event.action,
+    event.keyId,
+    event.keyName,
+    event.outcome,
+  ];
+}
+
+/**
+ * The event that a row stands for.
+ *
+ * @param store how messages call the store
+ * @throws {Failure} `UNREACHABLE` when the row is not as it was written
+ */
+export function toEvent(row: Row, store: string): AuditEvent {
+  const action = AUDIT_ACTIONS.find((known) => known === row["action"]);
+  if (action === undefined) {
+    throw new Failure("UNREACHABLE", `The store ${store} is damaged: the audit event ${row["id"]} cannot be read.`);
+  }
+  const actorId = toText(row["actor_id"]);
+  return {
+    id: String(row["id"]),
+    at: toTime(row["at"]),
+    actor: actorId === null ? null : { id: actorId, name: String(row["actor_name"]) },
+    address: toText(row["address"]),
+    requestId: toText(row["request_id"]),
+    action,
+    keyId: toText(row["key_id"]),
+    keyName: toText(row["key_name"]),
+    outcome: String(row["outcome"]),
+  };
+}
+
+function toText(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value);
+}
+
+function toTime(value: unknown): Date {
+  const time = value instanceof Date ? value : new Date(String(value));
+  if (Number.isNaN(time.getTime())) throw new TypeError("not a time");
+  return time;
+}
