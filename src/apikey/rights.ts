@@ -21,14 +21,21 @@ const GRANTS: Readonly<Record<Role, (permission: Permission) => boolean>> = {
   GUEST: (permission) => permission === "ME:READ_OWN",
 };
 
+/** For each permission on one's own the one that contains it; for each of the others itself. */
+const CONTAINING: ReadonlyMap<Permission, string> = new Map(
+  EVERY_PERMISSION.map((permission) => [permission, permission.replace(/_OWN$/, "_ANY")]),
+);
+
 /** The rights that roles and permissions give together. */
 export function rightsOf(roles: readonly Role[], permissions: readonly Permission[]): Rights {
   const given = new Set<string>(permissions);
-  for (const permission of EVERY_PERMISSION) {
-    if (roles.some((role) => GRANTS[role](permission))) given.add(permission);
+  for (const role of roles) {
+    for (const permission of EVERY_PERMISSION) if (GRANTS[role](permission)) given.add(permission);
   }
   return new Set(
-    EVERY_PERMISSION.filter((permission) => given.has(permission) || given.has(permission.replace(/_OWN$/, "_ANY"))),
+    EVERY_PERMISSION.filter((permission) =>
+      given.has(permission) || given.has(CONTAINING.get(permission) ?? permission)
+    ),
   );
 }
 

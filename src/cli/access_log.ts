@@ -25,7 +25,9 @@ export function openAccessLog(host: Host): AccessLog {
     if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
     while (lines.length > 0) {
       const text = lines.join("");
-      lines = dropped === 0 ? [] : [`${JSON.stringify({ level: "warning", message: `${dropped} requests not logged` })}\n`];
+      lines = dropped === 0
+        ? []
+        : [`${JSON.stringify({ level: "warning", message: `${dropped} requests not logged` })}\n`];
       dropped = 0;
       // deno-lint-ignore no-await-in-loop -- lines keep their order
       await host.stderr.write(text).catch(() => {});

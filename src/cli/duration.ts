@@ -25,7 +25,9 @@ export function parseDuration(text: string, setting: string, longest = DAY): num
   if (milliseconds >= 1 && milliseconds <= longest) return milliseconds;
   throw new Failure(
     "USAGE",
-    `${setting} takes a duration from 1ms to ${longest === DAY ? "24h" : `${longest / DAY}d`}, such as 500ms, 30s or 2m, ` +
+    `${setting} takes a duration from 1ms to ${
+      longest === DAY ? "24h" : `${longest / DAY}d`
+    }, such as 500ms, 30s or 2m, ` +
       `and not ${quote(text)}.`,
   );
 }

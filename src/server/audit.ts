@@ -2,15 +2,13 @@
 import { Failure } from "../apikey/failure.ts";
 import type { AuditAction } from "../store/audit_event.ts";
 import type { RequestContext } from "./request_context.ts";
+import { storableText } from "./storable_text.ts";
 
 /** The key that a change was to be made to, as far as that is known when it is refused. */
 export interface Target {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
 }
-
-/** The longest text of a request that the audit trail takes, in UTF-16 code units. */
-const LONGEST_TEXT = 255;
 
 /** Failures that are no refusals: the store is away, and could not record them either, or nobody waits any more. */
 const AWAY = ["UNREACHABLE", "TIMEOUT", "INTERRUPTED"];
@@ -42,15 +40,11 @@ export async function recordRefusal(
     await store.recordEvent({
       ...origin,
       action,
-      keyId: storable(id),
-      keyName: storable(name),
+      keyId: id === undefined ? null : storableText(id),
+      keyName: name === undefined ? null : storableText(name),
       outcome: refusal.code,
     });
   } catch (reason) {
     logError("A refusal could not be recorded: {reason}", { reason });
   }
-}
-
-function storable(text: string | undefined): string | null {
-  return text?.slice(0, LONGEST_TEXT).toWellFormed().replaceAll("\0", "\ufffd") ?? null;
 }

@@ -35,7 +35,10 @@ function addTo(trusted: BlockList, proxy: string): void {
   const longest = family === 6 ? 128 : 32;
   const length = bits === undefined ? longest : /^\d{1,3}$/.test(bits) ? Number(bits) : NaN;
   if (family === 0 || !(length <= longest) || rest.length > 0) {
-    throw new Failure("USAGE", `--trust-proxy takes IP addresses and networks such as 10.0.0.0/8, not ${quote(proxy)}.`);
+    throw new Failure(
+      "USAGE",
+      `--trust-proxy takes IP addresses and networks such as 10.0.0.0/8, not ${quote(proxy)}.`,
+    );
   }
   trusted.addSubnet(address, length, family === 6 ? "ipv6" : "ipv4");
 }

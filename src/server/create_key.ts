@@ -5,7 +5,7 @@ import { type Name, nameTaken, parseName } from "../apikey/name.ts";
 import { type ResourceActions, ungroup } from "../apikey/permission.ts";
 import { missingRights, requireSomeRights, rightsOf } from "../apikey/rights.ts";
 import type { Role } from "../apikey/role.ts";
-import { hashSecret, makeSecret, SECRET_BYTES, secretTail } from "../apikey/secret.ts";
+import { makeSecret, SECRET_BYTES, secretTail } from "../apikey/secret.ts";
 import type { StoredKey } from "../store/key_store.ts";
 import { isOwn } from "./caller.ts";
 import { recordingRefusal } from "./audit.ts";
@@ -52,7 +52,7 @@ export function createKey(input: CreateKeyInput, context: RequestContext): Promi
   });
 }
 
-async function makeKey(input: CreateKeyInput, { caller, origin }: RequestContext): Promise<CreatedKey> {
+async function makeKey(input: CreateKeyInput, { caller, origin, hashSecret }: RequestContext): Promise<CreatedKey> {
   const name = parseStorableName(input.name);
   const description = input.description ?? null;
   if (description !== null && (description.includes("\0") || !description.isWellFormed())) {
@@ -80,7 +80,7 @@ async function makeKey(input: CreateKeyInput, { caller, origin }: RequestContext
       createdAt: origin.at,
       createdBy: caller.key?.id ?? null,
       lastUsedAt: null,
-      secretHash: await hashSecret(secret),
+      secretHash: Uint8Array.fromHex(await hashSecret(secret)),
       secretTail: secretTail(secret),
     },
   };

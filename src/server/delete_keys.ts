@@ -4,6 +4,7 @@ import { isOwn } from "./caller.ts";
 import { recordingRefusal, type Target } from "./audit.ts";
 import type { RequestContext } from "./request_context.ts";
 import { requireRight, RULES } from "./rules.ts";
+import { storableText } from "./storable_text.ts";
 
 /**
  * Deletes keys, all or none.
@@ -20,5 +21,5 @@ export function deleteKeys(ids: readonly string[], context: RequestContext): Pro
     target = held;
     requireRight(RULES.ApiKeyMutations.delete, caller, isOwn(caller, held));
   };
-  return recordingRefusal("DELETE", () => target, context, () => store.remove(ids, origin, consent));
+  return recordingRefusal("DELETE", () => target, context, () => store.remove(ids.map(storableText), origin, consent));
 }

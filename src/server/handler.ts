@@ -6,7 +6,7 @@ import type { GraphQLError } from "graphql";
 import { createHandler } from "graphql-http";
 import { Failure } from "../apikey/failure.ts";
 import type { KeyStore } from "../store/key_store.ts";
-import type { Authenticator } from "./authenticator.ts";
+import { Authenticator, type HashSecret } from "./authenticator.ts";
 import type { Caller } from "./caller.ts";
 import { rememberDocuments } from "./documents.ts";
 import { codeOf, refuse, toPublicError, unavailable } from "./errors.ts";
@@ -18,15 +18,17 @@ import {
   type LogSink,
   PRIVATE,
 } from "./exchange.ts";
-import type { LastUse } from "./last_use.ts";
+import { LastUse } from "./last_use.ts";
 import type { DocumentLimits } from "./limits.ts";
 import type { RequestContext } from "./request_context.ts";
 import { schema } from "./schema.ts";
+import { FailureThrottle } from "./throttle.ts";
 
 export interface HandlerOptions {
   readonly store: KeyStore;
-  readonly lastUse: LastUse;
-  readonly authenticator: Authenticator;
+  readonly hashSecret: HashSecret;
+  /** How often an address may fail to authenticate within a minute; 0 for any number. */
+  readonly maxAuthFailures: number;
   /** Who a request without an `Authorization` header comes from; without it such requests are refused. */
   readonly anonymous?: Caller;
   readonly limits: DocumentLimits;
@@ -54,11 +56,21 @@ interface Passage {
   hasData?: boolean;
 }
 
+export interface GraphqlHandler {
+  /** Answers what comes to `{base_url}/graphql`. */
+  readonly answer: Handler;
+  /** The uses of keys that are still to be written to the store. */
+  readonly lastUse: LastUse;
+}
+
 /** Makes the handler of `{base_url}/graphql`. */
-export function createGraphqlHandler(options: HandlerOptions): Handler {
-  const { store, lastUse, authenticator, anonymous, limits, now, logError } = options;
+export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
+  const { store, hashSecret, maxAuthFailures, anonymous, limits, now, logError } = options;
+  const lastUse = new LastUse(store);
+  const throttle = new FailureThrottle(maxAuthFailures);
+  const authenticator = new Authenticator({ store, lastUse, hashSecret, throttle });
   const audience = { isLocal: anonymous !== undefined, logError };
-  const answer = createHandler<GraphqlRequest, Passage, RequestContext>({
+  const runOperation = createHandler<GraphqlRequest, Passage, RequestContext>({
     schema,
     ...rememberDocuments(limits),
     context: ({ context }) => context.context,
@@ -76,8 +88,8 @@ export function createGraphqlHandler(options: HandlerOptions): Handler {
     const requireInterest = (): void => {
       if (!request.isWanted()) throw new Failure("TIMEOUT", "Nobody waits for the answer any more.");
     };
-    const passage: Passage = { context: { store, lastUse, caller, origin, requireInterest, logError } };
-    const [body, { status, headers = {} }] = await answer({
+    const passage: Passage = { context: { store, lastUse, hashSecret, caller, origin, requireInterest, logError } };
+    const [body, { status, headers = {} }] = await runOperation({
       method: method === "HEAD" ? "GET" : method,
       url,
       headers: { get: header },
@@ -87,13 +99,15 @@ export function createGraphqlHandler(options: HandlerOptions): Handler {
     });
     const keyId = caller.key?.id;
     const words = REFUSALS.get(status);
-    if (words !== undefined) return { ...refuse(new HttpRefusal(status, "USAGE", words, headers), request, audience), keyId };
+    if (words !== undefined) {
+      return { ...refuse(new HttpRefusal(status, "USAGE", words, headers), request, audience), keyId };
+    }
     const code = passage.errors?.map(codeOf)[0];
     const away = passage.hasData === false ? unavailable(code) : undefined;
     return { status: away?.status ?? status, headers: { ...headers, ...PRIVATE, ...away?.headers }, body, keyId, code };
   }
 
-  return async (request) => {
+  async function answer(request: GraphqlRequest): Promise<GraphqlResponse> {
     const { method, header, address } = request;
     try {
       if (method === "OPTIONS") return { status: 204, headers: ALLOW, body: null };
@@ -106,7 +120,9 @@ export function createGraphqlHandler(options: HandlerOptions): Handler {
     } catch (error) {
       return refuse(error, request, audience);
     }
-  };
+  }
+
+  return { answer, lastUse };
 }
 
 function isJson(contentType: string | null): boolean {

@@ -1,15 +1,12 @@
 /** The embedded server on HTTP: what answers at which path, and what has to be done from time to time. */
 import { hash } from "node:crypto";
 import type { KeyStore } from "../store/key_store.ts";
-import { Authenticator } from "./authenticator.ts";
 import { behindProxies } from "./client_address.ts";
 import type { GraphqlRequest, GraphqlResponse, Handler, LogSink } from "./exchange.ts";
 import { createGraphqlHandler } from "./handler.ts";
-import { LastUse } from "./last_use.ts";
 import type { DocumentLimits } from "./limits.ts";
 import { type HttpServer, listen, type ListenOptions } from "./listener.ts";
 import { openTelemetry } from "./telemetry.ts";
-import { FailureThrottle } from "./throttle.ts";
 import { traced } from "./traced_store.ts";
 
 export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> {
@@ -40,18 +37,12 @@ const RETENTION_INTERVAL = 3_600_000;
  * @throws {Failure} `USAGE` when the address cannot be listened on, or a proxy is none
  */
 export async function serveHttp(opened: KeyStore, options: HttpServerOptions): Promise<HttpServer> {
-  const { limits, now, logError, maxAuthFailures, trustedProxies, auditRetention } = options;
+  const { now, logError, trustedProxies, auditRetention } = options;
   const clientAddress = behindProxies(trustedProxies);
   const store = options.hasTelemetry ? traced(opened, openTelemetry()) : opened;
-  const lastUse = new LastUse(store);
-  const authenticator = new Authenticator({
-    store,
-    lastUse,
-    throttle: new FailureThrottle(maxAuthFailures),
-    hashSecret: (secret) => hash("sha256", secret),
-  });
-  const handler = createGraphqlHandler({ store, lastUse, authenticator, limits, now, logError });
-  const server = await listen({ ...options, clientAddress }, route(handler, readiness(store, logError)));
+  const hashSecret = (secret: string): string => hash("sha256", secret);
+  const { answer, lastUse } = createGraphqlHandler({ ...options, store, hashSecret });
+  const server = await listen({ ...options, clientAddress }, route(answer, readiness(store, logError)));
 
   const writeUses = (): Promise<void> =>
     lastUse.write().catch((error) => logError("The times of last use were not written: {error}", { error }));
@@ -78,9 +69,9 @@ export async function serveHttp(opened: KeyStore, options: HttpServerOptions): P
 
 type Probe = (request: GraphqlRequest) => Promise<GraphqlResponse>;
 
-function route(handler: Handler, isReady: () => Promise<boolean>): Handler {
+function route(answer: Handler, isReady: () => Promise<boolean>): Handler {
   const paths: ReadonlyMap<string, Handler> = new Map<string, Probe>([
-    ["/graphql", handler],
+    ["/graphql", answer],
     ["/healthz", (request) => probe(request, () => Promise.resolve(true))],
     ["/readyz", (request) => probe(request, isReady)],
   ]);

@@ -79,14 +79,18 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
   const shortest = Math.min(requestTimeout, idleTimeout);
   const connections = new Connections(Math.min(LATEST_LOOK, Math.max(SOONEST_LOOK, shortest / 4)));
   const state: State = { connections, isStopping: false, inFlight: new Set() };
-  const server = await createHttpServer(tls, (request, response) => void serve(request, response, options, answer, state));
+  const server = await createHttpServer(
+    tls,
+    (request, response) => void serve(request, response, options, answer, state),
+  );
   server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
     connections.watch(socket, HEADERS_TIMEOUT);
     socket.on("close", () => connections.forget(socket));
   });
   server.on("clientError", refuseMalformed);
-  server.keepAliveTimeout = idleTimeout;
-  server.headersTimeout = Math.max(HEADERS_TIMEOUT, idleTimeout) + 1000;
+  // Node's own times, of which older runtimes know but some, would cost time and add nothing.
+  server.keepAliveTimeout = 0;
+  server.headersTimeout = 0;
   server.requestTimeout = 0;
   try {
     await new Promise<void>((resolve, reject) => {
@@ -133,7 +137,7 @@ async function serve(
   const time = new Date();
   const start = performance.now();
   const given = headerOf(headers, "x-request-id");
-  const requestId = given !== null && REQUEST_ID.test(given) ? given : crypto.randomUUID();
+  const requestId = given !== null && isRequestId(given) ? given : crypto.randomUUID();
   const address = options.clientAddress(socket.remoteAddress ?? "", headerOf(headers, "x-forwarded-for"));
   let isFinished = false;
 
@@ -183,6 +187,11 @@ async function serve(
   );
 }
 
+/** Whether a request id that somebody gives can be passed on. */
+function isRequestId(given: string): boolean {
+  return REQUEST_ID.test(given) && redactSecrets(given) === given;
+}
+
 /** An answer without GraphQL's help. */
 function plainError(status: number, code: FailureCode, message: string): GraphqlResponse {
   return {
@@ -211,26 +220,29 @@ function headerOf(headers: IncomingMessage["headers"], name: string): string | n
 
 /** @throws {HttpRefusal} 413 for a longer body, 400 for one that breaks off or is not UTF-8 */
 function readBody(request: IncomingMessage, longest: number): Promise<string> {
-  const tooLong = new HttpRefusal(413, "USAGE", `The body of a request may have ${longest} bytes at most.`);
-  if (Number(request.headers["content-length"] ?? 0) > longest) return Promise.reject(tooLong);
   return new Promise((resolve, reject) => {
+    const refuse = (status: number, words: string): void => reject(new HttpRefusal(status, "USAGE", words));
+    const refuseLong = (): void => refuse(413, `The body of a request may have ${longest} bytes at most.`);
+    if (Number(request.headers["content-length"] ?? 0) > longest) return refuseLong();
     const chunks: Uint8Array[] = [];
     let length = 0;
     request.on("data", (chunk: Uint8Array) => {
       length += chunk.length;
-      if (length > longest) reject(tooLong);
+      if (length > longest) refuseLong();
       else chunks.push(chunk);
     });
     request.on("end", () => {
       try {
         resolve(UTF8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
       } catch {
-        reject(new HttpRefusal(400, "USAGE", "The body is not UTF-8."));
+        refuse(400, "The body is not UTF-8.");
       }
     });
-    const brokenOff = (): void => reject(new HttpRefusal(400, "USAGE", "The body broke off."));
-    request.on("error", brokenOff);
-    request.on("close", brokenOff);
+    const refuseFragment = (): void => {
+      if (!request.complete) refuse(400, "The body broke off.");
+    };
+    request.on("error", refuseFragment);
+    request.on("close", refuseFragment);
   });
 }
 

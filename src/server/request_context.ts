@@ -1,12 +1,14 @@
 /** What every resolver is given. */
 import type { Origin } from "../store/audit_event.ts";
 import type { KeyStore } from "../store/key_store.ts";
+import type { HashSecret } from "./authenticator.ts";
 import type { Caller } from "./caller.ts";
 import type { LastUse } from "./last_use.ts";
 
 export type RequestContext = {
   readonly store: KeyStore;
   readonly lastUse: LastUse;
+  readonly hashSecret: HashSecret;
   readonly caller: Caller;
   readonly origin: Origin;
   /** Throws once nobody waits for the answer any more. */

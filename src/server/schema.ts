@@ -31,6 +31,7 @@ import {
   required,
   type VisibleKey,
 } from "./schema_types.ts";
+import { storableText } from "./storable_text.ts";
 
 type Field<Arguments> = GraphQLFieldConfig<unknown, RequestContext, Arguments>;
 
@@ -129,7 +130,7 @@ const apiKeyById = ruled<{ readonly id: string }>(Query.apiKey, {
   description: "The key of that id, if there is one.",
   args: { id: { type: required(prefixedId) } },
   resolve: async ({ id }, { caller, store }): Promise<VisibleKey | undefined> => {
-    const key = await store.findById(id);
+    const key = await store.findById(storableText(id));
     requireRight(Query.apiKey, caller, key !== undefined && isOwn(caller, key));
     return key && { key };
   },
@@ -166,7 +167,9 @@ const auditEvents = ruled<PageArguments>(Query.auditEvents, {
     `from the first one there is. At most ${LARGEST_PAGE} at once.`,
   args: { after: { type: GraphQLString }, first: { type: required(GraphQLInt), defaultValue: 100 } },
   resolve: ({ after, first }, { store }) => {
-    if (first < 1 || first > LARGEST_PAGE) throw new Failure("USAGE", `first takes a number from 1 to ${LARGEST_PAGE}.`);
+    if (first < 1 || first > LARGEST_PAGE) {
+      throw new Failure("USAGE", `first takes a number from 1 to ${LARGEST_PAGE}.`);
+    }
     if (after !== undefined && after !== null && !/^\d{1,18}$/.test(after)) {
       throw new Failure("USAGE", "after takes the id of an event.");
     }

@@ -6,15 +6,12 @@ import { hashSecret } from "../apikey/secret.ts";
 import type { KeyStore } from "../store/key_store.ts";
 import type { DatabaseAddress } from "../store/postgres_database.ts";
 import { openSqliteStore } from "../store/sqlite.ts";
-import { Authenticator } from "./authenticator.ts";
 import { LOCAL_CALLER } from "./caller.ts";
 import type { Handler, LogSink } from "./exchange.ts";
 import { createGraphqlHandler } from "./handler.ts";
 import type { HttpServerOptions } from "./http.ts";
-import { LastUse } from "./last_use.ts";
 import type { HttpServer } from "./listener.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
-import { FailureThrottle } from "./throttle.ts";
 
 /** Where the keys are: in a directory of this machine, where they are to be made if need be, or in PostgreSQL. */
 export type StoreLocation =
@@ -49,25 +46,17 @@ export interface LocalServer {
 export async function openLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { now, logError } = options;
   const store = await openStore(options);
-  const lastUse = new LastUse(store);
-  const authenticator = new Authenticator({
+  const { answer, lastUse } = createGraphqlHandler({
     store,
-    lastUse,
-    throttle: new FailureThrottle(0),
     hashSecret: async (secret) => (await hashSecret(secret)).toHex(),
-  });
-  const limits = DEFAULT_LIMITS;
-  const handler = createGraphqlHandler({
-    store,
-    lastUse,
-    authenticator,
+    maxAuthFailures: 0,
     anonymous: LOCAL_CALLER,
-    limits,
+    limits: DEFAULT_LIMITS,
     now,
     logError,
   });
   return {
-    fetch: asFetch(handler),
+    fetch: asFetch(answer),
     close: () => lastUse.write().finally(() => store.close()),
   };
 }

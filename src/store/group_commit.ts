@@ -5,7 +5,7 @@
  */
 import { setImmediate } from "node:timers";
 import type { DatabaseSync } from "node:sqlite";
-import { errorAfterWaiting, isBusy, pause, type Patience, storeFailure } from "./sqlite_database.ts";
+import { errorAfterWaiting, isBusy, type Patience, pause, storeFailure } from "./sqlite_database.ts";
 
 interface Write {
   /** Changes everything or throws, and returns what tells the caller of the result. */

@@ -8,7 +8,14 @@ import { Failure } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
 import { type AuditEvent, eventOf, type NewEvent, notFound, type Origin } from "./audit_event.ts";
 import type { Consent, KeyStore, StoredKey } from "./key_store.ts";
-import { AUDIT_LOCK, type DatabaseAddress, databaseFailure, NAME_LOCK, openPostgres } from "./postgres_database.ts";
+import {
+  AUDIT_LOCK,
+  connectPostgres,
+  type DatabaseAddress,
+  databaseFailure,
+  migrate,
+  NAME_LOCK,
+} from "./postgres_database.ts";
 import { EVENT_COLUMNS, fromEvent, fromKey, KEY_COLUMNS, toEvent, toKey } from "./row.ts";
 
 export interface PostgresOptions {
@@ -22,26 +29,39 @@ export interface PostgresOptions {
 /** How many keys are read, and how many old events dropped, at once. */
 const PAGE = 1000;
 
+/** How long anything may take, by the timeout: once for a connection and once for a statement. */
+const PATIENCE = 2;
+
 /**
  * Opens a store and brings its schema up to date.
  *
  * @throws {Failure} `UNREACHABLE` when the database cannot be reached or used, or was written by a newer version;
  * `TIMEOUT`; `INTERRUPTED`
  */
-export async function openPostgresStore({ address, timeout, signal }: PostgresOptions): Promise<KeyStore> {
-  const sql = await unlessAborted(openPostgres(address, timeout), signal);
-  return new PostgresStore(sql, address.label, signal);
+export function openPostgresStore(options: PostgresOptions): Promise<KeyStore> {
+  return PostgresStore.open(options);
 }
 
 class PostgresStore implements KeyStore {
-  readonly #sql: Sql;
+  readonly #options: PostgresOptions;
   readonly #label: string;
-  readonly #signal: AbortSignal | undefined;
+  #sql: Sql;
 
-  constructor(sql: Sql, label: string, signal: AbortSignal | undefined) {
-    this.#sql = sql;
-    this.#label = label;
-    this.#signal = signal;
+  private constructor(options: PostgresOptions) {
+    this.#options = options;
+    this.#label = options.address.label;
+    this.#sql = connectPostgres(options.address, options.timeout);
+  }
+
+  static async open(options: PostgresOptions): Promise<PostgresStore> {
+    const store = new PostgresStore(options);
+    try {
+      await store.#do((sql) => migrate(sql, store.#label));
+      return store;
+    } catch (error) {
+      await store.#sql.end({ timeout: 0 });
+      throw error;
+    }
   }
 
   add(key: StoredKey, origin: Origin, consent: Consent): Promise<void> {
@@ -167,11 +187,24 @@ class PostgresStore implements KeyStore {
   }
 
   async #do<Result>(act: (sql: Sql) => PromiseLike<Result>): Promise<Result> {
+    const sql = this.#sql;
+    const patience = setTimeout(() => this.#startAfresh(sql), PATIENCE * this.#options.timeout);
     try {
-      return await unlessAborted(act(this.#sql), this.#signal);
+      return await unlessAborted(act(sql), this.#options.signal);
     } catch (error) {
       throw databaseFailure(this.#label, error);
+    } finally {
+      clearTimeout(patience);
     }
+  }
+
+  /**
+   * Gives up every connection and whatever waits for one. The driver itself goes on forever where the other end is
+   * gone without a word, or closes each connection as soon as it is made.
+   */
+  #startAfresh(sql: Sql): void {
+    if (sql === this.#sql) this.#sql = connectPostgres(this.#options.address, this.#options.timeout);
+    void sql.end({ timeout: 0 });
   }
 }
 

@@ -35,8 +35,8 @@ const DRIVER_OPTIONS = {
   max_lifetime: 3600,
   keep_alive: 60,
   max_pipeline: 100,
-  /** In seconds. */
-  backoff: (retries: number): number => Math.min(0.05 * 2 ** retries, 1),
+  /** Each call tries for itself, and at once: a queue of them would only fail, or succeed, later. */
+  backoff: (): number => 0,
   prepare: true,
   debug: false,
   fetch_types: false,
@@ -53,38 +53,27 @@ export const AUDIT_LOCK = 0x73616b_02;
 export const NAME_LOCK = 0x73616b_03;
 
 /**
- * Connects and brings the schema up to date. Ten processes may do so at once.
+ * Connections to a database, each made when it is needed.
  *
  * @param timeout for a connection and for a statement, in milliseconds
- * @throws {Failure} `UNREACHABLE`, `TIMEOUT`
  */
-export async function openPostgres(address: DatabaseAddress, timeout: number): Promise<Sql> {
+export function connectPostgres(address: DatabaseAddress, timeout: number): Sql {
   const { host, port, user, password, database, tls } = address;
-  try {
-    const sql = postgres({
-      ...DRIVER_OPTIONS,
-      ...timeouts(timeout),
-      ...tlsOptions(tls),
-      host,
-      port,
-      user,
-      password,
-      database,
-    });
-    try {
-      await migrate(sql, address.label);
-      return sql;
-    } catch (error) {
-      await sql.end({ timeout: 0 });
-      throw error;
-    }
-  } catch (error) {
-    throw databaseFailure(address.label, error);
-  }
+  return postgres({
+    ...DRIVER_OPTIONS,
+    ...timeouts(timeout),
+    ssl: tlsOptions(tls, host),
+    host,
+    port,
+    user,
+    password,
+    database,
+  });
 }
 
-function tlsOptions(tls: DatabaseAddress["tls"]): { readonly ssl: "prefer" | object | false } {
-  return { ssl: typeof tls === "object" ? { ...tls, ca: [...tls.ca] } : tls ?? false };
+/** The driver itself checks a certificate against "localhost" where the host is an IP address. */
+function tlsOptions(tls: DatabaseAddress["tls"], host: string): "prefer" | object | false {
+  return typeof tls === "object" ? { ...tls, ca: [...tls.ca], host } : tls ?? false;
 }
 
 function timeouts(milliseconds: number): { readonly connect_timeout: number; readonly connection: object } {
@@ -92,6 +81,11 @@ function timeouts(milliseconds: number): { readonly connect_timeout: number; rea
     connect_timeout: milliseconds / 1000,
     connection: {
       application_name: "service-api",
+      // Whatever the server, the database or the user has for other programs.
+      DateStyle: "ISO",
+      TimeZone: "UTC",
+      bytea_output: "hex",
+      default_transaction_isolation: "read committed",
       statement_timeout: milliseconds,
       lock_timeout: milliseconds,
       idle_in_transaction_session_timeout: milliseconds,
@@ -99,13 +93,21 @@ function timeouts(milliseconds: number): { readonly connect_timeout: number; rea
   };
 }
 
-async function migrate(sql: Sql, label: string): Promise<void> {
+/**
+ * Brings the schema up to date. Ten processes may do so at once.
+ *
+ * @param label how messages call the database
+ * @throws {Failure} `UNREACHABLE` when it was written by a newer version
+ */
+export async function migrate(sql: Sql, label: string): Promise<void> {
   if (await schemaVersion(sql, label) === MIGRATIONS.length) return;
   await sql.begin("isolation level read committed", async (transaction) => {
     await transaction`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
     const version = await schemaVersion(transaction, label);
     if (version === undefined) {
-      await transaction`CREATE SCHEMA IF NOT EXISTS service_api`;
+      // Not "if not exists": that takes the right to create it even where somebody else already has.
+      const [schema] = await transaction`SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'service_api'`;
+      if (schema === undefined) await transaction`CREATE SCHEMA service_api`;
       await transaction`CREATE TABLE service_api.schema_version (version INTEGER NOT NULL)`;
       await transaction`INSERT INTO service_api.schema_version VALUES (0)`;
     }
@@ -146,12 +148,16 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^25006/, "It takes no changes: it is read-only, or a standby."],
   [/^53300/, "Raise max_connections, or start fewer processes."],
   [/^(53100|58030)/, "Its disk may be full or failing. Nothing was changed."],
+  [/before secure TLS/, "Does it offer TLS? If it is not to, say sslmode=disable in the URL."],
   [/^(57P0|CONNECTION_|CONNECT|ECONN|EPIPE|ENOTFOUND|EAI_)/, "Is it running, and is --database-url right?"],
+  [/ALTNAME_INVALID/, "Name the host in --database-url as its certificate does."],
   [
     /certificate|UnknownIssuer|NotValidForName|tls|ssl/i,
     "Give its authority with sslrootcert=FILE in the URL; see the README.",
   ],
 ];
+
+const DOUBT = " The change under way, if any, may have been carried out.";
 
 /** What a user is to be told of an error of the database or the way to it; a `Failure` stays what it is. */
 export function databaseFailure(label: string, error: unknown): Failure {
@@ -163,8 +169,12 @@ export function databaseFailure(label: string, error: unknown): Failure {
       cause: error,
     });
   }
+  if (code === "CONNECTION_DESTROYED") {
+    return new Failure("TIMEOUT", `The database ${label} did not answer in time.${DOUBT}`);
+  }
   const remedy = REMEDIES.find(([pattern]) => pattern.test(`${code} ${reason}`))?.[1] ?? "";
-  const doubt = code === "CONNECTION_CLOSED" ? " The change under way, if any, may have been carried out." : "";
+  const mayBeDone = /^(CONNECTION_CLOSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT) (?!.*before secure TLS)/;
+  const doubt = mayBeDone.test(`${code} ${reason}`) ? DOUBT : "";
   return new Failure("UNREACHABLE", `Cannot use the database ${label}: ${reason}.${doubt} ${remedy}`.trim(), {
     cause: error,
   });
