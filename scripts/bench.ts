@@ -7,6 +7,7 @@
  * Peak memory is read with GNU time (`/usr/bin/time`, Debian's package `time`) where it is there.
  */
 import { compile } from "./compile.ts";
+import { median } from "./median.ts";
 
 interface Case {
   readonly title: string;
@@ -69,13 +70,6 @@ async function exists(path: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const upper = sorted[Math.floor(sorted.length / 2)] ?? NaN;
-  const lower = sorted[Math.ceil(sorted.length / 2) - 1] ?? NaN;
-  return (upper + lower) / 2;
 }
 
 async function measure(cases: readonly Case[], rounds: number): Promise<readonly Row[]> {

@@ -55,5 +55,5 @@ The key that asks needs LOGS:READ_ANY.
 
 Examples:
   service-api audit > audit.jsonl
-  service-api audit --after "$(tail -n 1 audit.jsonl | jq -r .id)" >> audit.jsonl
+  service-api audit --after "$(tail -n 1 audit.jsonl | cut -d '"' -f 4)" >> audit.jsonl
 ${EXIT_STATUS}`;

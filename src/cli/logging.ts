@@ -1,7 +1,7 @@
 /** Logs, on standard error, with every secret taken out. */
 import { configureSync, getLogger, type LogLevel, type LogRecord } from "@logtape/logtape";
 import { redactByField } from "@logtape/redaction";
-import { escapeInvisible } from "../apikey/failure.ts";
+import { escapeInvisible, Failure } from "../apikey/failure.ts";
 import { redactSecrets } from "../apikey/secret.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
@@ -60,5 +60,11 @@ function formatJson({ timestamp, level, message }: LogRecord): string {
 }
 
 function toText(message: LogRecord["message"]): string {
-  return redactSecrets(message.map((part) => typeof part === "string" ? part : Deno.inspect(part)).join(""));
+  return redactSecrets(message.map(toWords).join(""));
+}
+
+/** A failure says all there is to it; of other errors the stack is wanted. */
+function toWords(part: unknown): string {
+  if (part instanceof Failure) return part.message;
+  return typeof part === "string" ? part : Deno.inspect(part);
 }

@@ -1,5 +1,6 @@
 /** The embedded server on HTTP: what answers at which path, and what has to be done from time to time. */
 import { hash } from "node:crypto";
+import { setImmediate } from "node:timers";
 import type { KeyStore } from "../store/key_store.ts";
 import { behindProxies } from "./client_address.ts";
 import type { GraphqlRequest, GraphqlResponse, Handler, LogSink } from "./exchange.ts";
@@ -65,6 +66,11 @@ export async function serveHttp(opened: KeyStore, options: HttpServerOptions): P
       return unfinished;
     },
   };
+}
+
+/** Resolves when the requests that have come in so far have been looked at. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
 }
 
 type Probe = (request: GraphqlRequest) => Promise<GraphqlResponse>;

@@ -78,14 +78,18 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
   const { hostname, port, tls, requestTimeout, idleTimeout } = options;
   const shortest = Math.min(requestTimeout, idleTimeout);
   const connections = new Connections(Math.min(LATEST_LOOK, Math.max(SOONEST_LOOK, shortest / 4)));
-  const state: State = { connections, isStopping: false, inFlight: new Set() };
+  const state: State = { connections, isStopping: false, inFlight: new Set(), silent: new Set() };
   const server = await createHttpServer(
     tls,
     (request, response) => void serve(request, response, options, answer, state),
   );
   server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
     connections.watch(socket, HEADERS_TIMEOUT);
-    socket.on("close", () => connections.forget(socket));
+    state.silent.add(socket);
+    socket.on("close", () => {
+      connections.forget(socket);
+      state.silent.delete(socket);
+    });
   });
   server.on("clientError", refuseMalformed);
   // Node's own times, of which older runtimes know but some, would cost time and add nothing.
@@ -117,6 +121,8 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
 interface State {
   readonly connections: Connections;
   readonly inFlight: Set<ServerResponse>;
+  /** Those that have made no request yet. */
+  readonly silent: Set<Socket>;
   isStopping: boolean;
 }
 
@@ -131,7 +137,7 @@ async function serve(
   response: ServerResponse,
   options: ListenOptions,
   answer: Handler,
-  { connections, inFlight, isStopping }: State,
+  { connections, inFlight, silent, isStopping }: State,
 ): Promise<void> {
   const { socket, headers, method = "GET", url = "/" } = request;
   const time = new Date();
@@ -140,6 +146,7 @@ async function serve(
   const requestId = given !== null && isRequestId(given) ? given : crypto.randomUUID();
   const address = options.clientAddress(socket.remoteAddress ?? "", headerOf(headers, "x-forwarded-for"));
   let isFinished = false;
+  silent.delete(socket);
 
   function finish({ status, headers: answered, body, keyId, code }: GraphqlResponse, isLast: boolean): void {
     if (isFinished) return;
@@ -255,11 +262,16 @@ function refuseMalformed(error: Error, socket: Duplex): void {
   socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
 
+/** How long who has connected may still take to make a request, when the server stops, in milliseconds. */
+const LAST_CHANCE = 200;
+
 /** How often connections that have nothing to do any more are closed while the server stops, in milliseconds. */
 const CLOSING_INTERVAL = 20;
 
 async function stop(server: Server, state: State, timeout: number): Promise<number> {
   state.isStopping = true;
+  // Node takes them for busy.
+  for (const socket of state.silent) state.connections.watch(socket, LAST_CHANCE);
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   const closing = setInterval(() => server.closeIdleConnections(), CLOSING_INTERVAL);

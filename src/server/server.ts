@@ -85,7 +85,8 @@ export function asFetch(handler: Handler): LocalServer["fetch"] {
  * @throws {Failure} when the store or the address cannot be used
  */
 export async function openHttpServer(options: StoreOptions & HttpServerOptions): Promise<HttpServer> {
-  const [store, { serveHttp }] = await Promise.all([openStore(options), import("./http.ts")]);
+  const { nextTurn, serveHttp } = await import("./http.ts");
+  const store = await openStore(options, nextTurn);
   try {
     return await serveHttp(store, options);
   } catch (error) {
@@ -94,8 +95,14 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
   }
 }
 
-async function openStore({ location, busyTimeout, signal }: StoreOptions): Promise<KeyStore> {
-  if (location.kind === "directory") return await openSqliteStore({ directory: location.path, busyTimeout, signal });
+/** @param gather as in `SqliteOptions` */
+async function openStore(
+  { location, busyTimeout, signal }: StoreOptions,
+  gather?: () => Promise<void>,
+): Promise<KeyStore> {
+  if (location.kind === "directory") {
+    return await openSqliteStore({ directory: location.path, busyTimeout, signal, gather });
+  }
   const { openPostgresStore } = await import("../store/postgres.ts");
   return await openPostgresStore({ address: location.address, timeout: busyTimeout, signal });
 }

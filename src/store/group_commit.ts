@@ -3,7 +3,6 @@
  * wait for the disk that a transaction costs. Each of them takes place wholly or not at all, and is told so only
  * when it is on disk.
  */
-import { setImmediate } from "node:timers";
 import type { DatabaseSync } from "node:sqlite";
 import { errorAfterWaiting, isBusy, type Patience, pause, storeFailure } from "./sqlite_database.ts";
 
@@ -19,13 +18,16 @@ export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #patience: Patience;
+  readonly #gather: (() => Promise<void>) | undefined;
   #waiting: Write[] = [];
   #isWriting = false;
 
-  constructor(database: DatabaseSync, path: string, patience: Patience) {
+  /** @param gather waited for before a transaction begins: what is asked for meanwhile shares it */
+  constructor(database: DatabaseSync, path: string, patience: Patience, gather?: () => Promise<void>) {
     this.#database = database;
     this.#path = path;
     this.#patience = patience;
+    this.#gather = gather;
   }
 
   /**
@@ -49,8 +51,7 @@ export class GroupCommit {
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
-    // The other requests that came in with this one get to ask for their writes first.
-    await new Promise((resolve) => setImmediate(resolve));
+    await this.#gather?.();
     while (this.#waiting.length > 0) {
       const busy = this.#writeOnce();
       if (busy === undefined) continue;

@@ -152,8 +152,8 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^(57P0|CONNECTION_|CONNECT|ECONN|EPIPE|ENOTFOUND|EAI_)/, "Is it running, and is --database-url right?"],
   [/ALTNAME_INVALID/, "Name the host in --database-url as its certificate does."],
   [
-    /certificate|UnknownIssuer|NotValidForName|tls|ssl/i,
-    "Give its authority with sslrootcert=FILE in the URL; see the README.",
+    /certificate|SELF_SIGNED|UNABLE_TO_|CERT_|tls|ssl/i,
+    "Give the authority of its certificate with sslrootcert=FILE in the URL; see the README.",
   ],
 ];
 

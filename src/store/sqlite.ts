@@ -14,6 +14,8 @@ import { openDatabase, type Patience, whenFree } from "./sqlite_database.ts";
 export interface SqliteOptions extends Patience {
   /** The data directory, made with mode 0700 if it is not there; the store is the file `keys.db` in it. */
   readonly directory: string;
+  /** Waited for before a transaction begins: writes that are asked for meanwhile share it. */
+  readonly gather?: (() => Promise<void>) | undefined;
 }
 
 /** How many keys are read, and how many old events dropped, before others get their turn. */
@@ -26,9 +28,10 @@ const PAGE = 1000;
  * written, is no database, is another program's, or was written by a newer version; `TIMEOUT` when another
  * process holds it for too long; `INTERRUPTED`
  */
-export async function openSqliteStore({ directory, ...patience }: SqliteOptions): Promise<KeyStore> {
+export async function openSqliteStore({ directory, gather, ...patience }: SqliteOptions): Promise<KeyStore> {
   const path = `${directory}/keys.db`;
-  return new SqliteStore(await openDatabase(directory, path, patience), path, patience);
+  const database = await openDatabase(directory, path, patience);
+  return new SqliteStore(database, path, patience, new GroupCommit(database, path, patience, gather));
 }
 
 class SqliteStore implements KeyStore {
@@ -38,11 +41,11 @@ class SqliteStore implements KeyStore {
   readonly #writes: GroupCommit;
   readonly #statements = new Map<string, StatementSync>();
 
-  constructor(database: DatabaseSync, path: string, patience: Patience) {
+  constructor(database: DatabaseSync, path: string, patience: Patience, writes: GroupCommit) {
     this.#database = database;
     this.#path = path;
     this.#patience = patience;
-    this.#writes = new GroupCommit(database, path, patience);
+    this.#writes = writes;
   }
 
   add(key: StoredKey, origin: Origin, consent: Consent): Promise<void> {
