@@ -3,6 +3,7 @@ import { Failure, quote } from "../apikey/failure.ts";
 import type { DatabaseAddress } from "../store/postgres_database.ts";
 import { isLoopback } from "./base_url.ts";
 import type { Host } from "./host.ts";
+import { parseCount } from "./number.ts";
 import { readSettingFile, type Setting } from "./setting.ts";
 
 const PARAMETERS = ["host", "sslmode", "sslrootcert"];
@@ -14,8 +15,14 @@ const PARAMETERS = ["host", "sslmode", "sslrootcert"];
  */
 export async function parseDatabaseUrl({ name, value }: Setting, host: Host): Promise<DatabaseAddress> {
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (url === undefined || !["postgres:", "postgresql:"].includes(url.protocol) || url.hash !== "") {
-    throw new Failure("USAGE", `${name} takes a URL such as postgres://user@host:5432/database.`);
+  const isDatabase = url !== undefined && ["postgres:", "postgresql:"].includes(url.protocol);
+  // An @ after the host is the end of a password that was not encoded.
+  if (!isDatabase || url.hash !== "" || /@/.test(url.pathname + url.search)) {
+    throw new Failure(
+      "USAGE",
+      `${name} takes a URL such as postgres://user@host:5432/database, with %2F, %3F, %23 and %40 for /, ?, # and @ ` +
+        "in a user or password.",
+    );
   }
   const unknown = [...url.searchParams.keys()].find((parameter) => !PARAMETERS.includes(parameter));
   if (unknown !== undefined) {
@@ -29,14 +36,15 @@ export async function parseDatabaseUrl({ name, value }: Setting, host: Host): Pr
   const user = decode(url.username, name) || host.env("PGUSER");
   if (user === undefined) throw new Failure("USAGE", `${name} has to name a user, or PGUSER.`);
   const database = decode(url.pathname.slice(1), name) || (host.env("PGDATABASE") ?? user);
-  const port = Number(url.port || host.env("PGPORT") || 5432);
+  const port = url.port === "" ? parseCount(host.env("PGPORT") ?? "5432", "PGPORT", 65_535) : Number(url.port);
+  const shown = url.host === "" || url.searchParams.has("host") ? `${hostname}:${port}` : url.host;
   return {
     host: hostname,
     port,
     user,
     password: decode(url.password, name) || (host.env("PGPASSWORD") ?? ""),
     database,
-    label: hostname.startsWith("/") ? `${database} at ${hostname}` : `${url.host || `${hostname}:${port}`}/${database}`,
+    label: hostname.startsWith("/") ? `${database} at ${hostname}` : `${shown}/${database}`,
     tls: await readTls(url.searchParams, hostname, name, host),
   };
 }

@@ -47,8 +47,7 @@ export const serveCommand: CommandDefinition = {
 };
 
 const NOTES = `
-Besides /graphql there are /healthz and /readyz, which need no key. OTEL_DENO=true
-turns on spans and metrics by OpenTelemetry.
+Besides /graphql there are /healthz and /readyz, which need no key.
 ${EXIT_STATUS}`;
 
 /** The flags of the command, as they were typed. */
@@ -141,7 +140,7 @@ async function decideServe(
       tokens: parseCount(flags.maxTokens, "--max-tokens"),
     },
     maxAuthFailures: parseCount(flags.maxAuthFailures, "--max-auth-failures"),
-    hasTelemetry: host.env("OTEL_DENO") === "true" || host.env("OTEL_DENO") === "1",
+    expectsTelemetry: ["true", "1"].includes(host.env("OTEL_DENO") ?? ""),
     now: () => host.now(),
     logError: log.error,
   };

@@ -18,8 +18,8 @@ export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> 
   readonly trustedProxies: readonly string[];
   /** How long events stay in the audit trail, in milliseconds; `undefined` for ever. */
   readonly auditRetention: number | undefined;
-  /** Whether Deno's OpenTelemetry is on. */
-  readonly hasTelemetry: boolean;
+  /** Whether the user counts on OpenTelemetry. */
+  readonly expectsTelemetry: boolean;
   readonly now: () => Date;
   /** Told of errors that callers are not told of. */
   readonly logError: LogSink;
@@ -40,7 +40,11 @@ const RETENTION_INTERVAL = 3_600_000;
 export async function serveHttp(opened: KeyStore, options: HttpServerOptions): Promise<HttpServer> {
   const { now, logError, trustedProxies, auditRetention } = options;
   const clientAddress = behindProxies(trustedProxies);
-  const store = options.hasTelemetry ? traced(opened, openTelemetry()) : opened;
+  const trace = openTelemetry();
+  if (trace === undefined && options.expectsTelemetry) {
+    logError("OTEL_DENO is set, but this executable was compiled without OpenTelemetry; see the README.", {});
+  }
+  const store = trace === undefined ? opened : traced(opened, trace);
   const hashSecret = (secret: string): string => hash("sha256", secret);
   const { answer, lastUse } = createGraphqlHandler({ ...options, store, hashSecret });
   const server = await listen({ ...options, clientAddress }, route(answer, readiness(store, logError)));

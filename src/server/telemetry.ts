@@ -1,7 +1,4 @@
-/**
- * Spans and metrics of look-ups, through Deno's own OpenTelemetry. Requests it covers by itself. Nothing of this runs
- * unless `OTEL_DENO` is set.
- */
+/** Spans and metrics of the store, through Deno's own OpenTelemetry, which covers requests by itself. */
 
 /** Does `act` in a span, and measures how long it takes. */
 export type Trace = <Result>(name: string, act: () => Promise<Result>) => Promise<Result>;
@@ -27,8 +24,16 @@ interface Providers {
   };
 }
 
-/** Traces through the providers of the runtime. */
-export function openTelemetry({ tracerProvider, meterProvider }: Providers = Deno.telemetry): Trace {
+/** @returns `undefined` where the runtime has its OpenTelemetry off, which it says by throwing */
+export function openTelemetry(): Trace | undefined {
+  try {
+    return traceThrough(Deno.telemetry);
+  } catch {
+    return undefined;
+  }
+}
+
+function traceThrough({ tracerProvider, meterProvider }: Providers): Trace {
   const tracer = tracerProvider.getTracer("service-api");
   const durations = meterProvider.getMeter("service-api").createHistogram("service_api.store.duration", {
     description: "Duration of look-ups and changes in the store",
