@@ -52,9 +52,9 @@ async function loadedFrom(module: string, seen = new Set<string>()): Promise<Set
 const MAY_IMPORT: Readonly<Record<string, RegExp>> = {
   "src/apikey": /^src\/apikey\//,
   "src/client": /^src\/(apikey|client)\/|^(graphql-request|zod\/mini)$/,
-  "src/server": /^src\/(apikey|server|store)\/|^graphql(-http\/fetch)?$/,
-  "src/store": /^src\/(apikey|store)\/|^node:sqlite$/,
-  "src/cli": /^src\/|^deno\.json$|^@commander-js\/|^@logtape\//,
+  "src/server": /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
+  "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers)$/,
+  "src/cli": /^src\/|^deno\.json$|^@commander-js\/|^@logtape\/|^node:crypto$/,
 };
 
 for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
@@ -78,4 +78,11 @@ Deno.test("a request to another server loads no server, no store, no logging", a
   const loaded = [...await loadedFrom("src/client/client.ts")];
   expect(loaded).toContain("graphql-request");
   expect(loaded.filter((module) => /^src\/(server|store|cli)\/|logtape|graphql-http|sqlite/.test(module))).toEqual([]);
+});
+
+Deno.test("the server inside the program loads neither HTTP nor PostgreSQL", async () => {
+  const loaded = [...await loadedFrom("src/server/server.ts")];
+  expect(loaded).toContain("src/store/sqlite.ts");
+  expect(loaded.filter((module) => /^pg$|src\/server\/(http|listener)|node:(crypto|https?|net)$/.test(module)))
+    .toEqual([]);
 });

@@ -60,7 +60,6 @@ async function readTls(
   const file = parameters.get("sslrootcert");
   const mode = parameters.get("sslmode") ?? (stays && file === null ? "disable" : "verify-full");
   if (mode === "disable") return undefined;
-  if (mode === "prefer") return "prefer";
   // As libpq has it: with an authority at hand the certificate has to be its own.
   if (mode === "require" && file === null) return { rejectUnauthorized: false, ca: [] };
   if (["require", "verify-ca", "verify-full"].includes(mode)) {
@@ -68,7 +67,7 @@ async function readTls(
   }
   throw new Failure(
     "USAGE",
-    `${setting}: sslmode is disable, prefer, require, verify-ca or verify-full, and not ${quote(mode)}.`,
+    `${setting}: sslmode is disable, require, verify-ca or verify-full, and not ${quote(mode)}.`,
   );
 }
 

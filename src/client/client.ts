@@ -54,6 +54,7 @@ export interface Client {
    * A page of the audit trail, oldest first.
    *
    * @param after the id of the event before the first one; from the beginning without it
+   * @throws {Failure} `FAILED` when the server has no audit trail, or any failure of a request
    */
   events(after: string | undefined, limit: number): Promise<readonly AuditEvent[]>;
   /** Posts a body as it is (spec section 4.3) and hands back the answer with the failure it reports, if any. */
@@ -190,7 +191,20 @@ export function createClient(endpoint: Endpoint): Client {
       return (await run(DELETE, { input }, DeleteAnswer)).apiKey.delete;
     },
 
-    events: async (after, first) => (await run(EVENTS, { after, first }, EventsAnswer)).auditEvents,
+    events: async (after, first) => {
+      try {
+        return (await run(EVENTS, { after, first }, EventsAnswer)).auditEvents;
+      } catch (error) {
+        if (!(error instanceof RequestRefused && error.message.includes("auditEvents"))) throw error;
+        throw new Failure(
+          "FAILED",
+          `${endpoint.label} has no audit trail to show: its schema lacks Query.auditEvents.`,
+          {
+            cause: error,
+          },
+        );
+      }
+    },
 
     send: async (body) => {
       const answer = await post(endpoint, body);

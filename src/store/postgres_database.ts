@@ -1,5 +1,6 @@
 /** The PostgreSQL database behind the store: how it is reached, whose schema it has, what its errors mean. */
-import postgres, { type Sql } from "postgres";
+// @ts-types="@types/pg"
+import pg, { type Pool, type PoolClient, type PoolConfig } from "pg";
 import { Failure, reasonOf } from "../apikey/failure.ts";
 import { POSTGRES_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
 
@@ -15,7 +16,7 @@ export interface DatabaseAddress {
   /** How messages call the database: host, port and name. */
   readonly label: string;
   /** How the connection is secured; `undefined` for a connection in clear. */
-  readonly tls: "prefer" | DatabaseTls | undefined;
+  readonly tls: DatabaseTls | undefined;
 }
 
 export interface DatabaseTls {
@@ -28,70 +29,90 @@ export interface DatabaseTls {
 /** The connections that one process holds at most. */
 const POOL_SIZE = 10;
 
-/** Everything that the driver would else look for in environment variables that this program may not read. */
-const DRIVER_OPTIONS = {
-  max: POOL_SIZE,
-  idle_timeout: 600,
-  max_lifetime: 3600,
-  keep_alive: 60,
-  max_pipeline: 100,
-  /** Each call tries for itself, and at once: a queue of them would only fail, or succeed, later. */
-  backoff: (): number => 0,
-  prepare: true,
-  debug: false,
-  fetch_types: false,
-  publications: "alltables",
-  sslnegotiation: null,
-  target_session_attrs: undefined,
-  onnotice: (): void => {},
-};
-
 /** Keys of advisory locks: numbers that nobody else's application is likely to have. */
 const MIGRATION_LOCK = 0x73616b_01;
 export const AUDIT_LOCK = 0x73616b_02;
 /** With the hash of a name. */
 export const NAME_LOCK = 0x73616b_03;
 
+/** How long a connection that nobody needs is kept, in milliseconds. */
+const IDLE_TIMEOUT = 60_000;
+
+/** Whatever the server, the database or the user has for other programs. */
+const SETTINGS = [
+  "DateStyle=ISO",
+  "TimeZone=UTC",
+  "bytea_output=hex",
+  "default_transaction_isolation=read\\ committed",
+];
+
 /**
  * Connections to a database, each made when it is needed.
  *
  * @param timeout for a connection and for a statement, in milliseconds
  */
-export function connectPostgres(address: DatabaseAddress, timeout: number): Sql {
+export function connectPostgres(address: DatabaseAddress, timeout: number): Pool {
   const { host, port, user, password, database, tls } = address;
-  return postgres({
-    ...DRIVER_OPTIONS,
-    ...timeouts(timeout),
-    ssl: tlsOptions(tls, host),
+  const config: PoolConfig = {
     host,
     port,
     user,
     password,
     database,
-  });
-}
-
-/** The driver itself checks a certificate against "localhost" where the host is an IP address. */
-function tlsOptions(tls: DatabaseAddress["tls"], host: string): "prefer" | object | false {
-  return typeof tls === "object" ? { ...tls, ca: [...tls.ca], host } : tls ?? false;
-}
-
-function timeouts(milliseconds: number): { readonly connect_timeout: number; readonly connection: object } {
-  return {
-    connect_timeout: milliseconds / 1000,
-    connection: {
-      application_name: "service-api",
-      // Whatever the server, the database or the user has for other programs.
-      DateStyle: "ISO",
-      TimeZone: "UTC",
-      bytea_output: "hex",
-      default_transaction_isolation: "read committed",
-      statement_timeout: milliseconds,
-      lock_timeout: milliseconds,
-      idle_in_transaction_session_timeout: milliseconds,
-    },
+    ssl: tls === undefined ? false : { ...tls, ca: [...tls.ca] },
+    application_name: "service-api",
+    options: SETTINGS.map((setting) => `-c ${setting}`).join(" "),
+    max: POOL_SIZE,
+    idleTimeoutMillis: IDLE_TIMEOUT,
+    connectionTimeoutMillis: timeout,
+    statement_timeout: timeout,
+    lock_timeout: timeout,
+    idle_in_transaction_session_timeout: timeout,
+    // The server's own timeout is to come first, since it leaves no doubt.
+    query_timeout: timeout + timeout / 4,
+    keepAlive: true,
   };
+  const pool = new pg.Pool(config);
+  // A connection that breaks while nobody uses it: the pool makes a new one.
+  pool.on("error", () => {});
+  return pool;
 }
+
+/** Whatever statements can be sent to. */
+export type Sql = Pick<PoolClient, "query">;
+
+/**
+ * Does `act` in one transaction, or, when it throws, nothing.
+ *
+ * @throws {Failure} whose message says so when nobody can know whether the transaction was committed
+ */
+export async function inTransaction<Result>(
+  pool: Pool,
+  label: string,
+  act: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  let isBroken = true;
+  // Told by the query that is under way, if there is one.
+  client.on("error", ignore);
+  try {
+    await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+    const result = await act(client).catch(async (error) => {
+      await client.query("ROLLBACK").then(() => isBroken = false, ignore);
+      throw error;
+    });
+    await client.query("COMMIT").catch((error) => {
+      throw error instanceof pg.DatabaseError ? error : databaseFailure(label, error, DOUBT);
+    });
+    isBroken = false;
+    return result;
+  } finally {
+    client.off("error", ignore);
+    client.release(isBroken);
+  }
+}
+
+function ignore(): void {}
 
 /**
  * Brings the schema up to date. Ten processes may do so at once.
@@ -99,23 +120,23 @@ function timeouts(milliseconds: number): { readonly connect_timeout: number; rea
  * @param label how messages call the database
  * @throws {Failure} `UNREACHABLE` when it was written by a newer version
  */
-export async function migrate(sql: Sql, label: string): Promise<void> {
-  if (await schemaVersion(sql, label) === MIGRATIONS.length) return;
-  await sql.begin("isolation level read committed", async (transaction) => {
-    await transaction`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
-    const version = await schemaVersion(transaction, label);
+export async function migrate(pool: Pool, label: string): Promise<void> {
+  if (await schemaVersion(pool, label) === MIGRATIONS.length) return;
+  await inTransaction(pool, label, async (sql) => {
+    await sql.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+    const version = await schemaVersion(sql, label);
     if (version === undefined) {
       // Not "if not exists": that takes the right to create it even where somebody else already has.
-      const [schema] = await transaction`SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'service_api'`;
-      if (schema === undefined) await transaction`CREATE SCHEMA service_api`;
-      await transaction`CREATE TABLE service_api.schema_version (version INTEGER NOT NULL)`;
-      await transaction`INSERT INTO service_api.schema_version VALUES (0)`;
+      const schema = await sql.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'service_api'");
+      if (schema.rows.length === 0) await sql.query("CREATE SCHEMA service_api");
+      await sql.query("CREATE TABLE service_api.schema_version (version INTEGER NOT NULL)");
+      await sql.query("INSERT INTO service_api.schema_version VALUES (0)");
     }
     for (const step of MIGRATIONS.slice(version ?? 0)) {
       // deno-lint-ignore no-await-in-loop -- each step builds on the one before it
-      await transaction.unsafe(step);
+      await sql.query(step);
     }
-    await transaction`UPDATE service_api.schema_version SET version = ${MIGRATIONS.length}`;
+    await sql.query("UPDATE service_api.schema_version SET version = $1", [MIGRATIONS.length]);
   });
 }
 
@@ -124,14 +145,14 @@ export async function migrate(sql: Sql, label: string): Promise<void> {
  *
  * @throws {Failure} `UNREACHABLE` when it was written by a newer version
  */
-async function schemaVersion(sql: Pick<Sql, "unsafe">, label: string): Promise<number | undefined> {
+async function schemaVersion(sql: Sql, label: string): Promise<number | undefined> {
   // Not `to_regclass`, which may go by what the connection has seen before it waited for the lock.
-  const [table] = await sql.unsafe(
+  const tables = await sql.query(
     "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'service_api' AND tablename = 'schema_version'",
   );
-  if (table === undefined) return undefined;
-  const [row] = await sql.unsafe("SELECT version FROM service_api.schema_version");
-  const version = Number(row?.["version"]);
+  if (tables.rows.length === 0) return undefined;
+  const { rows: [row] } = await sql.query("SELECT version FROM service_api.schema_version");
+  const version = Number(row?.version);
   if (version <= MIGRATIONS.length) return version;
   throw new Failure(
     "UNREACHABLE",
@@ -148,8 +169,11 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^25006/, "It takes no changes: it is read-only, or a standby."],
   [/^53300/, "Raise max_connections, or start fewer processes."],
   [/^(53100|58030)/, "Its disk may be full or failing. Nothing was changed."],
-  [/before secure TLS/, "Does it offer TLS? If it is not to, say sslmode=disable in the URL."],
-  [/^(57P0|CONNECTION_|CONNECT|ECONN|EPIPE|ENOTFOUND|EAI_)/, "Is it running, and is --database-url right?"],
+  [/does not support SSL/, "Does it offer TLS? If it is not to, say sslmode=disable in the URL."],
+  [
+    /^(57P0|ECONN|EPIPE|ENOTFOUND|EAI_)|^ (Connection terminated|timeout exceeded)/,
+    "Is it running, and is --database-url right?",
+  ],
   [/ALTNAME_INVALID/, "Name the host in --database-url as its certificate does."],
   [
     /certificate|SELF_SIGNED|UNABLE_TO_|CERT_|tls|ssl/i,
@@ -157,10 +181,14 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-const DOUBT = " The change under way, if any, may have been carried out.";
+const DOUBT = " The change under way may have been carried out.";
 
-/** What a user is to be told of an error of the database or the way to it; a `Failure` stays what it is. */
-export function databaseFailure(label: string, error: unknown): Failure {
+/**
+ * What a user is to be told of an error of the database or the way to it; a `Failure` stays what it is.
+ *
+ * @param doubt what to say of a change whose end is not known
+ */
+export function databaseFailure(label: string, error: unknown, doubt = ""): Failure {
   if (error instanceof Failure) return error;
   const code = codeOf(error);
   const reason = reasonOf(error);
@@ -169,12 +197,10 @@ export function databaseFailure(label: string, error: unknown): Failure {
       cause: error,
     });
   }
-  if (code === "CONNECTION_DESTROYED") {
-    return new Failure("TIMEOUT", `The database ${label} did not answer in time.${DOUBT}`);
+  if (reason === "Query read timeout") {
+    return new Failure("TIMEOUT", `The database ${label} did not answer in time.${doubt}`, { cause: error });
   }
   const remedy = REMEDIES.find(([pattern]) => pattern.test(`${code} ${reason}`))?.[1] ?? "";
-  const mayBeDone = /^(CONNECTION_CLOSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT) (?!.*before secure TLS)/;
-  const doubt = mayBeDone.test(`${code} ${reason}`) ? DOUBT : "";
   return new Failure("UNREACHABLE", `Cannot use the database ${label}: ${reason}.${doubt} ${remedy}`.trim(), {
     cause: error,
   });

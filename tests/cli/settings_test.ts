@@ -1,13 +1,20 @@
 /** Which server is asked and as whom, from flags and environment. */
 import { expect } from "expect";
 import { parseBaseUrl } from "../../src/cli/base_url.ts";
+import type { Log } from "../../src/cli/log.ts";
 import { readSettings, type ServerFlags } from "../../src/cli/settings.ts";
 import { FakeHost, type Surroundings } from "../program/program.ts";
 
 const HOME = { HOME: "/home/user" };
 
+const SILENT: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => Promise.resolve() };
+
+function inDirectory(path: string): object {
+  return { kind: "embedded", location: { kind: "directory", path } };
+}
+
 function settings(flags: ServerFlags, surroundings: Surroundings = {}): ReturnType<typeof readSettings> {
-  return readSettings(flags, new FakeHost([], surroundings));
+  return readSettings(flags, new FakeHost([], surroundings), SILENT);
 }
 
 async function withFile(text: string, use: (path: string) => Promise<void>): Promise<void> {
@@ -91,21 +98,21 @@ for (
 ) {
   Deno.test(`on ${platform} with ${JSON.stringify(env)} keys are kept in ${directory}`, async () => {
     const host = Object.assign(new FakeHost([], { env }), { platform });
-    expect((await readSettings({}, host)).server).toEqual({ kind: "embedded", dataDir: directory });
+    expect((await readSettings({}, host, SILENT)).server).toEqual(inDirectory(directory));
   });
 }
 
 Deno.test("--data-dir wins over SERVICE_API_DATA_DIR, which wins over the platform's directory", async () => {
   const env = { ...HOME, SERVICE_API_DATA_DIR: "/variable" };
-  expect((await settings({ dataDir: "/flag" }, { env })).server).toEqual({ kind: "embedded", dataDir: "/flag" });
-  expect((await settings({}, { env })).server).toEqual({ kind: "embedded", dataDir: "/variable" });
+  expect((await settings({ dataDir: "/flag" }, { env })).server).toEqual(inDirectory("/flag"));
+  expect((await settings({}, { env })).server).toEqual(inDirectory("/variable"));
 });
 
 Deno.test("--data-dir asks for the embedded server, whatever server the environment names", async () => {
   const env = { ...HOME, SERVICE_API_URL: "https://variable.example" };
-  expect((await settings({ dataDir: "/flag" }, { env })).server).toEqual({ kind: "embedded", dataDir: "/flag" });
-  const both = await settings({ dataDir: "/flag", baseUrl: "https://flag.example" }, { env });
-  expect(both.server.kind).toBe("network");
+  expect((await settings({ dataDir: "/flag" }, { env })).server).toEqual(inDirectory("/flag"));
+  const both = settings({ dataDir: "/flag", baseUrl: "https://flag.example" }, { env });
+  await expect(both).rejects.toThrow(/give one of them/);
 });
 
 Deno.test("without a home the remedy is named", async () => {
@@ -145,7 +152,7 @@ Deno.test("a key from a terminal is not waited for", async () => {
   const host = Object.assign(new FakeHost([], { env: HOME }), {
     stdin: { isTerminal: () => true, readText: () => Promise.reject(new Error("waited")) },
   });
-  await expect(readSettings({ keyFile: "-" }, host)).rejects.toThrow(/terminal: pipe it in/);
+  await expect(readSettings({ keyFile: "-" }, host, SILENT)).rejects.toThrow(/terminal: pipe it in/);
 });
 
 for (

@@ -3,9 +3,12 @@ import { expect } from "expect";
 import fc from "fast-check";
 import { DatabaseSync } from "node:sqlite";
 import type { Failure } from "../../src/apikey/failure.ts";
-import type { KeyStore } from "../../src/store/key_store.ts";
+import type { KeyStore, StoredKey } from "../../src/store/key_store.ts";
+import { APPLICATION_ID, SQLITE_MIGRATIONS } from "../../src/store/migrations.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
+import { addAll, anyway, listed, LOCAL } from "./changes.ts";
+import { sqliteRacer, startRacer } from "./racers.ts";
 import { newKey, newKeyWithSecret } from "./stored_key.ts";
 import { inTemporaryDirectory, withNewStore, withStoreIn } from "./temporary_store.ts";
 
@@ -48,6 +51,24 @@ async function inDatabase(directory: string, act: (database: DatabaseSync) => vo
   }
 }
 
+/** What the first version of the program would have left, with one key. */
+function makeFirstVersion(directory: string, key: StoredKey): Promise<void> {
+  return inDatabase(directory, (database) => {
+    database.exec(`${SQLITE_MIGRATIONS[0]}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1`);
+    const columns = "id, name, description, roles, permissions, created_at, secret_hash, secret_tail";
+    database.prepare(`INSERT INTO api_key (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`).run(
+      key.id,
+      key.name,
+      key.description,
+      key.roles.join(","),
+      key.permissions.join(","),
+      key.createdAt.toISOString(),
+      key.secretHash,
+      key.secretTail,
+    );
+  });
+}
+
 Deno.test({
   name: "The data directory is made with mode 0700 and the files in it with 0600",
   ignore: hasNoFileModes,
@@ -55,7 +76,7 @@ Deno.test({
     inTemporaryDirectory(async (parent) => {
       const directory = `${parent}/share/service-api`;
       await withStoreIn(directory, async (store) => {
-        await store.add(await newKey("deploy"), false);
+        await addAll(store, [await newKey("deploy")]);
         const files = await filesIn(directory);
         expect(files).toEqual(["keys.db", "keys.db-shm", "keys.db-wal"]);
         expect(await modeOf(directory)).toBe("700");
@@ -66,7 +87,7 @@ Deno.test({
 
 Deno.test("A closed store is one file", () =>
   inTemporaryDirectory(async (directory) => {
-    await withStoreIn(directory, async (store) => store.add(await newKey("deploy"), false));
+    await withStoreIn(directory, async (store) => addAll(store, [await newKey("deploy")]));
     expect(await filesIn(directory)).toEqual(["keys.db"]);
   }));
 
@@ -80,7 +101,7 @@ Deno.test("The secret is in none of the files, neither while the store is open n
         .join();
     }
     await withStoreIn(directory, async (store) => {
-      await store.add(key, false);
+      await addAll(store, [key]);
       const bytes = await everyByte();
       expect(bytes).toContain("in the files");
       expect(bytes).not.toContain(secret.slice(4, 14));
@@ -144,7 +165,7 @@ Deno.test("A keys.db with any bytes in it that are no database is refused as UNR
 
 Deno.test("A damaged store is refused as UNREACHABLE and stays as it is", () =>
   inTemporaryDirectory(async (directory) => {
-    await withStoreIn(directory, async (store) => store.add(await newKey("deploy"), false));
+    await withStoreIn(directory, async (store) => addAll(store, [await newKey("deploy")]));
     const bytes = await Deno.readFile(`${directory}/keys.db`);
     await Deno.writeFile(`${directory}/keys.db`, bytes.fill(0xff, 0, 100));
     expect((await refusalThatChangesNothing(directory)).code).toBe("UNREACHABLE");
@@ -152,11 +173,53 @@ Deno.test("A damaged store is refused as UNREACHABLE and stays as it is", () =>
 
 Deno.test("A store of a newer version is refused as UNREACHABLE, told as such, and stays as it is", () =>
   inTemporaryDirectory(async (directory) => {
-    await withStoreIn(directory, async (store) => store.add(await newKey("deploy"), false));
+    await withStoreIn(directory, async (store) => addAll(store, [await newKey("deploy")]));
     await inDatabase(directory, (database) => database.exec("PRAGMA user_version = 99"));
     const { code, message } = await refusalThatChangesNothing(directory);
     expect(code).toBe("UNREACHABLE");
     expect(message).toContain("newer version");
+  }));
+
+Deno.test("A store of the first version is brought up to date, and keeps its keys", () =>
+  inTemporaryDirectory(async (directory) => {
+    const [old, fresh] = await Promise.all([newKey("deploy", { permissions: ["DOCKER:READ_ANY"] }), newKey("fresh")]);
+    await makeFirstVersion(directory, old);
+    await withStoreIn(directory, async (store) => {
+      expect(await listed(store)).toEqual([old]);
+      expect(await store.findIdBySecretHash(old.secretHash)).toBe(old.id);
+      await store.recordUses(new Map([[old.id, LOCAL.at]]));
+      await addAll(store, [{ ...fresh, createdBy: old.id }]);
+      expect(await listed(store, old.id)).toEqual([{ ...old, lastUsedAt: LOCAL.at }, { ...fresh, createdBy: old.id }]);
+      expect((await store.listEvents(undefined, 10)).map(({ keyName }) => keyName)).toEqual(["fresh"]);
+    });
+    await inDatabase(directory, (database) => {
+      expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: SQLITE_MIGRATIONS.length });
+    });
+  }));
+
+Deno.test("A store of the first version that five processes open at once is brought up to date once", () =>
+  inTemporaryDirectory(async (directory) => {
+    const old = await newKey("deploy");
+    await makeFirstVersion(directory, old);
+    const names = Array.from({ length: 5 }, (_, i) => `key ${i}`);
+    const racers = names.map((name) => startRacer(sqliteRacer(directory), [name]));
+    await Promise.all(racers.map(({ ready }) => ready));
+    expect(await Promise.all(racers.map(({ run }) => run()))).toEqual(names.map(() => ["won"]));
+    await withStoreIn(directory, async (store) => {
+      const [first, ...others] = await listed(store);
+      expect(first).toEqual(old);
+      expect(others.map(({ name }) => String(name)).toSorted()).toEqual(names);
+    });
+  }));
+
+Deno.test("A store of the first version that cannot be brought up to date is UNREACHABLE and stays as it is", () =>
+  inTemporaryDirectory(async (directory) => {
+    await makeFirstVersion(directory, await newKey("deploy"));
+    await inDatabase(
+      directory,
+      (database) => database.exec("PRAGMA journal_mode = WAL; CREATE TABLE audit_event (mine)"),
+    );
+    expect((await refusalThatChangesNothing(directory)).code).toBe("UNREACHABLE");
   }));
 
 for (const version of [0, 1, 99]) {
@@ -170,42 +233,32 @@ for (const version of [0, 1, 99]) {
     }));
 }
 
-Deno.test("A key that is not as it was written makes the store UNREACHABLE, by the id of the key", () =>
-  withNewStore(async (store, directory) => {
-    const key = await newKey("deploy");
-    await store.add(key, false);
-    await inDatabase(directory, (other) => other.exec("UPDATE api_key SET roles = 'BOSS'"));
-    const { code, message } = await failureOfPromise(store.findById(key.id));
-    expect(code).toBe("UNREACHABLE");
-    expect(message).toContain(key.id);
-  }));
-
 Deno.test("A write while another process holds the store for too long fails with TIMEOUT and changes nothing", () =>
   inTemporaryDirectory((directory) =>
     withStoreIn(directory, async (store) => {
       const [first, second] = await Promise.all([newKey("first"), newKey("second")]);
-      await store.add(first, false);
+      await addAll(store, [first]);
       await inDatabase(directory, async (other) => {
         other.exec("BEGIN IMMEDIATE");
-        expect((await failureOfPromise(store.add(second, false))).code).toBe("TIMEOUT");
-        const { code, message } = await failureOfPromise(store.remove([first.id]));
+        expect((await failureOfPromise(store.add(second, LOCAL, anyway))).code).toBe("TIMEOUT");
+        const { code, message } = await failureOfPromise(store.remove([first.id], LOCAL, anyway));
         expect(code).toBe("TIMEOUT");
         expect(message).toContain("Another process");
       });
-      expect(await store.list()).toEqual([first]);
-      await store.add(second, false);
-      expect(await store.list()).toEqual([first, second]);
+      expect(await listed(store)).toEqual([first]);
+      await addAll(store, [second]);
+      expect(await listed(store)).toEqual([first, second]);
     }, SHORT)
   ));
 
 Deno.test("Reading does not wait for another process that writes", () =>
   withNewStore(async (store, directory) => {
     const key = await newKey("deploy");
-    await store.add(key, false);
+    await addAll(store, [key]);
     await inDatabase(directory, async (other) => {
       other.exec("BEGIN IMMEDIATE; DELETE FROM api_key");
-      expect(await store.findBySecretHash(key.secretHash)).toEqual(key);
-      expect(await store.list()).toEqual([key]);
+      expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
+      expect(await listed(store)).toEqual([key]);
     });
   }));
 
@@ -216,7 +269,9 @@ Deno.test("However many writes wait for another process, reading goes on and eac
       await inDatabase(directory, async (other) => {
         other.exec("BEGIN IMMEDIATE");
         const start = performance.now();
-        const writes = Promise.all(keys.map(async (key) => (await failureOfPromise(store.add(key, false))).code));
+        const writes = Promise.all(
+          keys.map(async (key) => (await failureOfPromise(store.add(key, LOCAL, anyway))).code),
+        );
         const reads: number[] = [];
         for (let i = 0; i < 20; i++) {
           const asked = performance.now();

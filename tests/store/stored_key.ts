@@ -16,6 +16,8 @@ export async function newKeyWithSecret(
     roles: ["GUEST"],
     permissions: [],
     createdAt: new Date("2026-02-03T04:05:06.789Z"),
+    createdBy: null,
+    lastUsedAt: null,
     secretHash: await hashSecret(secret),
     secretTail: secretTail(secret),
     ...others,
@@ -26,4 +28,9 @@ export async function newKeyWithSecret(
 /** A new key that no other equals. */
 export async function newKey(name: string, others: Partial<StoredKey> = {}): Promise<StoredKey> {
   return (await newKeyWithSecret(name, others)).key;
+}
+
+/** New keys of the names `prefix 1`, `prefix 2` and so on. */
+export function newKeys(count: number, prefix = "key"): Promise<readonly StoredKey[]> {
+  return Promise.all(Array.from({ length: count }, (_, i) => newKey(`${prefix} ${i + 1}`)));
 }

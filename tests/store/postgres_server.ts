@@ -1,0 +1,193 @@
+/** A PostgreSQL server that lasts as long as the tests of a file, and an empty database on it for each of them. */
+// @ts-types="@types/pg"
+import pg from "pg";
+import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
+import { CERTIFICATE, PRIVATE_KEY } from "../client/certificates.ts";
+import { findBinaries, type Source } from "./postgres_binaries.ts";
+
+/** The password of both users, with every character that means something in a URL. */
+export const PASSWORD = "never/be:shown @ 100%?#";
+
+export interface PostgresOptions {
+  /** Whether it accepts TLS besides connections in clear: its certificate is that of `tests/client/certificates.ts`. */
+  readonly tls?: boolean;
+  readonly sources?: readonly Source[];
+}
+
+/** Runs a statement on one connection, and returns its rows. */
+export type Run = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+
+export type Start =
+  | { readonly kind: "running"; readonly server: PostgresServer }
+  | { readonly kind: "not running"; readonly reason: string };
+
+/** Registers tests that share a server, or, where there is none to be had, one that is ignored and says why. */
+export async function testOnPostgres(
+  what: string,
+  options: PostgresOptions,
+  register: (server: PostgresServer) => void,
+): Promise<void> {
+  const start = await startPostgres(options);
+  if (start.kind === "not running") {
+    Deno.test.ignore(`${what}: not run, for want of a server: ${start.reason}`, () => {});
+    return;
+  }
+  register(start.server);
+  Deno.test.afterAll(() => start.server.remove());
+}
+
+/**
+ * Starts a server on 127.0.0.1 that asks for passwords. It ends, and its files go, with `remove` or with the process
+ * that runs the tests, however that ends.
+ *
+ * @throws {Error} when PostgreSQL is there and yet does not start
+ */
+export async function startPostgres({ tls = false, sources }: PostgresOptions = {}): Promise<Start> {
+  if (Deno.build.os === "windows") return { kind: "not running", reason: "it takes a POSIX shell" };
+  const directory = await Deno.makeTempDir({ prefix: "service-api-postgres-" });
+  try {
+    const binaries = await findBinaries(directory, sources);
+    if ("reason" in binaries) {
+      await Deno.remove(directory, { recursive: true });
+      return { kind: "not running", reason: binaries.reason };
+    }
+    await Deno.writeTextFile(`${directory}/password`, PASSWORD);
+    await Deno.writeTextFile(`${directory}/certificate`, CERTIFICATE);
+    await Deno.writeTextFile(`${directory}/private_key`, PRIVATE_KEY, { mode: 0o600 });
+    return { kind: "running", server: await PostgresServer.start(directory, binaries.directory, tls) };
+  } catch (error) {
+    await Deno.remove(directory, { recursive: true }).catch(() => {});
+    throw error;
+  }
+}
+
+/** What of `postgresql.conf` is not left as it is: nothing that a test stores need survive a power cut. */
+const SETTINGS = [
+  "listen_addresses=127.0.0.1",
+  "unix_socket_directories=.",
+  "max_connections=200",
+  "fsync=off",
+  "full_page_writes=off",
+];
+
+const TLS_SETTINGS = ["ssl=on", "ssl_cert_file=../certificate", "ssl_key_file=../private_key"];
+
+export class PostgresServer {
+  readonly #directory: string;
+  readonly #keeper: Deno.ChildProcess;
+  readonly #commands: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #answers: ReadableStreamDefaultReader<Uint8Array>;
+  #databases = 0;
+
+  private constructor(directory: string, binaries: string, readonly port: number, tls: boolean) {
+    const options = [...SETTINGS, ...tls ? TLS_SETTINGS : []].map((setting) => `-c ${setting}`).join(" ");
+    this.#directory = directory;
+    this.#keeper = new Deno.Command("sh", {
+      args: [`${import.meta.dirname}/postgres_server.sh`, directory, binaries, String(port), options],
+      stdin: "piped",
+      stdout: "piped",
+    }).spawn();
+    this.#commands = this.#keeper.stdin.getWriter();
+    this.#answers = this.#keeper.stdout.getReader();
+  }
+
+  /** Use `startPostgres`. */
+  static async start(directory: string, binaries: string, tls: boolean): Promise<PostgresServer> {
+    const server = new PostgresServer(directory, binaries, freePort(), tls);
+    try {
+      await server.start();
+      await server.execute("postgres", `CREATE ROLE service LOGIN PASSWORD '${PASSWORD}'`);
+      return server;
+    } catch (error) {
+      await server.remove();
+      throw error;
+    }
+  }
+
+  /** Starts it again after `stop`, where it was. */
+  async start(): Promise<void> {
+    await this.#tell("start");
+  }
+
+  /** Stops it as `pg_ctl stop` does: who is connected is cut off. */
+  async stop(): Promise<void> {
+    await this.#tell("stop");
+  }
+
+  /** Stops it for good and removes all that it left. */
+  async remove(): Promise<void> {
+    await this.#commands.close();
+    await this.#answers.cancel();
+    await this.#keeper.status;
+  }
+
+  /** The address of a database as the store takes it, for `service`, an ordinary user. */
+  address(database: string): DatabaseAddress {
+    const label = `127.0.0.1:${this.port}/${database}`;
+    return { host: "127.0.0.1", port: this.port, user: "service", password: PASSWORD, database, label, tls: undefined };
+  }
+
+  /** Does something in a database by SQL, as another program would, with the tables of the store in its path. */
+  async as<Result>(user: "admin" | "service", database: string, act: (run: Run) => Promise<Result>): Promise<Result> {
+    const { host, port, password } = this.address(database);
+    const client = new pg.Client({ host, port, user, password, database, options: "-c search_path=service_api" });
+    // The server is stopped in the middle of some tests.
+    client.on("error", () => {});
+    await client.connect();
+    try {
+      return await act(async (statement) => (await client.query(statement)).rows);
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Runs SQL in a database with the right to do anything. */
+  execute(database: string, sql: string): ReturnType<Run> {
+    return this.as("admin", database, (run) => run(sql));
+  }
+
+  /** Hands `test` the name of a new database, which belongs to `service`, and drops it however the test ends. */
+  async withNewDatabase(test: (name: string) => Promise<void>): Promise<void> {
+    const name = `test_${++this.#databases}`;
+    await this.execute("postgres", `CREATE DATABASE ${name} OWNER service`);
+    try {
+      await test(name);
+    } finally {
+      await this.execute("postgres", `DROP DATABASE ${name} WITH (FORCE)`);
+    }
+  }
+
+  /** Waits until somebody in a database waits for a lock. */
+  untilWaiting(database: string): Promise<void> {
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = 'Lock'`;
+    const deadline = Date.now() + 10_000;
+    return this.as("admin", "postgres", async (run) => {
+      // deno-lint-ignore no-await-in-loop -- it asks until it is so
+      while ((await run(waiting)).length === 0) if (Date.now() > deadline) throw new Error("nobody waits for a lock");
+    });
+  }
+
+  async #tell(command: "start" | "stop"): Promise<void> {
+    await this.#commands.write(new TextEncoder().encode(`${command}\n`));
+    const { value } = await this.#answers.read();
+    const answer = new TextDecoder().decode(value).trim();
+    if (answer === "done") return;
+    const log = await Deno.readTextFile(`${this.#directory}/log`).catch(String);
+    throw new Error(`PostgreSQL does not ${command}:\n${log}`);
+  }
+}
+
+/**
+ * A port that is free now and stays so: from below those that systems hand out of themselves, since it is to be the
+ * server's also while the server is stopped.
+ */
+function freePort(): number {
+  const port = 20_000 + Math.floor(Math.random() * 12_000);
+  try {
+    Deno.listen({ hostname: "127.0.0.1", port }).close();
+    return port;
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) return freePort();
+    throw error;
+  }
+}

@@ -1,0 +1,30 @@
+/** The contract of `KeyStore` on PostgreSQL. */
+import { openPostgresStore } from "../../src/store/postgres.ts";
+import { testAuditTrail } from "./audit_trail_contract.ts";
+import type { Engine } from "./engine.ts";
+import { testKeys } from "./key_store_contract.ts";
+import { type PostgresServer, testOnPostgres } from "./postgres_server.ts";
+import { postgresRacer } from "./racers.ts";
+import { testRaces } from "./race_contract.ts";
+
+function postgresOn(server: PostgresServer): Engine {
+  return {
+    name: "PostgreSQL",
+    withNewPlace: (test) =>
+      server.withNewDatabase((name) => {
+        const address = server.address(name);
+        return test({
+          open: () => openPostgresStore({ address, timeout: 10_000 }),
+          execute: async (sql) => void await server.execute(name, sql),
+          racer: postgresRacer(address),
+        });
+      }),
+  };
+}
+
+await testOnPostgres("PostgreSQL", {}, (server) => {
+  const engine = postgresOn(server);
+  testKeys(engine);
+  testAuditTrail(engine);
+  testRaces(engine);
+});
