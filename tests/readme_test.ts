@@ -3,6 +3,7 @@ import { expect } from "expect";
 import deno from "../deno.json" with { type: "json" };
 import { EXIT_CODES } from "../src/cli/exit_code.ts";
 import { inProcess } from "./program/program.ts";
+import { testOnPostgres } from "./store/postgres_server.ts";
 
 const ROOT = `${import.meta.dirname}/../`;
 const README = await Deno.readTextFile(`${ROOT}README.md`);
@@ -12,6 +13,9 @@ const BLOCKS = [...README.matchAll(/```sh\n([\s\S]*?)```/g)]
   .map(([, block = ""]) => block)
   .filter((block) => block.includes("service-api "));
 
+/** The database that they use, some of them. */
+const DATABASE_URL = "postgres://service_api@localhost:5432/keys";
+
 /** A port that was free a moment ago. */
 function freePort(): number {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -20,36 +24,60 @@ function freePort(): number {
   return port;
 }
 
-Deno.test("the commands of the README work as written", async () => {
+/** Runs blocks in a home of their own, with port 4000 for one that is free, and returns what they print. */
+async function runBlocks(
+  blocks: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> {
   const home = await Deno.makeTempDir({ prefix: "service-api-readme-" });
   try {
     const start = deno.tasks.start.command.replace(/^deno/, Deno.execPath()).replace("main.ts", `${ROOT}main.ts`);
     await Deno.mkdir(`${home}/bin`);
     await Deno.writeTextFile(`${home}/bin/service-api`, `#!/bin/sh\nexec ${start} "$@"\n`, { mode: 0o755 });
-    const script = BLOCKS.join("\n").replaceAll("4000", String(freePort()));
+    const script = [...blocks, "wait"].join("\n").replaceAll("4000", String(freePort()));
     const { code, stdout, stderr } = await new Deno.Command("bash", {
       args: ["-euc", script],
       cwd: home,
-      env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, SERVICE_API_DATA_DIR: `${home}/data` },
+      env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, SERVICE_API_DATA_DIR: `${home}/data`, ...env },
     }).output();
     const text = new TextDecoder();
-    expect({ code, stderr: text.decode(stderr) }).toEqual({ code: 0, stderr: expect.not.stringMatching(/should not/) });
-    expect(text.decode(stdout).replaceAll(/(sak|key)_\w+/g, "$1_…").replaceAll(/"\d{4}-[^"]+Z"/g, '"…"').split("\n"))
-      .toEqual([
-        '{"key":"sak_…","name":"nightly backup","id":"key_…"}',
-        "Successfully deleted 1 API key",
-        '{"deleted":1,"keys":[{"id":"key_…","name":"nightly backup"}]}',
-        '{"data":{"apiKeys":[{"name":"first admin","roles":["ADMIN"],"createdAt":"…"},' +
-        '{"name":"temporary","roles":[],"createdAt":"…"}]}}',
-        "Successfully deleted 1 API key",
-        '{"data":{"apiKey":null}}',
-        expect.stringContaining('"errors"'),
-        "status 1",
-        "",
-      ]);
+    const errors = text.decode(stderr);
+    if (code !== 0) throw new Error(errors);
+    expect(errors).not.toMatch(/should not/);
+    return text.decode(stdout).replaceAll(/(sak|key)_\w+/g, "$1_…").replaceAll(/"\d{4}-[^"]+Z"/g, '"…"').split("\n");
   } finally {
     await Deno.remove(home, { recursive: true });
   }
+}
+
+const needsDatabase = (block: string): boolean => block.includes(DATABASE_URL);
+
+Deno.test("the commands of the README work as written", async () => {
+  expect(await runBlocks(BLOCKS.filter((block) => !needsDatabase(block)))).toEqual([
+    '{"key":"sak_…","name":"nightly backup","id":"key_…"}',
+    "Successfully deleted 1 API key",
+    '{"deleted":1,"keys":[{"id":"key_…","name":"nightly backup"}]}',
+    '{"data":{"apiKeys":[{"name":"first admin","roles":["ADMIN"],"createdAt":"…"},' +
+    '{"name":"temporary","roles":[],"createdAt":"…"}]}}',
+    "Successfully deleted 1 API key",
+    '{"data":{"apiKey":null}}',
+    expect.stringContaining('"errors"'),
+    "status 1",
+    "",
+  ]);
+});
+
+await testOnPostgres("the commands of the README on PostgreSQL", {}, (server) => {
+  Deno.test("the commands of the README on PostgreSQL work as written", () =>
+    server.withNewDatabase(async (name) => {
+      const { host, port, user, password } = server.address(name);
+      const url = `postgres://${user}@${host}:${port}/${name}`;
+      const blocks = BLOCKS.filter(needsDatabase).map((block) => block.replace(DATABASE_URL, url));
+      expect(await runBlocks(blocks, { PGPASSWORD: password })).toEqual([
+        expect.stringMatching(/^\{"data":\{"me":\{"name":"fleet admin"/),
+        "",
+      ]);
+    }));
 });
 
 Deno.test("the table of codes has every code with its exit status", () => {
@@ -61,7 +89,7 @@ Deno.test("the table of codes has every code with its exit status", () => {
 
 Deno.test("every flag of the help is in the README, and every variable in both and in the permissions", async () => {
   const help = (await Promise.all(
-    ["apikey", "request", "serve"].map(async (command) => (await inProcess([command, "--help"])).stdout),
+    ["apikey", "request", "serve", "audit"].map(async (command) => (await inProcess([command, "--help"])).stdout),
   )).join("");
   const flags = new Set(help.match(/--[a-z]+(-[a-z]+)*/g));
   expect([...flags].filter((flag) => flag !== "--help" && !README.includes(`\`${flag}`))).toEqual([]);

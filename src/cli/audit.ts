@@ -4,6 +4,7 @@ import type { CommandDefinition } from "./command.ts";
 import { type Ask, askServer } from "./connection.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
+import { toJsonLine } from "./report.ts";
 import { withServerFlags } from "./server_flags.ts";
 
 export const auditCommand: CommandDefinition = {
@@ -42,7 +43,7 @@ export async function audit({ after }: AuditFlags, host: Host, ask: Ask): Promis
       // deno-lint-ignore no-await-in-loop -- a page begins where the one before it ends
       const events = await client.events(last, PAGE);
       // deno-lint-ignore no-await-in-loop -- and is printed before the next is asked for
-      await host.stdout.write(events.map((event) => `${JSON.stringify(event)}\n`).join(""));
+      await host.stdout.write(events.map(toJsonLine).join(""));
       if (events.length < PAGE) return;
       last = events.at(-1)?.id;
     }

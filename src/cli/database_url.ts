@@ -14,7 +14,9 @@ const PARAMETERS = ["host", "sslmode", "sslrootcert"];
  * @throws {Failure} `USAGE`; its message repeats nothing of the URL that could be a password
  */
 export async function parseDatabaseUrl({ name, value }: Setting, host: Host): Promise<DatabaseAddress> {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
+  // A user without a host, as there is before the directory of a socket, is more than the parser takes.
+  const text = value.replace(/^(\w+:\/\/[^/?#@]*@)(?=[/?]|$)/, "$1localhost");
+  const url = URL.canParse(text) ? new URL(text) : undefined;
   const isDatabase = url !== undefined && ["postgres:", "postgresql:"].includes(url.protocol);
   // An @ after the host is the end of a password that was not encoded.
   if (!isDatabase || url.hash !== "" || /@/.test(url.pathname + url.search)) {

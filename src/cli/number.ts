@@ -12,6 +12,15 @@ export function parseCount(text: string, setting: string, largest = 1_000_000_00
   throw new Failure("USAGE", `${setting} takes a number from 0 to ${largest}, and not ${quote(text)}.`);
 }
 
+/**
+ * Reads a limit, of which 0 is none.
+ *
+ * @throws {Failure} `USAGE`
+ */
+export function parseLimit(text: string, setting: string): number {
+  return parseCount(text, setting) || Infinity;
+}
+
 const UNITS: ReadonlyMap<string, number> = new Map([
   ["", 1],
   ["B", 1],

@@ -6,7 +6,16 @@ import type { Host, Output } from "./host.ts";
 
 /** Writes a value as the one line that `--json` promises. */
 export async function writeJson(output: Output, value: unknown): Promise<void> {
-  await output.write(`${JSON.stringify(value)}\n`);
+  await output.write(toJsonLine(value));
+}
+
+/** A value as a line of JSON, in which nothing can move a terminal's cursor or reorder the line. */
+export function toJsonLine(value: unknown): string {
+  const json = JSON.stringify(value).replace(
+    /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu,
+    (character) => character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
+  );
+  return `${json}\n`;
 }
 
 /**

@@ -8,7 +8,7 @@ import { parseDuration } from "./duration.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
-import { parseCount, parseSize } from "./number.ts";
+import { parseCount, parseLimit, parseSize } from "./number.ts";
 import { DATA_DIR_HELP, DATABASE_URL_HELP } from "./server_flags.ts";
 import { readStoreLocation, type StoreFlags } from "./store_location.ts";
 import { readTlsFiles } from "./tls_files.ts";
@@ -35,9 +35,9 @@ export const serveCommand: CommandDefinition = {
       .option("--idle-timeout <duration>", "for a connection between requests", "75s")
       .option("--drain-timeout <duration>", "for requests in flight, when told to stop", "10s")
       .option("--max-body <size>", "of a request, such as 500KB or 1MB", "1MB")
-      .option("--max-depth <number>", "levels of fields in a document", "20")
-      .option("--max-aliases <number>", "aliases in a document", "100")
-      .option("--max-tokens <number>", "words and signs in a document", "5000")
+      .option("--max-depth <number>", "levels of fields in a document; 0: any number", "20")
+      .option("--max-aliases <number>", "aliases in a document; 0: any number", "100")
+      .option("--max-tokens <number>", "words and signs in a document; 0: any number", "5000")
       .option("--max-auth-failures <number>", "per address and minute, then 429; 0: any number", "20")
       .optionsGroup("Output:")
       .option("--no-access-log", "no line on standard error for each request")
@@ -135,9 +135,9 @@ async function decideServe(
     idleTimeout: parseDuration(flags.idleTimeout, "--idle-timeout"),
     maxBody: parseSize(flags.maxBody, "--max-body"),
     limits: {
-      depth: parseCount(flags.maxDepth, "--max-depth"),
-      aliases: parseCount(flags.maxAliases, "--max-aliases"),
-      tokens: parseCount(flags.maxTokens, "--max-tokens"),
+      depth: parseLimit(flags.maxDepth, "--max-depth"),
+      aliases: parseLimit(flags.maxAliases, "--max-aliases"),
+      tokens: parseLimit(flags.maxTokens, "--max-tokens"),
     },
     maxAuthFailures: parseCount(flags.maxAuthFailures, "--max-auth-failures"),
     expectsTelemetry: ["true", "1"].includes(host.env("OTEL_DENO") ?? ""),

@@ -43,7 +43,12 @@ function addTo(trusted: BlockList, proxy: string): void {
   trusted.addSubnet(address, length, family === 6 ? "ipv6" : "ipv4");
 }
 
-/** An IPv4 address that came over a socket for IPv6, as itself. */
-function plain(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, "");
+/**
+ * An address in its one spelling: without brackets and port, which some proxies add, and an IPv4 address that came over
+ * a socket for IPv6 as itself.
+ */
+function plain(written: string): string {
+  const bare = written.replace(/^\[(.*)\](:\d+)?$/, "$1").replace(/^(\d+(?:\.\d+){3}):\d+$/, "$1");
+  const address = bare.replace(/^::ffff:(?=\d+\.)/i, "");
+  return isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 }

@@ -38,6 +38,11 @@ export class Connections {
     this.#watched.set(connection, { until: performance.now() + limit, late });
   }
 
+  /** Gives all but some of them no more time than this, in milliseconds. */
+  hurry(limit: number, except: ReadonlySet<Connection | null>): void {
+    for (const connection of this.#watched.keys()) if (!except.has(connection)) this.watch(connection, limit);
+  }
+
   forget(connection: Connection): void {
     this.#watched.delete(connection);
   }

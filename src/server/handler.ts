@@ -88,12 +88,14 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     const requireInterest = (): void => {
       if (!request.isWanted()) throw new Failure("TIMEOUT", "Nobody waits for the answer any more.");
     };
+    // `graphql-http` knows this type in one spelling only.
+    const isPostedJson = method === "POST" && isJson(header("content-type"));
     const passage: Passage = { context: { store, lastUse, hashSecret, caller, origin, requireInterest, logError } };
     const [body, { status, headers = {} }] = await runOperation({
       method: method === "HEAD" ? "GET" : method,
       url,
-      headers: { get: header },
-      body: method === "POST" && isJson(header("content-type")) ? await readBody(request) : null,
+      headers: { get: isPostedJson ? (name) => name === "content-type" ? "application/json" : header(name) : header },
+      body: isPostedJson ? await readBody(request) : null,
       raw: request,
       context: passage,
     });
@@ -125,8 +127,11 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   return { answer, lastUse };
 }
 
+/** Whether a body is JSON in UTF-8, which is what JSON is where nothing else is said (RFC 8259 section 8.1). */
 function isJson(contentType: string | null): boolean {
-  return contentType !== null && /^\s*application\/json\s*(;|$)/i.test(contentType);
+  const [type = "", ...parameters] = contentType?.toLowerCase().split(";").map((part) => part.trim()) ?? [];
+  return type === "application/json" &&
+    parameters.every((parameter) => !parameter.startsWith("charset") || /^charset\s*=\s*"?utf-?8"?$/.test(parameter));
 }
 
 async function readBody(request: GraphqlRequest): Promise<string> {

@@ -63,6 +63,9 @@ export interface HttpServer {
 /** How long a client may take to begin: for the handshake, and for the headers of the first request. Milliseconds. */
 const HEADERS_TIMEOUT = 10_000;
 
+/** How long a client may go on sending a body that nobody wants, after the answer, in milliseconds. */
+const REST_TIMEOUT = 5000;
+
 const SOONEST_LOOK = 50;
 const LATEST_LOOK = 1000;
 
@@ -78,18 +81,14 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
   const { hostname, port, tls, requestTimeout, idleTimeout } = options;
   const shortest = Math.min(requestTimeout, idleTimeout);
   const connections = new Connections(Math.min(LATEST_LOOK, Math.max(SOONEST_LOOK, shortest / 4)));
-  const state: State = { connections, isStopping: false, inFlight: new Set(), silent: new Set() };
+  const state: State = { connections, isStopping: false, inFlight: new Map() };
   const server = await createHttpServer(
     tls,
     (request, response) => void serve(request, response, options, answer, state),
   );
   server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
     connections.watch(socket, HEADERS_TIMEOUT);
-    state.silent.add(socket);
-    socket.on("close", () => {
-      connections.forget(socket);
-      state.silent.delete(socket);
-    });
+    socket.on("close", () => connections.forget(socket));
   });
   server.on("clientError", refuseMalformed);
   // Node's own times, of which older runtimes know but some, would cost time and add nothing.
@@ -120,9 +119,8 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
 
 interface State {
   readonly connections: Connections;
-  readonly inFlight: Set<ServerResponse>;
-  /** Those that have made no request yet. */
-  readonly silent: Set<Socket>;
+  /** What refuses each of the requests that are not answered yet. */
+  readonly inFlight: Map<ServerResponse, () => void>;
   isStopping: boolean;
 }
 
@@ -137,8 +135,9 @@ async function serve(
   response: ServerResponse,
   options: ListenOptions,
   answer: Handler,
-  { connections, inFlight, silent, isStopping }: State,
+  state: State,
 ): Promise<void> {
+  const { connections, inFlight } = state;
   const { socket, headers, method = "GET", url = "/" } = request;
   const time = new Date();
   const start = performance.now();
@@ -146,7 +145,6 @@ async function serve(
   const requestId = given !== null && isRequestId(given) ? given : crypto.randomUUID();
   const address = options.clientAddress(socket.remoteAddress ?? "", headerOf(headers, "x-forwarded-for"));
   let isFinished = false;
-  silent.delete(socket);
 
   function finish({ status, headers: answered, body, keyId, code }: GraphqlResponse, isLast: boolean): void {
     if (isFinished) return;
@@ -157,13 +155,14 @@ async function serve(
         ...answered,
         ...(body === null ? {} : { "content-length": Buffer.byteLength(body) }),
         "x-request-id": requestId,
-        ...(isLast || hasLongRest(request) ? { connection: "close" } : {}),
+        ...(isLast ? { connection: "close" } : {}),
       });
       response.end(method === "HEAD" ? null : body);
       request.resume();
     }
     inFlight.delete(response);
-    connections.watch(socket, options.idleTimeout);
+    // The rest of a body that nobody wants is read, for a while: else the client would not get to the answer.
+    connections.watch(socket, request.complete && !state.isStopping ? options.idleTimeout : REST_TIMEOUT);
     options.logAccess?.({
       time,
       requestId,
@@ -177,8 +176,8 @@ async function serve(
     });
   }
 
-  if (isStopping) return finish(STOPPING, true);
-  inFlight.add(response);
+  if (state.isStopping) return finish(STOPPING, true);
+  inFlight.set(response, () => finish(CUT_OFF, true));
   connections.watch(socket, options.requestTimeout, () => finish(request.complete ? TOO_SLOW : NEVER_CAME, true));
   finish(
     await answer({
@@ -210,15 +209,13 @@ function plainError(status: number, code: FailureCode, message: string): Graphql
 }
 
 const STOPPING = plainError(503, "UNREACHABLE", "The server is stopping. Try again.");
+const CUT_OFF = plainError(
+  503,
+  "TIMEOUT",
+  "The server is stopping and cannot finish the request. It may have been carried out all the same.",
+);
 const TOO_SLOW = plainError(503, "TIMEOUT", "The request took too long. It may have been carried out all the same.");
 const NEVER_CAME = plainError(408, "TIMEOUT", "The body of the request did not come in time.");
-
-/** How much of a body that nobody wants is read to keep the connection, in bytes. */
-const SHORT_REST = 65_536;
-
-function hasLongRest({ complete, headers }: IncomingMessage): boolean {
-  return !complete && ("transfer-encoding" in headers || Number(headers["content-length"] ?? 0) > SHORT_REST);
-}
 
 function headerOf(headers: IncomingMessage["headers"], name: string): string | null {
   const value = headers[name];
@@ -262,16 +259,17 @@ function refuseMalformed(error: Error, socket: Duplex): void {
   socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
 
-/** How long who has connected may still take to make a request, when the server stops, in milliseconds. */
+/** How long a connection without a request may still last, when the server stops, in milliseconds. */
 const LAST_CHANCE = 200;
 
 /** How often connections that have nothing to do any more are closed while the server stops, in milliseconds. */
 const CLOSING_INTERVAL = 20;
 
 async function stop(server: Server, state: State, timeout: number): Promise<number> {
+  const { connections, inFlight } = state;
   state.isStopping = true;
-  // Node takes them for busy.
-  for (const socket of state.silent) state.connections.watch(socket, LAST_CHANCE);
+  // Node takes a connection for busy on which a request has but begun to come in.
+  connections.hurry(LAST_CHANCE, new Set([...inFlight.keys()].map(({ socket }) => socket)));
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   const closing = setInterval(() => server.closeIdleConnections(), CLOSING_INTERVAL);
@@ -279,7 +277,9 @@ async function stop(server: Server, state: State, timeout: number): Promise<numb
   await isOver;
   clearInterval(closing);
   clearTimeout(patience);
-  const { size } = state.inFlight;
-  state.connections.end();
+  const { size } = inFlight;
+  for (const refuse of inFlight.values()) refuse();
+  if (size > 0) await new Promise((sent) => setTimeout(sent, CLOSING_INTERVAL));
+  connections.end();
   return size;
 }

@@ -165,6 +165,7 @@ for (
       "postgres://app:hidden@localhost/keys?sslmode=allow",
       /sslmode is disable, require, verify-ca or verify-full, and not "allow"/,
     ],
+    ["a sslmode that may end in clear", "postgres://app:hidden@db.example/keys?sslmode=prefer", /and not "prefer"/],
     ["a sslmode in capitals", "postgres://app:hidden@localhost/keys?sslmode=REQUIRE", /and not "REQUIRE"/],
     [
       "authorities that are not there",

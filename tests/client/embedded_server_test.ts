@@ -3,9 +3,9 @@ import { expect } from "expect";
 import { parseName } from "../../src/apikey/name.ts";
 import { type Client, createClient } from "../../src/client/client.ts";
 import { LOCAL_CALLER } from "../../src/server/caller.ts";
-import { createGraphqlHandler } from "../../src/server/handler.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { handlerOver } from "../server/graphql.ts";
 
 /** A client of the embedded server over a store that counts its calls. */
 async function withCountedStore(
@@ -21,7 +21,7 @@ async function withCountedStore(
     },
   });
   let requests = 0;
-  const handler = createGraphqlHandler({
+  const handler = handlerOver({
     store: counted,
     anonymous: LOCAL_CALLER,
     now: () => new Date(),

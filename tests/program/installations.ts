@@ -1,7 +1,6 @@
 /** The ways in which the same cases are run: embedded, over HTTP, and both with the executable. */
-import { createGraphqlHandler } from "../../src/server/handler.ts";
-import { listen } from "../../src/server/listen.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { startHttp } from "../server/http_server.ts";
 import { asProcess, inProcess, type Installation, type Program, withEnv } from "./program.ts";
 
 /** The program over a fresh data directory. */
@@ -19,16 +18,14 @@ export async function embedded(program: Program): Promise<Installation> {
 export async function overHttp(): Promise<Installation> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
   const store = await openSqliteStore({ directory, busyTimeout: 5000 });
-  const handler = createGraphqlHandler({ store, now: () => new Date(), logError: () => {} });
-  const server = listen({ hostname: "127.0.0.1", port: 0, handler, logAccess: () => {} });
+  const server = await startHttp(store);
   const key = await createAdminKey(withEnv(inProcess, { SERVICE_API_DATA_DIR: directory }));
   const env = { SERVICE_API_URL: server.url, SERVICE_API_KEY: key };
   return {
     env,
     program: withEnv(inProcess, env),
     [Symbol.asyncDispose]: async () => {
-      await server.stop();
-      await store.close();
+      await server.stop(5000);
       await Deno.remove(directory, { recursive: true });
     },
   };
@@ -65,7 +62,7 @@ export async function readyLine(
 ): Promise<{ readonly url: string; readonly drained: () => Promise<void> }> {
   const reader = stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value = "" } = await reader.read();
-  const url = /http:\/\/\S+/.exec(value)?.[0];
+  const url = /https?:\/\/\S+/.exec(value)?.[0];
   if (url === undefined) throw new Error(`serve said ${JSON.stringify(value)}`);
   return {
     url,

@@ -6,6 +6,7 @@ import { expect } from "expect";
 import { DatabaseSync } from "node:sqlite";
 import deno from "../../deno.json" with { type: "json" };
 import { buildExecutable } from "./executable.ts";
+import { Connection } from "../server/connection.ts";
 import { readyLine } from "./installations.ts";
 import { asProcess, type Program, withEnv } from "./program.ts";
 
@@ -173,9 +174,11 @@ Deno.test("SIGINT while another process holds the store ends the process with 13
   }
 });
 
+/** Reads on until a word came, and fails when it does not come. */
 async function readUntil(reader: ReadableStreamDefaultReader<string>, word: string): Promise<void> {
   const { done, value = "" } = await reader.read();
-  if (!done && !value.includes(word)) await readUntil(reader, word);
+  if (done) throw new Error(`${word} did not come`);
+  if (!value.includes(word)) await readUntil(reader, word);
 }
 
 Deno.test("LOG_LEVEL=debug prints every record, the last too", async () => {
@@ -216,26 +219,70 @@ Deno.test("a key for this machine goes past the proxy of the environment", async
   expect(proxied).toEqual([]);
 });
 
-Deno.test("serve lets a request in flight finish, and cuts it off at the second signal", async () => {
+/** A running `serve` with a request that is under way: its body has begun, and does not go on by itself. */
+interface Busy {
+  readonly server: Deno.ChildProcess;
+  readonly url: string;
+  readonly connection: Connection;
+  /** What it writes on standard error. */
+  readonly errors: ReadableStreamDefaultReader<string>;
+}
+
+async function withBusyServe(flags: readonly string[], test: (busy: Busy) => Promise<void>): Promise<void> {
   await using here = await place();
-  const server = spawn(["serve", "--port", "0"], { SERVICE_API_DATA_DIR: `${here.directory}/data`, LOG_LEVEL: "info" });
+  const server = spawn(["serve", "--port", "0", ...flags], { SERVICE_API_DATA_DIR: `${here.directory}/data` });
   const { url, drained } = await readyLine(server.stdout);
   const errors = server.stderr.pipeThrough(new TextDecoderStream()).getReader();
-  const { hostname, port } = new URL(url);
-  const connection = await Deno.connect({ hostname, port: Number(port) });
-  const head = "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
   const admin = (await here.program(["apikey", "--create", "--name", "a", "--roles", "ADMIN"])).stdout.trim();
-  await connection.write(
-    new TextEncoder().encode(head.replace("Host: a", `Host: a\r\nAuthorization: Bearer ${admin}`)),
-  );
-  await (await fetch(url)).body?.cancel();
-  await readUntil(errors, "401");
-  server.kill("SIGTERM");
-  await expect(refused(url)).resolves.toBe(true);
-  server.kill("SIGTERM");
-  expect((await server.status).code).toBe(0);
-  connection.close();
-  await Promise.all([drained(), errors.cancel(), server.stdin.close().catch(() => {})]);
+  using connection = await Connection.to(url);
+  try {
+    const headers = { Authorization: `Bearer ${admin}`, "Content-Type": "application/json", "Content-Length": "25" };
+    await connection.request("POST", "/graphql", headers);
+    await connection.send("{");
+    await (await fetch(url)).body?.cancel();
+    await readUntil(errors, "401");
+    await test({ server, url, connection, errors });
+  } finally {
+    await Promise.all([drained(), errors.cancel(), server.stdin.close().catch(() => {})]);
+  }
+}
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  Deno.test(`${signal}: serve lets a request in flight finish, takes no other, and ends with 0`, () =>
+    withBusyServe([], async ({ server, url, connection, errors }) => {
+      server.kill(signal);
+      await expect(refused(url)).resolves.toBe(true);
+      await connection.send('"query":"{__typename}"}'.padEnd(24));
+      const [answer] = await Promise.all([connection.response(), readUntil(errors, '"status":200')]);
+      expect(answer).toMatchObject({ status: 200, body: '{"data":{"__typename":"Query"}}' });
+      expect(await connection.end()).toBe("");
+      expect((await server.status).code).toBe(0);
+    }));
+}
+
+Deno.test("serve cuts off a request in flight at the second signal, and ends with 130", () =>
+  withBusyServe(["--drain-timeout", "1h"], async ({ server, url }) => {
+    server.kill("SIGTERM");
+    await expect(refused(url)).resolves.toBe(true);
+    server.kill("SIGTERM");
+    expect((await server.status).code).toBe(130);
+  }));
+
+Deno.test("serve cuts off a request in flight after --drain-timeout, logs that, and ends with 1", () =>
+  withBusyServe(["--drain-timeout", "100ms"], async ({ server, errors }) => {
+    server.kill("SIGTERM");
+    expect((await server.status).code).toBe(1);
+    await readUntil(errors, "1 requests were cut off after --drain-timeout");
+  }));
+
+Deno.test("beyond this machine serve listens with --allow-http, and not without", async () => {
+  await using here = await place();
+  // Nobody's address (RFC 5737): so far, and no farther, it gets.
+  const args = ["serve", "--host", "192.0.2.1", "--port", "0"];
+  const [without, allowed] = await Promise.all([here.program(args), here.program([...args, "--allow-http"])]);
+  expect([without.code, allowed.code]).toEqual([2, 2]);
+  expect(without.stderr).toMatch(/Keys would cross the network in clear/);
+  expect(allowed.stderr).toMatch(/Cannot listen on 192\.0\.2\.1 port 0/);
 });
 
 /** Whether nobody listens there any more, sooner or later. */

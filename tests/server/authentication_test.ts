@@ -1,8 +1,18 @@
 /** Spec section 5: who is let in, and what the others are told. */
 import { expect } from "expect";
 import { makeSecret } from "../../src/apikey/secret.ts";
-import type { Handler } from "../../src/server/handler.ts";
-import { type Answer, ask, CREATE, DELETE, LIST, listedKeys, send, URL_OF_GRAPHQL, withServer } from "./graphql.ts";
+import {
+  type Answer,
+  ask,
+  CREATE,
+  DELETE,
+  type Handler,
+  LIST,
+  listedKeys,
+  send,
+  URL_OF_GRAPHQL,
+  withServer,
+} from "./graphql.ts";
 
 function askWithHeader(handler: Handler, authorization: string): Promise<Answer> {
   const headers = { "content-type": "application/json", authorization };

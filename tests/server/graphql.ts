@@ -1,14 +1,20 @@
 /** The embedded server as its callers see it: requests in, answers out, with no network between. */
 import * as z from "zod/mini";
-import type { KeyStore } from "../../src/store/key_store.ts";
+import type { KeyStore, StoredKey } from "../../src/store/key_store.ts";
+import { hashSecret } from "../../src/apikey/secret.ts";
 import { LOCAL_CALLER } from "../../src/server/caller.ts";
-import { createGraphqlHandler, type Handler } from "../../src/server/handler.ts";
+import { createGraphqlHandler, type HandlerOptions } from "../../src/server/handler.ts";
+import { DEFAULT_LIMITS } from "../../src/server/limits.ts";
+import { asFetch } from "../../src/server/server.ts";
 import { withNewStore } from "../store/temporary_store.ts";
 
 export const URL_OF_GRAPHQL = "http://127.0.0.1/graphql";
 
 /** A fixed clock. */
 export const NOW = new Date("2026-02-03T04:05:06.789Z");
+
+/** The server, as a function from request to response. */
+export type Handler = (request: Request) => Promise<Response>;
 
 export interface Answer {
   readonly status: number;
@@ -69,14 +75,15 @@ export async function send(handler: Handler, request: Request): Promise<Answer> 
   };
 }
 
-/** Sends a GraphQL operation, with `secret` as the bearer key if there is one. */
+/** Sends a GraphQL operation, with `secret` as the bearer key if there is one, and other headers. */
 export function ask(
   handler: Handler,
   query: string,
   variables?: Readonly<Record<string, unknown>>,
   secret?: string,
+  others: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
-  const headers = new Headers({ "content-type": "application/json" });
+  const headers = new Headers({ "content-type": "application/json", ...others });
   if (secret !== undefined) headers.set("authorization", `Bearer ${secret}`);
   return send(
     handler,
@@ -113,6 +120,11 @@ export function asInput(
   });
 }
 
+/** Every key of a store. */
+export function keysIn(store: KeyStore): Promise<readonly StoredKey[]> {
+  return Array.fromAsync(store.list());
+}
+
 /** What errors the server told its log of. */
 export type ErrorLog = readonly { readonly message: string; readonly properties: Record<string, unknown> }[];
 
@@ -130,6 +142,20 @@ export interface TestServer {
   readonly keyWith: (...permissions: readonly string[]) => Promise<ShownKey>;
 }
 
+/** A handler over any store, for requests that nothing is held against. */
+export function handlerOver(
+  options: Pick<HandlerOptions, "store" | "now" | "logError"> & Partial<HandlerOptions>,
+): Handler {
+  return asFetch(
+    createGraphqlHandler({
+      hashSecret: async (secret) => (await hashSecret(secret)).toHex(),
+      maxAuthFailures: 0,
+      limits: DEFAULT_LIMITS,
+      ...options,
+    }).answer,
+  );
+}
+
 /** The server over any store. */
 export function serverOver(store: KeyStore): TestServer {
   const errorLog: { message: string; properties: Record<string, unknown> }[] = [];
@@ -140,12 +166,12 @@ export function serverOver(store: KeyStore): TestServer {
       errorLog.push({ message, properties });
     },
   };
-  const local = createGraphqlHandler({ ...options, anonymous: LOCAL_CALLER });
+  const local = handlerOver({ ...options, anonymous: LOCAL_CALLER });
   const create = async (input: CreateInput): Promise<ShownKey> => createdKey(await ask(local, CREATE, { input }));
   let made = 0;
   return {
     store,
-    network: createGraphqlHandler(options),
+    network: handlerOver(options),
     local,
     errorLog,
     create,

@@ -10,12 +10,19 @@ function failingStore(error: unknown): KeyStore {
   const fail = (): Promise<never> => Promise.reject(error);
   return {
     add: fail,
-    findBySecretHash: fail,
+    findIdBySecretHash: fail,
     findById: fail,
     findByName: fail,
-    list: fail,
+    // deno-lint-ignore require-yield -- it fails before the first key
+    list: async function* (): AsyncIterable<never> {
+      await fail();
+    },
     isEmpty: fail,
     remove: fail,
+    recordUses: fail,
+    recordEvent: fail,
+    listEvents: fail,
+    dropEventsBefore: fail,
     close: () => Promise.resolve(),
   };
 }

@@ -68,6 +68,15 @@ export function testKeys(engine: Engine): void {
       expect(await store.findIdBySecretHash(stranger.secretHash)).toBeUndefined();
     }));
 
+  test("However many secrets are looked up at once, each look-up gets its own answer", () =>
+    withNewStore(engine, async (store) => {
+      const [known, unknown] = await Promise.all([newKeys(60, "known"), newKeys(60, "unknown")]);
+      await addAtOnce(store, known);
+      const asked = known.flatMap((key, i) => [key, unknown[i] ?? key, key]);
+      const found = await Promise.all(asked.map(({ secretHash }) => store.findIdBySecretHash(secretHash)));
+      expect(found).toEqual(known.flatMap(({ id }) => [id, undefined, id]));
+    }));
+
   test("Names that differ only in case are different names", () =>
     withNewStore(engine, async (store) => {
       const [lower, upper, sharp] = await Promise.all([newKey("straße"), newKey("STRASSE"), newKey("STRAßE")]);

@@ -1,49 +1,21 @@
-/** What the PostgreSQL store does about the way to its server: passwords, TLS, and a server that goes and comes back. */
+/** What the PostgreSQL store does about the way to its server: passwords, and a server that goes and comes back. */
 import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
-import type { KeyStore } from "../../src/store/key_store.ts";
-import { openPostgresStore } from "../../src/store/postgres.ts";
-import type { DatabaseAddress, DatabaseTls } from "../../src/store/postgres_database.ts";
+import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
-import { AUTHORITY } from "../client/certificates.ts";
 import { trail } from "./audit_trail_contract.ts";
 import { addAll, anyway, atOnce, inTurn, listed, LOCAL } from "./changes.ts";
 import { PASSWORD, testOnPostgres } from "./postgres_server.ts";
+import { refusalAt, withStoreAt } from "./postgres_store.ts";
 import { type Proxy, withProxy } from "./proxy.ts";
 import { newKey } from "./stored_key.ts";
 
 /** A timeout, in milliseconds, that tests are willing to wait for. */
 const SHORT = 300;
 
-async function withStoreAt(
-  address: DatabaseAddress,
-  test: (store: KeyStore) => Promise<void>,
-  timeout = 10_000,
-): Promise<void> {
-  const store = await openPostgresStore({ address, timeout });
-  try {
-    await test(store);
-  } finally {
-    await store.close();
-  }
-}
-
-/** The failure to open a store. */
-function refusal(address: DatabaseAddress, timeout = 10_000): Promise<Failure> {
-  return failureOfPromise(openPostgresStore({ address, timeout }).then((store) => store.close()));
-}
-
 function throughProxy(address: DatabaseAddress, { port }: Proxy): DatabaseAddress {
   return { ...address, port };
 }
-
-function over(tls: DatabaseAddress["tls"], address: DatabaseAddress, host = "localhost"): DatabaseAddress {
-  return { ...address, host, label: `${host}:${address.port}/${address.database}`, tls };
-}
-
-const TRUSTING: DatabaseTls = { rejectUnauthorized: true, ca: [AUTHORITY] };
-const STRANGER: DatabaseTls = { rejectUnauthorized: true, ca: [] };
-const CARELESS: DatabaseTls = { rejectUnauthorized: false, ca: [] };
 
 /** The failure of a promise; `undefined` when there is none. */
 async function failureIn(promise: Promise<unknown>): Promise<Failure | undefined> {
@@ -74,7 +46,7 @@ async function until(isSo: () => boolean): Promise<void> {
   expect(isSo()).toBe(true);
 }
 
-await testOnPostgres("The way to PostgreSQL", { tls: true }, (server) => {
+await testOnPostgres("The way to PostgreSQL", {}, (server) => {
   const wrong: readonly (readonly [string, Partial<DatabaseAddress>, string])[] = [
     ["wrong password", { password: "Tr0ub4dor&3" }, "password authentication failed"],
     ["user that is not there", { user: "somebody" }, "password authentication failed"],
@@ -83,7 +55,7 @@ await testOnPostgres("The way to PostgreSQL", { tls: true }, (server) => {
   for (const [what, part, reason] of wrong) {
     Deno.test(`PostgreSQL: a ${what} is UNREACHABLE, told with the place and the reason, and no password`, () =>
       server.withNewDatabase(async (name) => {
-        const { code, message } = await refusal({ ...server.address(name), ...part });
+        const { code, message } = await refusalAt({ ...server.address(name), ...part });
         expect(code).toBe("UNREACHABLE");
         expect(message).toContain(`127.0.0.1:${server.port}/${name}`);
         expect(message).toContain(reason);
@@ -107,7 +79,7 @@ await testOnPostgres("The way to PostgreSQL", { tls: true }, (server) => {
         await server.stop();
         try {
           await within(2_000, async () => {
-            const { code, message } = await refusal(server.address(name));
+            const { code, message } = await refusalAt(server.address(name));
             expect(code).toBe("UNREACHABLE");
             expect(message).toContain(`127.0.0.1:${server.port}/${name}`);
             expect(message).toContain("Is it running");
@@ -224,7 +196,7 @@ await testOnPostgres("The way to PostgreSQL", { tls: true }, (server) => {
           await within(5 * SHORT, async () => {
             const codes = await atOnce(30, () => codeOf(store.findIdBySecretHash(key.secretHash)));
             expect(codes.filter((code) => code !== "TIMEOUT" && code !== "UNREACHABLE")).toEqual([]);
-            expect((await refusal(throughProxy(server.address(name), proxy), SHORT)).code).toBe("UNREACHABLE");
+            expect((await refusalAt(throughProxy(server.address(name), proxy), SHORT)).code).toBe("UNREACHABLE");
           });
           proxy.rule = () => "pass";
           expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
@@ -238,7 +210,7 @@ await testOnPostgres("The way to PostgreSQL", { tls: true }, (server) => {
           const key = await newKey("deploy");
           proxy.rule = () => "close";
           await within(6 * SHORT, async () => {
-            const { message } = await refusal(throughProxy(server.address(name), proxy), SHORT);
+            const { message } = await refusalAt(throughProxy(server.address(name), proxy), SHORT);
             expect(message).toContain(`127.0.0.1:${server.port}/${name}`);
             const codes = await atOnce(20, () => codeOf(store.add(key, LOCAL, anyway)));
             expect(codes.filter((code) => code !== "TIMEOUT" && code !== "UNREACHABLE")).toEqual([]);
@@ -254,58 +226,10 @@ await testOnPostgres("The way to PostgreSQL", { tls: true }, (server) => {
     server.withNewDatabase(async (name) => {
       await server.execute(name, `ALTER DATABASE ${name} CONNECTION LIMIT 1`);
       await withStoreAt(server.address(name), async () => {
-        const { code, message } = await refusal(server.address(name));
+        const { code, message } = await refusalAt(server.address(name));
         expect(code).toBe("UNREACHABLE");
         expect(message).toContain("too many connections");
         expect(message).toContain("max_connections");
       });
     }));
-
-  Deno.test("PostgreSQL: a connection in clear is in clear, and one over TLS is encrypted", () =>
-    server.withNewDatabase(async (name) => {
-      async function isEncrypted(tls: DatabaseAddress["tls"]): Promise<readonly unknown[]> {
-        const store = await openPostgresStore({ address: over(tls, server.address(name)), timeout: 10_000 });
-        const rows = await server.execute(
-          name,
-          `SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
-           WHERE datname = '${name}' AND application_name = 'service-api'`,
-        ).finally(() => store.close());
-        return rows.map(({ ssl }) => ssl);
-      }
-      expect(await isEncrypted(undefined)).toEqual([false]);
-      expect(await isEncrypted(TRUSTING)).toEqual([true]);
-      expect(await isEncrypted(CARELESS)).toEqual([true]);
-    }));
-
-  Deno.test("PostgreSQL: an untrusted certificate is refused as UNREACHABLE, and the message names sslrootcert", () =>
-    server.withNewDatabase(async (name) => {
-      const { code, message } = await refusal(over(STRANGER, server.address(name)));
-      expect(code).toBe("UNREACHABLE");
-      expect(message).toContain("certificate");
-      expect(message).toContain("sslrootcert");
-    }));
-
-  Deno.test("PostgreSQL: a certificate for another host is refused as UNREACHABLE, by IP address too", () =>
-    server.withNewDatabase(async (name) => {
-      const { code, message } = await refusal(over(TRUSTING, server.address(name), "127.0.0.1"));
-      expect(code).toBe("UNREACHABLE");
-      expect(message).toContain("does not match certificate");
-      expect(message).not.toContain("sslrootcert");
-    }));
-
-  Deno.test("PostgreSQL: where a certificate is refused, the password was not sent", () =>
-    server.withNewDatabase((name) =>
-      withProxy(server.port, async (proxy) => {
-        const sent: string[] = [];
-        proxy.rule = (direction, bytes) => {
-          if (direction === "up") sent.push(bytes);
-          return "pass";
-        };
-        const address = { ...over(STRANGER, server.address(name)), port: proxy.port };
-        await refusal(address);
-        expect(sent.join("").length).toBeGreaterThan(100);
-        expect(sent.join("")).not.toContain("service-api");
-        expect(sent.join("")).not.toContain(`user\0service`);
-      })
-    ));
 });

@@ -1,35 +1,14 @@
 /** What the PostgreSQL store makes in a database, and what it does with what others make or hold there. */
 import { expect } from "expect";
-import type { Failure } from "../../src/apikey/failure.ts";
-import { openPostgresStore } from "../../src/store/postgres.ts";
-import type { KeyStore } from "../../src/store/key_store.ts";
-import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
 import { trail } from "./audit_trail_contract.ts";
 import { addAll, anyway, atOnce, listed, LOCAL } from "./changes.ts";
 import { PASSWORD, type PostgresServer, testOnPostgres } from "./postgres_server.ts";
+import { refusalAt, withStoreAt } from "./postgres_store.ts";
 import { newKey, newKeys } from "./stored_key.ts";
 
 /** A timeout, in milliseconds, that tests are willing to wait for. */
 const SHORT = 200;
-
-async function withStoreAt(
-  address: DatabaseAddress,
-  test: (store: KeyStore) => Promise<void>,
-  timeout = 10_000,
-): Promise<void> {
-  const store = await openPostgresStore({ address, timeout });
-  try {
-    await test(store);
-  } finally {
-    await store.close();
-  }
-}
-
-/** The failure to open a store. */
-function refusal(address: DatabaseAddress, timeout = 10_000): Promise<Failure> {
-  return failureOfPromise(openPostgresStore({ address, timeout }).then((store) => store.close()));
-}
 
 /** Every relation that is not PostgreSQL's own, and what the tables of the store hold. */
 function everything(server: PostgresServer, name: string): Promise<unknown> {
@@ -70,7 +49,7 @@ await testOnPostgres("What is in PostgreSQL", {}, (server) => {
       await withStoreAt(server.address(name), async (store) => addAll(store, [await newKey("deploy")]));
       await server.execute(name, "UPDATE schema_version SET version = 99");
       const before = await everything(server, name);
-      const { code, message } = await refusal(server.address(name));
+      const { code, message } = await refusalAt(server.address(name));
       expect(code).toBe("UNREACHABLE");
       expect(message).toContain(`127.0.0.1:${server.port}/${name}`);
       expect(message).toContain("newer version");
@@ -81,7 +60,7 @@ await testOnPostgres("What is in PostgreSQL", {}, (server) => {
   Deno.test("PostgreSQL: a user who may not make the schema is told so, and nothing is made", () =>
     server.withNewDatabase(async (name) => {
       await server.execute(name, `CREATE ROLE guest_of_${name} LOGIN PASSWORD '${PASSWORD}'`);
-      const { code, message } = await refusal({ ...server.address(name), user: `guest_of_${name}` });
+      const { code, message } = await refusalAt({ ...server.address(name), user: `guest_of_${name}` });
       expect(code).toBe("UNREACHABLE");
       expect(message).toContain("permission denied");
       expect(message).toContain("right to create the schema service_api");
@@ -104,7 +83,7 @@ await testOnPostgres("What is in PostgreSQL", {}, (server) => {
     server.withNewDatabase(async (name) => {
       await withStoreAt(server.address(name), async (store) => addAll(store, [await newKey("deploy")]));
       await server.execute(name, `CREATE ROLE reader_of_${name} LOGIN PASSWORD '${PASSWORD}'`);
-      const { code, message } = await refusal({ ...server.address(name), user: `reader_of_${name}` });
+      const { code, message } = await refusalAt({ ...server.address(name), user: `reader_of_${name}` });
       expect(code).toBe("UNREACHABLE");
       expect(message).toContain("permission denied");
       expect(message).toContain("use what is in it");
@@ -194,7 +173,7 @@ await testOnPostgres("What is in PostgreSQL", {}, (server) => {
   Deno.test("PostgreSQL: a schema that another process takes too long to make cannot be opened: TIMEOUT", () =>
     server.withNewDatabase(async (name) => {
       await whileHeld(server, name, "CREATE SCHEMA service_api", async () => {
-        expect((await refusal(server.address(name), SHORT)).code).toBe("TIMEOUT");
+        expect((await refusalAt(server.address(name), SHORT)).code).toBe("TIMEOUT");
       });
       await withStoreAt(server.address(name), async (store) => expect(await store.isEmpty()).toBe(true));
     }));
@@ -202,7 +181,7 @@ await testOnPostgres("What is in PostgreSQL", {}, (server) => {
   Deno.test("PostgreSQL: where TLS is asked for and the server has none, the store cannot be opened", () =>
     server.withNewDatabase(async (name) => {
       const tls = { rejectUnauthorized: false, ca: [] };
-      const { code, message } = await refusal({ ...server.address(name), tls });
+      const { code, message } = await refusalAt({ ...server.address(name), tls });
       expect(code).toBe("UNREACHABLE");
       expect(message).toMatch(/TLS|SSL/);
     }));

@@ -11,7 +11,7 @@ export function sqliteRacer(directory: string): RacerOptions {
   return { args: ["sqlite", directory], permissions: ["--allow-read", "--allow-write"] };
 }
 
-/** The two variables are what the driver asks for whatever it is told. */
+/** The variables are what the driver asks for whatever it is told. */
 export function postgresRacer(address: DatabaseAddress): RacerOptions {
   return {
     args: ["postgres", JSON.stringify(address)],

@@ -1,0 +1,114 @@
+/** HTTP/1.1 by hand: what `fetch` would never send, and when. */
+
+/** A response as it came. */
+export interface RawResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** Names and values. */
+type Headers = Readonly<Record<string, string>>;
+
+/** A connection to a server. */
+export class Connection implements Disposable {
+  readonly #socket: Deno.Conn;
+  #received = "";
+
+  private constructor(socket: Deno.Conn) {
+    this.#socket = socket;
+  }
+
+  /** Connects to the host and port of a URL. */
+  static async to(url: string): Promise<Connection> {
+    const { hostname, port } = new URL(url);
+    return new Connection(await Deno.connect({ hostname, port: Number(port) }));
+  }
+
+  async send(text: string): Promise<void> {
+    const bytes = new TextEncoder().encode(text);
+    for (let sent = 0; sent < bytes.length;) {
+      // deno-lint-ignore no-await-in-loop -- each write has to know where the one before it stopped
+      sent += await this.#socket.write(bytes.subarray(sent));
+    }
+  }
+
+  /** Sends a request; a body gets a `Content-Length`. */
+  async request(method: string, path: string, headers: Headers = {}, ...body: readonly string[]): Promise<void> {
+    await this.send(toRequest(method, path, headers, ...body));
+  }
+
+  /**
+   * The next response, whose length has to be told.
+   *
+   * @param method of the request that it answers
+   * @throws {Error} when the connection ends before it does
+   */
+  async response(method = "GET"): Promise<RawResponse> {
+    const end = await this.#until(() => {
+      const index = this.#received.indexOf("\r\n\r\n");
+      return index < 0 ? undefined : index + 4;
+    });
+    const [statusLine = "", ...lines] = this.#take(end).trimEnd().split("\r\n");
+    const headers = new Map(lines.map((line): [string, string] => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }));
+    const status = Number(statusLine.split(" ")[1]);
+    const length = method === "HEAD" || status === 204 ? 0 : Number(headers.get("content-length") ?? NaN);
+    if (Number.isNaN(length)) throw new Error(`no content-length in ${statusLine}`);
+    await this.#until(() => this.#received.length >= length ? length : undefined);
+    return { status, headers, body: this.#take(length) };
+  }
+
+  /** Waits until the other side has ended the connection, in whatever way, and returns what came before. */
+  async end(): Promise<string> {
+    // deno-lint-ignore no-await-in-loop -- as long as there is something
+    while (await this.#receive());
+    return this.#take(this.#received.length);
+  }
+
+  /** Ends the sending half. */
+  async finish(): Promise<void> {
+    await this.#socket.closeWrite();
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.close();
+  }
+
+  #take(length: number): string {
+    const taken = this.#received.slice(0, length);
+    this.#received = this.#received.slice(length);
+    return taken;
+  }
+
+  async #until(find: () => number | undefined): Promise<number> {
+    for (;;) {
+      const found = find();
+      if (found !== undefined) return found;
+      // deno-lint-ignore no-await-in-loop -- until there is enough
+      if (!await this.#receive()) throw new Error(`the connection ended after ${JSON.stringify(this.#received)}`);
+    }
+  }
+
+  /** Bytes are taken for characters: whoever needs others than ASCII decodes them. */
+  async #receive(): Promise<boolean> {
+    const chunk = new Uint8Array(65_536);
+    const length = await this.#socket.read(chunk).catch(() => null);
+    if (length === null) return false;
+    this.#received += new TextDecoder("latin1").decode(chunk.subarray(0, length));
+    return true;
+  }
+}
+
+/** A request in HTTP/1.1; a body gets a `Content-Length`. */
+export function toRequest(method: string, path: string, headers: Headers = {}, ...body: readonly string[]): string {
+  const text = body.join("");
+  const length = body.length === 0 ? {} : { "Content-Length": String(new TextEncoder().encode(text).length) };
+  const lines = Object.entries({ Host: "localhost", ...headers, ...length }).map(([name, value]) =>
+    `${name}: ${value}`
+  );
+  return [`${method} ${path} HTTP/1.1`, ...lines, "", text].join("\r\n");
+}
