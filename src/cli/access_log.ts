@@ -12,11 +12,16 @@ export interface AccessLog {
 const DELAY = 20;
 
 /** How many lines are kept while nobody reads them; what comes on top is counted and dropped. */
-const MOST_LINES = 100_000;
+const MOST_LINES = 20_000;
 
 /** Writes lines of JSON, or, at a terminal, lines for a person to read. */
 export function openAccessLog(host: Host): AccessLog {
   const format = host.stderr.isTerminal() ? toText : toJson;
+  const gap = (count: number): string => {
+    const message = `${count} requests are not in this log: nobody read it`;
+    const time = host.now().toISOString();
+    return host.stderr.isTerminal() ? `${message}\n` : `${JSON.stringify({ time, level: "warning", message })}\n`;
+  };
   let lines: string[] = [];
   let dropped = 0;
   let writing: Promise<void> | undefined;
@@ -25,9 +30,7 @@ export function openAccessLog(host: Host): AccessLog {
     if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
     while (lines.length > 0) {
       const text = lines.join("");
-      lines = dropped === 0
-        ? []
-        : [`${JSON.stringify({ level: "warning", message: `${dropped} requests not logged` })}\n`];
+      lines = dropped === 0 ? [] : [gap(dropped)];
       dropped = 0;
       // deno-lint-ignore no-await-in-loop -- lines keep their order
       await host.stderr.write(text).catch(() => {});

@@ -14,7 +14,7 @@ export const auditCommand: CommandDefinition = {
     const withOwnFlags = command
       .description("Print the audit trail of the embedded server, oldest first, as one line of JSON\nan event.")
       .optionsGroup("Events:")
-      .option("--after <id>", "only those after the event of this id");
+      .option("--after <id>", "only those after the event of this id; empty: all");
     withServerFlags(withOwnFlags)
       .addHelpText("after", NOTES)
       .action(async (flags) => finish(await audit(flags, host, askServer(flags, host, log))));
@@ -34,7 +34,9 @@ const PAGE = 1000;
  *
  * @throws {Failure} of any kind; what was printed before is right
  */
-export async function audit({ after }: AuditFlags, host: Host, ask: Ask): Promise<ExitCode> {
+export async function audit(flags: AuditFlags, host: Host, ask: Ask): Promise<ExitCode> {
+  // What a script has read from a file that has no event yet.
+  const after = flags.after?.trim() || undefined;
   if (after !== undefined && !/^\d{1,18}$/.test(after)) {
     throw new Failure("USAGE", `--after takes the id of an event, and not ${quote(after)}.`);
   }
@@ -56,5 +58,6 @@ The key that asks needs LOGS:READ_ANY.
 
 Examples:
   service-api audit > audit.jsonl
-  service-api audit --after "$(tail -n 1 audit.jsonl | cut -d '"' -f 4)" >> audit.jsonl
+  service-api audit --after "$(tail -n 1 audit.jsonl | cut -d '"' -f 4)" \\
+    >> audit.jsonl
 ${EXIT_STATUS}`;

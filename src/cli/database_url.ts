@@ -6,6 +6,9 @@ import type { Host } from "./host.ts";
 import { parseCount } from "./number.ts";
 import { readSettingFile, type Setting } from "./setting.ts";
 
+/** Stands in the URL where it names no host (RFC 2606: nobody has it). */
+const NO_HOST = "none.invalid";
+
 const PARAMETERS = ["host", "sslmode", "sslrootcert"];
 
 /**
@@ -15,7 +18,7 @@ const PARAMETERS = ["host", "sslmode", "sslrootcert"];
  */
 export async function parseDatabaseUrl({ name, value }: Setting, host: Host): Promise<DatabaseAddress> {
   // A user without a host, as there is before the directory of a socket, is more than the parser takes.
-  const text = value.replace(/^(\w+:\/\/[^/?#@]*@)(?=[/?]|$)/, "$1localhost");
+  const text = value.replace(/^(\w+:\/\/[^/?#@]*@)(?=[/?]|$)/, `$1${NO_HOST}`);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isDatabase = url !== undefined && ["postgres:", "postgresql:"].includes(url.protocol);
   // An @ after the host is the end of a password that was not encoded.
@@ -33,20 +36,20 @@ export async function parseDatabaseUrl({ name, value }: Setting, host: Host): Pr
       `${name}: there is no parameter ${quote(unknown)}; the parameters are ${PARAMETERS.join(", ")}.`,
     );
   }
-  const hostname = url.searchParams.get("host") ?? (unbracketed(decode(url.hostname, name)) || host.env("PGHOST")) ??
-    "localhost";
+  const named = url.hostname === NO_HOST ? "" : unbracketed(decode(url.hostname, name));
+  const hostname = url.searchParams.get("host") ?? (named || host.env("PGHOST")) ?? "localhost";
   const user = decode(url.username, name) || host.env("PGUSER");
   if (user === undefined) throw new Failure("USAGE", `${name} has to name a user, or PGUSER.`);
   const database = decode(url.pathname.slice(1), name) || (host.env("PGDATABASE") ?? user);
   const port = url.port === "" ? parseCount(host.env("PGPORT") ?? "5432", "PGPORT", 65_535) : Number(url.port);
-  const shown = url.host === "" || url.searchParams.has("host") ? `${hostname}:${port}` : url.host;
+  const shown = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
     host: hostname,
     port,
     user,
     password: decode(url.password, name) || (host.env("PGPASSWORD") ?? ""),
     database,
-    label: hostname.startsWith("/") ? `${database} at ${hostname}` : `${shown}/${database}`,
+    label: hostname.startsWith("/") ? `${database} at ${hostname}` : `${shown}:${port}/${database}`,
     tls: await readTls(url.searchParams, hostname, name, host),
   };
 }

@@ -23,11 +23,9 @@ export function parseDuration(text: string, setting: string, longest = DAY): num
   const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
   const milliseconds = Math.round(Number(amount) * (UNITS.get(unit ?? "") ?? NaN));
   if (milliseconds >= 1 && milliseconds <= longest) return milliseconds;
+  const examples = longest === DAY ? "24h, such as 500ms, 30s or 2m" : `${longest / DAY}d, such as 36h or 90d`;
   throw new Failure(
     "USAGE",
-    `${setting} takes a duration from 1ms to ${
-      longest === DAY ? "24h" : `${longest / DAY}d`
-    }, such as 500ms, 30s or 2m, ` +
-      `and not ${quote(text)}.`,
+    `${setting} takes a duration from 1ms to ${examples}, and not ${quote(text)}.`,
   );
 }

@@ -16,6 +16,17 @@ export interface Log {
   readonly flush: () => Promise<void>;
 }
 
+/** How long the program waits at its end for somebody to read its log, in milliseconds. */
+const PATIENCE = 1000;
+
+/** Waits for logs to be written, but not for ever: where nobody reads standard error, they never are. */
+export async function atLast(written: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, PATIENCE);
+  await Promise.race([written, promise]);
+  clearTimeout(timer);
+}
+
 /** The log for `LOG_LEVEL`; without that variable it takes warnings and errors. */
 export async function openLog(host: Host): Promise<Log> {
   const level = host.env("LOG_LEVEL");

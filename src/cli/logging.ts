@@ -16,6 +16,9 @@ const LEVELS: ReadonlyMap<string, LogLevel> = new Map([
   ["fatal", "fatal"],
 ]);
 
+/** How many records wait for somebody to read standard error; what comes on top is dropped. */
+const MOST_RECORDS = 1000;
+
 /**
  * Sends records of a level and above to standard error.
  *
@@ -26,9 +29,12 @@ export function configureLogging(level: string, host: Host): Log {
   // What runs for months is read by programs, unless somebody looks on.
   const isService = host.args[0] === "serve" && !host.stderr.isTerminal();
   let written = Promise.resolve();
+  let waiting = 0;
   const sink = redactByField((record) => {
     const text = isService ? formatJson(record) : format(record);
-    written = written.then(() => host.stderr.write(text)).catch(() => {});
+    if (waiting >= MOST_RECORDS) return;
+    waiting++;
+    written = written.then(() => host.stderr.write(text)).catch(() => {}).finally(() => waiting--);
   });
   configureSync({
     reset: true,

@@ -11,7 +11,7 @@ import { auditCommand } from "./audit.ts";
 import type { CommandDefinition } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
-import { type Log, openLog } from "./log.ts";
+import { atLast, type Log, openLog } from "./log.ts";
 import { reportFailure } from "./report.ts";
 import { requestCommand } from "./request.ts";
 import { serveCommand } from "./serve.ts";
@@ -35,7 +35,7 @@ export async function run(host: Host): Promise<ExitCode> {
   } catch (error) {
     return await reportFailure(error, host);
   } finally {
-    await log.flush();
+    await atLast(log.flush());
   }
 }
 

@@ -14,7 +14,7 @@ export const requestCommand: CommandDefinition = {
   define: (command, { host, log, finish }) => {
     const withOwnFlags = command
       .description("POST to {base_url}/graphql with the key as bearer credential, and print the answer.")
-      .usage("(--query <text> [--variables <json>] | --body <json>) [options]")
+      .usage("(--query <text> | --body <json>) [options]")
       .optionsGroup("Request:")
       .option("--query <text>", "GraphQL document; @file; -: standard input")
       .option("--variables <json>", "JSON object; @file; -: standard input")

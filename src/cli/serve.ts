@@ -7,7 +7,7 @@ import type { CommandDefinition } from "./command.ts";
 import { parseDuration } from "./duration.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
-import type { Log } from "./log.ts";
+import { atLast, type Log } from "./log.ts";
 import { parseCount, parseLimit, parseSize } from "./number.ts";
 import { DATA_DIR_HELP, DATABASE_URL_HELP } from "./server_flags.ts";
 import { readStoreLocation, type StoreFlags } from "./store_location.ts";
@@ -22,7 +22,7 @@ export const serveCommand: CommandDefinition = {
       .optionsGroup("Address:")
       .option("--host <host>", "address to listen on", "127.0.0.1")
       .option("--port <port>", "port to listen on; 0: any free one", "4000")
-      .option("--tls-cert <pem>", "certificate and those that lead to its authority:\nspeak HTTPS")
+      .option("--tls-cert <pem>", "certificate, with its chain: speak HTTPS")
       .option("--tls-key <pem>", "private key of the certificate")
       .option("--allow-http", "listen beyond this machine without TLS")
       .option("--trust-proxy <list>", "addresses and networks of proxies whose\nX-Forwarded-For names the client")
@@ -38,7 +38,11 @@ export const serveCommand: CommandDefinition = {
       .option("--max-depth <number>", "levels of fields in a document; 0: any number", "20")
       .option("--max-aliases <number>", "aliases in a document; 0: any number", "100")
       .option("--max-tokens <number>", "words and signs in a document; 0: any number", "5000")
-      .option("--max-auth-failures <number>", "per address and minute, then 429; 0: any number", "20")
+      .option(
+        "--max-auth-failures <number>",
+        "requests without a valid key, per address and\nminute, then 429; 0: any number",
+        "20",
+      )
       .optionsGroup("Output:")
       .option("--no-access-log", "no line on standard error for each request")
       .addHelpText("after", NOTES)
@@ -98,7 +102,7 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   await host.stdout.write(`Listening on ${server.url}\n`);
   await first;
   const unfinished = await Promise.race([server.stop(drainTimeout), second]);
-  await accessLog.flush();
+  await atLast(accessLog.flush());
   if (unfinished === "impatient") return ExitCode.INTERRUPTED;
   if (unfinished === 0) return ExitCode.OK;
   log.error("{unfinished} requests were cut off after --drain-timeout", { unfinished });

@@ -19,9 +19,9 @@ export function behindProxies(proxies: readonly string[]): ClientAddress {
   return (connection, forwardedFor) => {
     let address = plain(connection);
     if (proxies.length === 0 || forwardedFor === null) return address;
-    const hops = forwardedFor.split(",").map((hop) => plain(hop.trim()));
+    const hops = forwardedFor.split(",");
     while (hops.length > 0 && isTrusted(address)) {
-      const next = hops.pop() ?? "";
+      const next = plain(hops.pop()?.trim() ?? "");
       if (isIP(next) === 0) break;
       address = next;
     }
@@ -44,11 +44,14 @@ function addTo(trusted: BlockList, proxy: string): void {
 }
 
 /**
- * An address in its one spelling: without brackets and port, which some proxies add, and an IPv4 address that came over
- * a socket for IPv6 as itself.
+ * An address in its one spelling: without brackets, port and zone, and an IPv4 address that came over a socket for IPv6
+ * as itself.
  */
 function plain(written: string): string {
-  const bare = written.replace(/^\[(.*)\](:\d+)?$/, "$1").replace(/^(\d+(?:\.\d+){3}):\d+$/, "$1");
+  const bare = written.replace(/^\[(.*)\](:\d+)?$/, "$1").replace(/^(\d+(?:\.\d+){3}):\d+$/, "$1").replace(
+    /%.*$/,
+    "",
+  );
   const address = bare.replace(/^::ffff:(?=\d+\.)/i, "");
   return isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 }

@@ -24,10 +24,6 @@ export class Connections {
     this.#timer = setInterval(() => this.#cutOff(), interval);
   }
 
-  get size(): number {
-    return this.#watched.size;
-  }
-
   /**
    * Watches a connection, from now on by these terms.
    *

@@ -8,7 +8,7 @@ import type { Role } from "../apikey/role.ts";
 import { makeSecret, SECRET_BYTES, secretTail } from "../apikey/secret.ts";
 import type { StoredKey } from "../store/key_store.ts";
 import { isOwn } from "./caller.ts";
-import { recordingRefusal } from "./audit.ts";
+import { recordingRefusal, type Target } from "./audit.ts";
 import type { RequestContext } from "./request_context.ts";
 import { requireRight, RULES } from "./rules.ts";
 
@@ -40,11 +40,13 @@ export interface CreatedKey {
  * storable text
  */
 export function createKey(input: CreateKeyInput, context: RequestContext): Promise<CreatedKey> {
-  return recordingRefusal("CREATE", () => ({ name: input.name }), context, async () => {
+  let target: Target = { name: input.name };
+  return recordingRefusal("CREATE", () => target, context, async () => {
     const created = await makeKey(input, context);
     await context.store.add(created.key, context.origin, (held) => {
       context.requireInterest();
       if (held === undefined) return;
+      target = held;
       if (!input.overwrite) throw nameTaken(held.name);
       requireRight(RULES.ApiKeyMutations.delete, context.caller, isOwn(context.caller, held), "To replace a key");
     });

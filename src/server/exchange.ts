@@ -44,11 +44,13 @@ export class HttpRefusal extends Failure {
   }
 }
 
-const BOTH_TYPES = "application/graphql-response+json";
+const GRAPHQL_RESPONSE = "application/graphql-response+json";
 
 /** The headers of an answer that this module's users make themselves: of the type that the client prefers, for it alone. */
 export function headersFor(request: GraphqlRequest): Readonly<Record<string, string>> {
-  const type = request.header("accept")?.toLowerCase().includes(BOTH_TYPES) ? BOTH_TYPES : "application/json";
+  const type = request.header("accept")?.toLowerCase().includes(GRAPHQL_RESPONSE)
+    ? GRAPHQL_RESPONSE
+    : "application/json";
   return { "content-type": `${type}; charset=utf-8`, ...PRIVATE };
 }
 

@@ -48,6 +48,9 @@ const REFUSALS: ReadonlyMap<number, string> = new Map([
   [415, "The body has to be application/json, in UTF-8."],
 ]);
 
+/** How long a body may take before the key that came with its headers is looked at again, in milliseconds. */
+const SLOW_BODY = 50;
+
 /** One operation on its way through `graphql-http`. */
 interface Passage {
   readonly context: RequestContext;
@@ -82,20 +85,32 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     formatError: (error) => toPublicError(error, audience),
   });
 
-  async function execute(request: GraphqlRequest, caller: Caller): Promise<GraphqlResponse> {
+  async function authenticate({ header, address }: GraphqlRequest): Promise<Caller> {
+    const authorization = header("authorization");
+    if (authorization === null && anonymous !== undefined) return anonymous;
+    return await authenticator.authenticate(authorization, address, now());
+  }
+
+  async function execute(request: GraphqlRequest): Promise<GraphqlResponse> {
     const { method, url, header, address, requestId } = request;
-    const origin = { at: now(), actor: caller.key, address, requestId };
-    const requireInterest = (): void => {
-      if (!request.isWanted()) throw new Failure("TIMEOUT", "Nobody waits for the answer any more.");
-    };
+    // Whoever has no key is not listened to.
+    let caller = await authenticate(request);
     // `graphql-http` knows this type in one spelling only.
     const isPostedJson = method === "POST" && isJson(header("content-type"));
+    const asked = performance.now();
+    const posted = isPostedJson ? await readOneOperation(request) : null;
+    // By now the key may be gone.
+    if (performance.now() - asked > SLOW_BODY) caller = await authenticate(request);
+    const origin = { at: now(), actor: caller.key, address, requestId };
+    const requireInterest = (): void => {
+      if (!request.isWanted()) throw new Failure("INTERRUPTED", "Nobody waits for the answer any more.");
+    };
     const passage: Passage = { context: { store, lastUse, hashSecret, caller, origin, requireInterest, logError } };
     const [body, { status, headers = {} }] = await runOperation({
       method: method === "HEAD" ? "GET" : method,
       url,
       headers: { get: isPostedJson ? (name) => name === "content-type" ? "application/json" : header(name) : header },
-      body: isPostedJson ? await readBody(request) : null,
+      body: posted,
       raw: request,
       context: passage,
     });
@@ -110,15 +125,11 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   }
 
   async function answer(request: GraphqlRequest): Promise<GraphqlResponse> {
-    const { method, header, address } = request;
+    const { method } = request;
     try {
       if (method === "OPTIONS") return { status: 204, headers: ALLOW, body: null };
       if (!METHODS.includes(method)) throw new HttpRefusal(405, "USAGE", `GraphQL takes ${ALLOW.allow}.`, ALLOW);
-      const authorization = header("authorization");
-      const caller = authorization === null && anonymous !== undefined
-        ? anonymous
-        : await authenticator.authenticate(authorization, address, now());
-      return await execute(request, caller);
+      return await execute(request);
     } catch (error) {
       return refuse(error, request, audience);
     }
@@ -134,7 +145,7 @@ function isJson(contentType: string | null): boolean {
     parameters.every((parameter) => !parameter.startsWith("charset") || /^charset\s*=\s*"?utf-?8"?$/.test(parameter));
 }
 
-async function readBody(request: GraphqlRequest): Promise<string> {
+async function readOneOperation(request: GraphqlRequest): Promise<string> {
   const body = await request.body();
   if (!/^\s*\[/.test(body)) return body;
   throw new HttpRefusal(400, "USAGE", "This server takes one operation a request, not a list of them.");

@@ -21,8 +21,6 @@ export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> 
   /** Whether the user counts on OpenTelemetry. */
   readonly expectsTelemetry: boolean;
   readonly now: () => Date;
-  /** Told of errors that callers are not told of. */
-  readonly logError: LogSink;
 }
 
 /** How often the times of last use are written, in milliseconds: together with the writing, less than a minute. */

@@ -10,7 +10,8 @@ import { Failure, type FailureCode, reasonOf } from "../apikey/failure.ts";
 import { redactSecrets } from "../apikey/secret.ts";
 import type { ClientAddress } from "./client_address.ts";
 import { Connections } from "./connections.ts";
-import { type GraphqlResponse, type Handler, HttpRefusal, PRIVATE } from "./exchange.ts";
+import { type GraphqlResponse, type Handler, type LogSink, PRIVATE } from "./exchange.ts";
+import { readBody } from "./request_body.ts";
 
 export interface ListenOptions {
   /** An IP address or a host name. */
@@ -21,11 +22,13 @@ export interface ListenOptions {
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** The longest body of a request, in bytes. */
   readonly maxBody: number;
-  /** For a request from its first byte to the last one of its answer, in milliseconds. */
+  /** For a request, from its headers to its answer, in milliseconds. */
   readonly requestTimeout: number;
-  /** For a connection between two requests, in milliseconds. */
+  /** For a connection between two requests, and for a client to take an answer, in milliseconds. */
   readonly idleTimeout: number;
   readonly clientAddress: ClientAddress;
+  /** Told of errors that callers are not told of. */
+  readonly logError: LogSink;
   /** Told of every request. */
   readonly logAccess?: ((access: Access) => void) | undefined;
 }
@@ -69,6 +72,9 @@ const REST_TIMEOUT = 5000;
 const SOONEST_LOOK = 50;
 const LATEST_LOOK = 1000;
 
+/** How much of a path the access log takes, in UTF-16 code units. */
+const LONGEST_PATH = 255;
+
 /** What may be in a request id that a client or proxy gives. */
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
@@ -81,10 +87,15 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
   const { hostname, port, tls, requestTimeout, idleTimeout } = options;
   const shortest = Math.min(requestTimeout, idleTimeout);
   const connections = new Connections(Math.min(LATEST_LOOK, Math.max(SOONEST_LOOK, shortest / 4)));
-  const state: State = { connections, isStopping: false, inFlight: new Map() };
+  const state: State = { connections, isStopping: false, inFlight: new Set() };
   const server = await createHttpServer(
     tls,
-    (request, response) => void serve(request, response, options, answer, state),
+    (request, response) => {
+      serve(request, response, options, answer, state).catch((error) => {
+        options.logError("A request could not be answered: {error}", { error });
+        response.destroy();
+      });
+    },
   );
   server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
     connections.watch(socket, HEADERS_TIMEOUT);
@@ -117,10 +128,16 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
   };
 }
 
+interface Exchange {
+  readonly socket: Socket;
+  /** Gives the request up. */
+  readonly cutOff: () => void;
+}
+
 interface State {
   readonly connections: Connections;
-  /** What refuses each of the requests that are not answered yet. */
-  readonly inFlight: Map<ServerResponse, () => void>;
+  /** Requests that are not answered yet. */
+  readonly inFlight: Set<Exchange>;
   isStopping: boolean;
 }
 
@@ -160,15 +177,17 @@ async function serve(
       response.end(method === "HEAD" ? null : body);
       request.resume();
     }
-    inFlight.delete(response);
+    inFlight.delete(exchange);
     // The rest of a body that nobody wants is read, for a while: else the client would not get to the answer.
-    connections.watch(socket, request.complete && !state.isStopping ? options.idleTimeout : REST_TIMEOUT);
+    if (!isGone) {
+      connections.watch(socket, request.complete && !state.isStopping ? options.idleTimeout : REST_TIMEOUT);
+    }
     options.logAccess?.({
       time,
       requestId,
       address,
       method,
-      path: redactSecrets(url.split("?", 1)[0] ?? ""),
+      path: redactSecrets(url.split("?", 1)[0]?.slice(0, LONGEST_PATH) ?? ""),
       status: isGone ? 499 : status,
       duration: performance.now() - start,
       keyId,
@@ -176,8 +195,9 @@ async function serve(
     });
   }
 
+  const exchange: Exchange = { socket, cutOff: () => finish(CUT_OFF, true) };
   if (state.isStopping) return finish(STOPPING, true);
-  inFlight.set(response, () => finish(CUT_OFF, true));
+  inFlight.add(exchange);
   connections.watch(socket, options.requestTimeout, () => finish(request.complete ? TOO_SLOW : NEVER_CAME, true));
   finish(
     await answer({
@@ -222,40 +242,12 @@ function headerOf(headers: IncomingMessage["headers"], name: string): string | n
   return value === undefined ? null : typeof value === "string" ? value : value.join(", ");
 }
 
-/** @throws {HttpRefusal} 413 for a longer body, 400 for one that breaks off or is not UTF-8 */
-function readBody(request: IncomingMessage, longest: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const refuse = (status: number, words: string): void => reject(new HttpRefusal(status, "USAGE", words));
-    const refuseLong = (): void => refuse(413, `The body of a request may have ${longest} bytes at most.`);
-    if (Number(request.headers["content-length"] ?? 0) > longest) return refuseLong();
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    request.on("data", (chunk: Uint8Array) => {
-      length += chunk.length;
-      if (length > longest) refuseLong();
-      else chunks.push(chunk);
-    });
-    request.on("end", () => {
-      try {
-        resolve(UTF8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
-      } catch {
-        refuse(400, "The body is not UTF-8.");
-      }
-    });
-    const refuseFragment = (): void => {
-      if (!request.complete) refuse(400, "The body broke off.");
-    };
-    request.on("error", refuseFragment);
-    request.on("close", refuseFragment);
-  });
-}
-
-const UTF8 = new TextDecoder("utf-8", { fatal: true });
-
 /** Answers what is not HTTP (RFC 9112 section 2.2), or has longer headers than anybody needs (RFC 6585 section 5). */
 function refuseMalformed(error: Error, socket: Duplex): void {
   if (!socket.writable) return void socket.destroy();
-  const status = error.message.includes("overflow") ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  const status = "code" in error && error.code === "HPE_HEADER_OVERFLOW"
+    ? "431 Request Header Fields Too Large"
+    : "400 Bad Request";
   socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
 
@@ -267,19 +259,20 @@ const CLOSING_INTERVAL = 20;
 
 async function stop(server: Server, state: State, timeout: number): Promise<number> {
   const { connections, inFlight } = state;
+  const deadline = performance.now() + timeout;
   state.isStopping = true;
   // Node takes a connection for busy on which a request has but begun to come in.
-  connections.hurry(LAST_CHANCE, new Set([...inFlight.keys()].map(({ socket }) => socket)));
-  const { promise: isOver, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
-  const closing = setInterval(() => server.closeIdleConnections(), CLOSING_INTERVAL);
-  const patience = setTimeout(resolve, timeout);
-  await isOver;
-  clearInterval(closing);
-  clearTimeout(patience);
-  const { size } = inFlight;
-  for (const refuse of inFlight.values()) refuse();
-  if (size > 0) await new Promise((sent) => setTimeout(sent, CLOSING_INTERVAL));
+  connections.hurry(LAST_CHANCE, new Set([...inFlight].map(({ socket }) => socket)));
+  let isClosed = false;
+  server.close(() => isClosed = true);
+  while (!(isClosed && inFlight.size === 0) && performance.now() < deadline) {
+    server.closeIdleConnections();
+    // deno-lint-ignore no-await-in-loop -- it looks again
+    await new Promise((resolve) => setTimeout(resolve, CLOSING_INTERVAL));
+  }
+  const unfinished = [...inFlight].filter(({ socket }) => !socket.destroyed);
+  for (const { cutOff } of inFlight) cutOff();
+  if (unfinished.length > 0) await new Promise((sent) => setTimeout(sent, CLOSING_INTERVAL));
   connections.end();
-  return size;
+  return unfinished.length;
 }

@@ -62,7 +62,10 @@ export function requireRight(rule: Rule, caller: Caller, isOwn: boolean, what = 
   const { any, own } = rule;
   if (any === undefined || caller.rights.has(any)) return;
   if (isOwn && own !== undefined && caller.rights.has(own)) return;
-  throw new Failure("FORBIDDEN", `${what} needs ${wordsOf(rule)}, which the key does not have.`);
+  const words = own !== undefined && caller.rights.has(own)
+    ? `${any}, since the key is another's: ${own} reaches only the key that asks and those it created.`
+    : `${wordsOf(rule)}, which the key does not have.`;
+  throw new Failure("FORBIDDEN", `${what} needs ${words}`);
 }
 
 /** A rule in words, for messages and for the descriptions in the schema. */

@@ -3,6 +3,9 @@
 /** The most addresses that are remembered; beyond that the one whose failures are oldest is forgotten. */
 const LARGEST_NUMBER = 100_000;
 
+/** In milliseconds. */
+const PERIOD = 60_000;
+
 interface Failures {
   count: number;
   /** When they are forgotten, in milliseconds. */
@@ -12,16 +15,11 @@ interface Failures {
 /** Counts failures per address and minute. */
 export class FailureThrottle {
   readonly #limit: number;
-  readonly #period: number;
   readonly #addresses = new Map<string, Failures>();
 
-  /**
-   * @param limit failures within the period that are answered; 0 for any number
-   * @param period in milliseconds
-   */
-  constructor(limit: number, period = 60_000) {
+  /** @param limit failures within the period that are answered; 0 for any number */
+  constructor(limit: number) {
     this.#limit = limit;
-    this.#period = period;
   }
 
   /** Seconds until the address may try again; 0 when it may now. */
@@ -43,7 +41,7 @@ export class FailureThrottle {
     this.#addresses.delete(key);
     const [oldest] = this.#addresses.size < LARGEST_NUMBER ? [] : this.#addresses.keys();
     if (oldest !== undefined) this.#addresses.delete(oldest);
-    this.#addresses.set(key, { count: 1, until: now + this.#period });
+    this.#addresses.set(key, { count: 1, until: now + PERIOD });
   }
 }
 

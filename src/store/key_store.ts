@@ -39,7 +39,7 @@ export interface KeyStore {
   /**
    * Adds a key, and the events of it to the audit trail, in one transaction. The key that has the name, if there is
    * one, is removed in the same transaction, so that there is no moment with neither and the old secret fails from
-   * the commit on. Of any number of callers racing for a name exactly one at a time has it. When the promise
+   * the commit on; the keys that it created are then the new key's. Of any number of callers racing for a name exactly one at a time has it. When the promise
    * resolves the key is on disk.
    *
    * @param consent is asked with the key that has the name

@@ -31,6 +31,7 @@ export const SQLITE_MIGRATIONS: readonly string[] = [
      key_name TEXT,
      outcome TEXT NOT NULL
    ) STRICT;
+   CREATE INDEX audit_event_at ON audit_event (at);
    CREATE TRIGGER audit_event_is_append_only BEFORE UPDATE ON audit_event
    BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END`,
 ];
@@ -66,6 +67,7 @@ export const POSTGRES_MIGRATIONS: readonly string[] = [
      key_name TEXT,
      outcome TEXT NOT NULL
    );
+   CREATE INDEX audit_event_at ON service_api.audit_event (at);
    CREATE FUNCTION service_api.refuse_update() RETURNS trigger LANGUAGE plpgsql AS
      $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
    CREATE TRIGGER audit_event_is_append_only BEFORE UPDATE ON service_api.audit_event

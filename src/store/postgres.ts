@@ -73,7 +73,10 @@ class PostgresStore implements KeyStore {
       ]);
       const held = row && toKey(row, this.#label);
       consent(held);
-      if (held !== undefined) await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
+      if (held !== undefined) {
+        await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
+        await sql.query("UPDATE service_api.api_key SET created_by = $1 WHERE created_by = $2", [key.id, held.id]);
+      }
       await insert(sql, "api_key", KEY_COLUMNS, fromKey(key));
       const replaced = held === undefined ? [] : [eventOf("REPLACE", held, origin)];
       await insertEvents(sql, [...replaced, eventOf("CREATE", key, origin)]);
@@ -170,7 +173,7 @@ class PostgresStore implements KeyStore {
   async dropEventsBefore(time: Date): Promise<void> {
     const text = `
       DELETE FROM service_api.audit_event
-      WHERE id IN (SELECT id FROM service_api.audit_event ORDER BY id LIMIT ${PAGE}) AND at < $1
+      WHERE id IN (SELECT id FROM service_api.audit_event WHERE at < $1 ORDER BY at LIMIT ${PAGE})
       RETURNING id`;
     // deno-lint-ignore no-await-in-loop -- others get their turn in between
     while ((await this.#rows({ text, values: [time.toISOString()] })).length === PAGE);
@@ -224,9 +227,11 @@ async function insert(
 }
 
 async function insertEvents(sql: Sql, events: readonly NewEvent[]): Promise<void> {
+  const rows = events.map(fromEvent);
+  const arrays = EVENT_COLUMNS.map((column, i) => `$${i + 1}::${column === "at" ? "timestamptz" : "text"}[]`);
   await sql.query("SELECT pg_advisory_xact_lock($1)", [AUDIT_LOCK]);
-  for (const event of events) {
-    // deno-lint-ignore no-await-in-loop -- a connection does one thing after the other
-    await insert(sql, "audit_event", EVENT_COLUMNS, fromEvent(event));
-  }
+  await sql.query(
+    `INSERT INTO service_api.audit_event (${EVENT_COLUMNS.join(", ")}) SELECT * FROM unnest(${arrays.join(", ")})`,
+    EVENT_COLUMNS.map((_column, i) => rows.map((row) => row[i] ?? null)),
+  );
 }

@@ -106,22 +106,28 @@ export function fromEvent(event: NewEvent): (string | null)[] {
  * @throws {Failure} `UNREACHABLE` when the row is not as it was written
  */
 export function toEvent(row: Row, store: string): AuditEvent {
-  const action = AUDIT_ACTIONS.find((known) => known === row["action"]);
-  if (action === undefined) {
-    throw new Failure("UNREACHABLE", `The store ${store} is damaged: the audit event ${row["id"]} cannot be read.`);
+  try {
+    const action = AUDIT_ACTIONS.find((known) => known === row["action"]);
+    if (action === undefined) throw new TypeError("not an action");
+    const actorId = toText(row["actor_id"]);
+    return {
+      id: String(row["id"]),
+      at: toTime(row["at"]),
+      actor: actorId === null ? null : { id: actorId, name: String(row["actor_name"]) },
+      address: toText(row["address"]),
+      requestId: toText(row["request_id"]),
+      action,
+      keyId: toText(row["key_id"]),
+      keyName: toText(row["key_name"]),
+      outcome: String(row["outcome"]),
+    };
+  } catch (cause) {
+    throw new Failure(
+      "UNREACHABLE",
+      `The store ${store} is damaged: the audit event ${row["id"]} is not as it was written. Restore it from a backup.`,
+      { cause },
+    );
   }
-  const actorId = toText(row["actor_id"]);
-  return {
-    id: String(row["id"]),
-    at: toTime(row["at"]),
-    actor: actorId === null ? null : { id: actorId, name: String(row["actor_name"]) },
-    address: toText(row["address"]),
-    requestId: toText(row["request_id"]),
-    action,
-    keyId: toText(row["key_id"]),
-    keyName: toText(row["key_name"]),
-    outcome: String(row["outcome"]),
-  };
 }
 
 function toText(value: unknown): string | null {

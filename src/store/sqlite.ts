@@ -14,11 +14,14 @@ import { openDatabase, type Patience, whenFree } from "./sqlite_database.ts";
 export interface SqliteOptions extends Patience {
   /** The data directory, made with mode 0700 if it is not there; the store is the file `keys.db` in it. */
   readonly directory: string;
-  /** Waited for before a transaction begins: writes that are asked for meanwhile share it. */
+  /**
+   * Gives others their turn. Waited for before a transaction begins, so that writes that are asked for meanwhile share
+   * it, and between the pages of a long list.
+   */
   readonly gather?: (() => Promise<void>) | undefined;
 }
 
-/** How many keys are read, and how many old events dropped, before others get their turn. */
+/** How many keys are read, and how many old events dropped, at once. */
 const PAGE = 1000;
 
 /**
@@ -31,28 +34,33 @@ const PAGE = 1000;
 export async function openSqliteStore({ directory, gather, ...patience }: SqliteOptions): Promise<KeyStore> {
   const path = `${directory}/keys.db`;
   const database = await openDatabase(directory, path, patience);
-  return new SqliteStore(database, path, patience, new GroupCommit(database, path, patience, gather));
+  return new SqliteStore(database, path, patience, gather);
 }
 
 class SqliteStore implements KeyStore {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #patience: Patience;
+  readonly #gather: SqliteOptions["gather"];
   readonly #writes: GroupCommit;
   readonly #statements = new Map<string, StatementSync>();
 
-  constructor(database: DatabaseSync, path: string, patience: Patience, writes: GroupCommit) {
+  constructor(database: DatabaseSync, path: string, patience: Patience, gather: SqliteOptions["gather"]) {
     this.#database = database;
     this.#path = path;
     this.#patience = patience;
-    this.#writes = writes;
+    this.#gather = gather;
+    this.#writes = new GroupCommit(database, path, patience, gather);
   }
 
   add(key: StoredKey, origin: Origin, consent: Consent): Promise<void> {
     return this.#writes.write(() => {
       const held = this.#find("name", key.name);
       consent(held);
-      if (held !== undefined) this.#removeOne(held, "REPLACE", origin);
+      if (held !== undefined) {
+        this.#removeOne(held, "REPLACE", origin);
+        this.#prepared("UPDATE api_key SET created_by = ? WHERE created_by = ?").run(key.id, held.id);
+      }
       this.#insert("api_key", KEY_COLUMNS, fromKey(key));
       this.#insertEvent(eventOf("CREATE", key, origin));
     });
@@ -95,6 +103,8 @@ class SqliteStore implements KeyStore {
       for (const row of rows) yield toKey(row, quote(this.#path));
       if (rows.length < PAGE) return;
       last = Number(rows.at(-1)?.["number"]);
+      // deno-lint-ignore no-await-in-loop -- others get their turn in between
+      await this.#gather?.();
     }
   }
 
@@ -125,7 +135,7 @@ class SqliteStore implements KeyStore {
   async dropEventsBefore(time: Date): Promise<void> {
     const drop = (): number | bigint =>
       this.#prepared(
-        `DELETE FROM audit_event WHERE id IN (SELECT id FROM audit_event ORDER BY id LIMIT ${PAGE}) AND at < ?`,
+        `DELETE FROM audit_event WHERE id IN (SELECT id FROM audit_event WHERE at < ? ORDER BY at LIMIT ${PAGE})`,
       ).run(time.toISOString()).changes;
     // deno-lint-ignore no-await-in-loop -- others get their turn in between
     while (Number(await this.#writes.write(drop)) === PAGE);

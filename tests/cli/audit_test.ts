@@ -103,7 +103,15 @@ Deno.test("audit of an empty store prints nothing", async () => {
   expect(await installation.program(["audit"])).toEqual({ code: 0, stdout: "", stderr: "" });
 });
 
-for (const after of ["", "abc", "-1", "1.5", "9999999999999999999", "1 "]) {
+Deno.test("audit --after with nothing, as from a file without events, prints all", async () => {
+  await using installation = await embedded(inProcess);
+  await installation.program(["apikey", "--create", "--name", "one", "--roles", "GUEST"]);
+  const all = await installation.program(["audit"]);
+  expect(all.stdout).toContain('"one"');
+  expect(await installation.program(["audit", "--after", ""])).toEqual(all);
+});
+
+for (const after of ["abc", "-1", "1.5", "9999999999999999999", "1 2"]) {
   Deno.test(`audit --after ${JSON.stringify(after)} is a usage error`, async () => {
     await using installation = await embedded(inProcess);
     const { code, stdout, stderr } = await installation.program(["audit", `--after=${after}`]);

@@ -16,23 +16,28 @@ const DEFAULTS = { host: "localhost", port: 5432, user: "app", password: "", dat
 
 for (
   const [url, address] of [
-    ["postgres://app@localhost", { label: "localhost/app" }],
-    ["postgresql://app@localhost", { label: "localhost/app" }],
-    ["postgres://app@localhost/", { label: "localhost/app" }],
+    ["postgres://app@localhost", { label: "localhost:5432/app" }],
+    ["postgresql://app@localhost", { label: "localhost:5432/app" }],
+    ["postgres://app@localhost/", { label: "localhost:5432/app" }],
     ["postgres://app@127.0.0.1:6543/keys", {
       host: "127.0.0.1",
       port: 6543,
       database: "keys",
       label: "127.0.0.1:6543/keys",
     }],
-    ["postgres://app:secret@localhost/keys", { password: "secret", database: "keys", label: "localhost/keys" }],
-    ["postgres://app:p%40%2F%3A%25%3F@localhost", { password: "p@/:%?", label: "localhost/app" }],
-    ["postgres://app:p@ss@localhost", { password: "p@ss", label: "localhost/app" }],
-    ["postgres://na%3Ame@localhost", { user: "na:me", database: "na:me", label: "localhost/na:me" }],
-    ["postgres://app@localhost/da%2Fta%20base", { database: "da/ta base", label: "localhost/da/ta base" }],
+    ["postgres://app:secret@localhost/keys", { password: "secret", database: "keys", label: "localhost:5432/keys" }],
+    ["postgres://app:p%40%2F%3A%25%3F@localhost", { password: "p@/:%?", label: "localhost:5432/app" }],
+    ["postgres://app:p@ss@localhost", { password: "p@ss", label: "localhost:5432/app" }],
+    ["postgres://na%3Ame@localhost", { user: "na:me", database: "na:me", label: "localhost:5432/na:me" }],
+    ["postgres://app@localhost/da%2Fta%20base", { database: "da/ta base", label: "localhost:5432/da/ta base" }],
     ["postgres://app@[::1]:6543/keys", { host: "::1", port: 6543, database: "keys", label: "[::1]:6543/keys" }],
-    ["postgres://app@[::1]", { host: "::1", label: "[::1]/app" }],
+    ["postgres://app@[::1]", { host: "::1", label: "[::1]:5432/app" }],
     ["postgres://app@localhost/keys?host=/run/postgresql", {
+      host: "/run/postgresql",
+      database: "keys",
+      label: "keys at /run/postgresql",
+    }],
+    ["postgres://app@/keys?host=/run/postgresql", {
       host: "/run/postgresql",
       database: "keys",
       label: "keys at /run/postgresql",
@@ -76,6 +81,11 @@ for (
       label: "localhost:5433/keys",
     }],
     ["postgres://", { PGUSER: "lib" }, { user: "lib", database: "lib", label: "localhost:5432/lib" }],
+    ["postgres://app@/keys", { PGHOST: "127.0.0.2" }, {
+      host: "127.0.0.2",
+      database: "keys",
+      label: "127.0.0.2:5432/keys",
+    }],
     ["postgres://", { PGUSER: "lib", PGHOST: "/run/postgresql" }, {
       host: "/run/postgresql",
       user: "lib",

@@ -171,10 +171,11 @@ for (
   ] as const
 ) {
   Deno.test(`a key ${what} is refused, and that is in the trail as ${outcome}`, () =>
-    withTrail(async ({ act, actor, trail, store }) => {
+    withTrail(async ({ act, actor, stranger, trail, store }) => {
       const { codes } = await act(CREATE, { input });
       expect(codes).toEqual([outcome]);
-      expect(await trail()).toEqual([by(actor, { action: "CREATE", outcome, key: { id: null, name: input.name } })]);
+      const id = input.name === "stranger" ? stranger.id : null;
+      expect(await trail()).toEqual([by(actor, { action: "CREATE", outcome, key: { id, name: input.name } })]);
       expect(await Array.fromAsync(store.list())).toHaveLength(3);
     }));
 }
