@@ -15,7 +15,7 @@ import { readTlsFiles } from "./tls_files.ts";
 
 export const serveCommand: CommandDefinition = {
   name: "serve",
-  summary: "put the embedded server on HTTP",
+  summary: "run the embedded server on HTTP",
   define: (command, { host, log, finish }) => {
     command
       .description("Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.")
@@ -37,7 +37,7 @@ export const serveCommand: CommandDefinition = {
       .option("--max-body <size>", "of a request, such as 500KB or 1MB", "1MB")
       .option("--max-depth <number>", "levels of fields in a document; 0: any number", "20")
       .option("--max-aliases <number>", "aliases in a document; 0: any number", "100")
-      .option("--max-tokens <number>", "words and signs in a document; 0: any number", "5000")
+      .option("--max-tokens <number>", "lexical tokens in a document; 0: any number", "5000")
       .option(
         "--max-auth-failures <number>",
         "requests without a valid key, per address and\nminute, then 429; 0: any number",

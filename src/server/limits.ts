@@ -6,7 +6,7 @@ export interface DocumentLimits {
   readonly depth: number;
   /** Fields with an alias, each counted as often as fragments repeat it. */
   readonly aliases: number;
-  /** Words and signs; comments do not count. The parser counts them. */
+  /** Lexical tokens, comments not among them. The parser counts them. */
   readonly tokens: number;
 }
 

@@ -163,9 +163,12 @@ async function schemaVersion(sql: Sql, label: string): Promise<number | undefine
 
 /** What to do about an error, by the codes of PostgreSQL, of the driver or of the system, or by a piece of its words. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/^(28P01|28000)/, "Check the user and the password of --database-url, and pg_hba.conf."],
+  [/^(28P01|28000)/, "Check the user and the password of --database-url, and pg_hba.conf; the user has to be there."],
   [/^3D000/, "Create the database, or name another one in --database-url."],
-  [/^42501/, "The user needs the right to create the schema service_api, and to use what is in it."],
+  [
+    /^42501/,
+    "The user needs the right to create the schema service_api (GRANT CREATE ON DATABASE), or to use what is in it; see the README.",
+  ],
   [/^25006/, "It takes no changes: it is read-only, or a standby."],
   [/^53300/, "Raise max_connections, or start fewer processes."],
   [/^(53100|58030)/, "Its disk may be full or failing. Nothing was changed."],
