@@ -38,6 +38,7 @@ export const serveCommand: CommandDefinition = {
       .option("--max-depth <number>", "levels of fields in a document; 0: any number", "20")
       .option("--max-aliases <number>", "aliases in a document; 0: any number", "100")
       .option("--max-tokens <number>", "lexical tokens in a document; 0: any number", "5000")
+      .option("--max-keys <number>", "keys in an answer; 0: any number", "100000")
       .option(
         "--max-auth-failures <number>",
         "requests without a valid key, per address and\nminute, then 429; 0: any number",
@@ -70,6 +71,7 @@ export interface ServeFlags extends StoreFlags {
   readonly maxDepth: string;
   readonly maxAliases: string;
   readonly maxTokens: string;
+  readonly maxKeys: string;
   readonly maxAuthFailures: string;
   readonly accessLog: boolean;
 }
@@ -142,6 +144,7 @@ async function decideServe(
       depth: parseLimit(flags.maxDepth, "--max-depth"),
       aliases: parseLimit(flags.maxAliases, "--max-aliases"),
       tokens: parseLimit(flags.maxTokens, "--max-tokens"),
+      keys: parseLimit(flags.maxKeys, "--max-keys"),
     },
     maxAuthFailures: parseCount(flags.maxAuthFailures, "--max-auth-failures"),
     expectsTelemetry: ["true", "1"].includes(host.env("OTEL_DENO") ?? ""),

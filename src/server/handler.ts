@@ -105,7 +105,14 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     const requireInterest = (): void => {
       if (!request.isWanted()) throw new Failure("INTERRUPTED", "Nobody waits for the answer any more.");
     };
-    const passage: Passage = { context: { store, lastUse, hashSecret, caller, origin, requireInterest, logError } };
+    let keys = 0;
+    const countKey = (): void => {
+      if (++keys <= limits.keys) return;
+      throw new Failure("USAGE", `An answer can have ${limits.keys} keys at most: ask for one by name or by id.`);
+    };
+    const passage: Passage = {
+      context: { store, lastUse, hashSecret, caller, origin, requireInterest, countKey, logError },
+    };
     const [body, { status, headers = {} }] = await runOperation({
       method: method === "HEAD" ? "GET" : method,
       url,

@@ -1,4 +1,4 @@
-/** How much one document may ask for. */
+/** How much one request may ask for. */
 import { type FragmentDefinitionNode, GraphQLError, Kind, type SelectionSetNode, type ValidationRule } from "graphql";
 
 export interface DocumentLimits {
@@ -8,10 +8,12 @@ export interface DocumentLimits {
   readonly aliases: number;
   /** Lexical tokens, comments not among them. The parser counts them. */
   readonly tokens: number;
+  /** Keys in one answer. A list that is longer would keep everybody else waiting, and take memory without end. */
+  readonly keys: number;
 }
 
 /** More than anybody writes by hand, and more than the usual introspection queries need. */
-export const DEFAULT_LIMITS: DocumentLimits = { depth: 20, aliases: 100, tokens: 5000 };
+export const DEFAULT_LIMITS: DocumentLimits = { depth: 20, aliases: 100, tokens: 5000, keys: 100_000 };
 
 /** Refuses operations that go beyond depth or aliases. */
 export function limitRule({ depth, aliases }: DocumentLimits): ValidationRule {
@@ -53,6 +55,6 @@ export function limitRule({ depth, aliases }: DocumentLimits): ValidationRule {
   };
 }
 
-type Size = Omit<DocumentLimits, "tokens">;
+type Size = Pick<DocumentLimits, "depth" | "aliases">;
 
 const EMPTY: Size = { depth: 0, aliases: 0 };

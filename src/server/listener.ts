@@ -8,6 +8,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Failure, type FailureCode, reasonOf } from "../apikey/failure.ts";
 import { redactSecrets } from "../apikey/secret.ts";
+import { keepAccepting } from "./accepting.ts";
 import type { ClientAddress } from "./client_address.ts";
 import { Connections } from "./connections.ts";
 import { type GraphqlResponse, type Handler, type LogSink, PRIVATE } from "./exchange.ts";
@@ -97,10 +98,26 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
       });
     },
   );
-  server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+  // By port: the socket of a handshake is not the one that requests come on.
+  const handshakes = new Map<number | undefined, Socket>();
+  const watch = (socket: Socket): void => {
     connections.watch(socket, HEADERS_TIMEOUT);
     socket.on("close", () => connections.forget(socket));
+  };
+  server.on("connection", (socket: Socket) => {
+    watch(socket);
+    if (tls === undefined) return;
+    handshakes.set(socket.remotePort, socket);
+    socket.on("close", () => handshakes.delete(socket.remotePort));
   });
+  server.on("secureConnection", (socket: Socket) => {
+    const handshake = handshakes.get(socket.remotePort);
+    if (handshake !== undefined) connections.forget(handshake);
+    handshakes.delete(socket.remotePort);
+    watch(socket);
+  });
+  server.on("upgrade", refuseUpgrade);
+  server.on("error", (error) => options.logError("The server failed: {error}", { error }));
   server.on("clientError", refuseMalformed);
   // Node's own times, of which older runtimes know but some, would cost time and add nothing.
   server.keepAliveTimeout = 0;
@@ -121,10 +138,14 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
   }
   const address = server.address();
   const chosen = typeof address === "object" && address !== null ? address.port : port;
+  const endAccepting = keepAccepting(server, hostname, chosen, options.logError);
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
     url: `http${tls === undefined ? "" : "s"}://${host}:${chosen}/graphql`,
-    stop: (timeout) => stop(server, state, timeout),
+    stop: (timeout) => {
+      endAccepting();
+      return stop(server, state, timeout);
+    },
   };
 }
 
@@ -155,7 +176,9 @@ async function serve(
   state: State,
 ): Promise<void> {
   const { connections, inFlight } = state;
-  const { socket, headers, method = "GET", url = "/" } = request;
+  const { socket, headers, method = "GET" } = request;
+  // A server takes whole URLs too (RFC 9112 section 3.2.2).
+  const url = (request.url ?? "/").replace(/^https?:\/\/[^/?]*/i, "");
   const time = new Date();
   const start = performance.now();
   const given = headerOf(headers, "x-request-id");
@@ -240,6 +263,15 @@ const NEVER_CAME = plainError(408, "TIMEOUT", "The body of the request did not c
 function headerOf(headers: IncomingMessage["headers"], name: string): string | null {
   const value = headers[name];
   return value === undefined ? null : typeof value === "string" ? value : value.join(", ");
+}
+
+/** Deno hands out the body of such a request no more, so that it cannot be answered as if nothing had been asked. */
+function refuseUpgrade(_request: IncomingMessage, socket: Duplex): void {
+  const words = "This server speaks HTTP/1.1 and no other protocol: leave the header Upgrade out.\n";
+  socket.end(
+    "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\n" +
+      `content-length: ${words.length}\r\n\r\n${words}`,
+  );
 }
 
 /** Answers what is not HTTP (RFC 9112 section 2.2), or has longer headers than anybody needs (RFC 6585 section 5). */

@@ -13,6 +13,12 @@ export type RequestContext = {
   readonly origin: Origin;
   /** Throws once nobody waits for the answer any more. */
   readonly requireInterest: () => void;
+  /**
+   * Counts a key towards the most that one answer may have.
+   *
+   * @throws {Failure} `USAGE` beyond that
+   */
+  readonly countKey: () => void;
   /** Told of errors that callers are not told of. */
   readonly logError: (message: string, properties: Record<string, unknown>) => void;
 };

@@ -115,10 +115,11 @@ const meQuery = ruled(Query.me, {
 const apiKeys = ruled(Query.apiKeys, {
   type: listOf(apiKey),
   description: "Every key that the caller may read, in the order of creation.",
-  resolve: async (_given, { store, caller, requireInterest }, reach): Promise<readonly VisibleKey[]> => {
+  resolve: async (_given, { store, caller, requireInterest, countKey }, reach): Promise<readonly VisibleKey[]> => {
     const keys: VisibleKey[] = [];
     for await (const key of store.list(reach === "any" ? undefined : caller.key?.id ?? "")) {
       requireInterest();
+      countKey();
       keys.push({ key });
     }
     return keys;

@@ -51,7 +51,7 @@ export async function openLocalServer(options: LocalServerOptions): Promise<Loca
     hashSecret: async (secret) => (await hashSecret(secret)).toHex(),
     maxAuthFailures: 0,
     anonymous: LOCAL_CALLER,
-    limits: DEFAULT_LIMITS,
+    limits: { ...DEFAULT_LIMITS, keys: Infinity },
     now,
     logError,
   });

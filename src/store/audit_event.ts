@@ -1,4 +1,5 @@
 /** The audit trail: who changed which key, when, from where, and what came of it. Events are only ever added. */
+import { Failure } from "../apikey/failure.ts";
 import type { StoredKey } from "./key_store.ts";
 
 /** What was done to a key, or asked for. A replacement is a `REPLACE` of the old key and a `CREATE` of the new one. */
@@ -39,4 +40,9 @@ export function eventOf(action: AuditAction, { id, name }: StoredKey, origin: Or
 /** The event of a key that was to be deleted and is not there. */
 export function notFound(keyId: string, origin: Origin): NewEvent {
   return { ...origin, action: "DELETE", keyId, keyName: null, outcome: "NOT_FOUND" };
+}
+
+/** The refusal of a change that a key asked for which is gone by now. */
+export function actorIsGone(): Failure {
+  return new Failure("UNAUTHENTICATED", "The key that asks was deleted in the meantime.");
 }

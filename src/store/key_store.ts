@@ -43,7 +43,7 @@ export interface KeyStore {
    * resolves the key is on disk.
    *
    * @param consent is asked with the key that has the name
-   * @throws {Failure} what `consent` throws
+   * @throws {Failure} `UNAUTHENTICATED` when the key that asks is gone; what `consent` throws
    */
   add(key: StoredKey, origin: Origin, consent: Consent): Promise<void>;
   /** The id of the key with that hash of its secret: what each request is let in by. */
@@ -62,7 +62,7 @@ export interface KeyStore {
    *
    * @param consent is asked with each of the keys
    * @returns whether the keys were removed
-   * @throws {Failure} what `consent` throws
+   * @throws {Failure} `UNAUTHENTICATED` when the key that asks is gone; what `consent` throws
    */
   remove(ids: readonly string[], origin: Origin, consent: Consent): Promise<boolean>;
   /** Records when keys were last used; ids that are gone are passed over, and no time is put back. */

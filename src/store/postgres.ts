@@ -7,7 +7,7 @@
 import type { Pool, QueryConfig } from "pg";
 import { Failure } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
-import { type AuditEvent, eventOf, type NewEvent, notFound, type Origin } from "./audit_event.ts";
+import { actorIsGone, type AuditEvent, eventOf, type NewEvent, notFound, type Origin } from "./audit_event.ts";
 import type { Consent, KeyStore, StoredKey } from "./key_store.ts";
 import { LookupBatch } from "./lookup_batch.ts";
 import {
@@ -66,6 +66,7 @@ class PostgresStore implements KeyStore {
 
   add(key: StoredKey, origin: Origin, consent: Consent): Promise<void> {
     return this.#change(async (sql) => {
+      await requireActor(sql, origin);
       // Whoever wants the same name waits for its turn: the row alone would let all but one of them in, in vain.
       await sql.query("SELECT pg_advisory_xact_lock($1, hashtext($2))", [NAME_LOCK, key.name]);
       const { rows: [row] } = await sql.query("SELECT * FROM service_api.api_key WHERE name = $1 FOR UPDATE", [
@@ -86,6 +87,7 @@ class PostgresStore implements KeyStore {
   remove(ids: readonly string[], origin: Origin, consent: Consent): Promise<boolean> {
     const wanted = [...new Set(ids)];
     return this.#change(async (sql) => {
+      await requireActor(sql, origin);
       const { rows } = await sql.query(
         "SELECT * FROM service_api.api_key WHERE id = ANY($1) ORDER BY number FOR UPDATE",
         [wanted],
@@ -214,6 +216,13 @@ function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal | un
   if (signal.aborted) interrupt();
   signal.addEventListener("abort", interrupt);
   return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", interrupt));
+}
+
+/** Nobody deletes the key that asks before the change is committed. */
+async function requireActor(sql: Sql, { actor }: Origin): Promise<void> {
+  if (actor === null) return;
+  const { rows } = await sql.query("SELECT 1 FROM service_api.api_key WHERE id = $1 FOR KEY SHARE", [actor.id]);
+  if (rows.length === 0) throw actorIsGone();
 }
 
 async function insert(

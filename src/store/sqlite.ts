@@ -5,7 +5,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { quote } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
-import { type AuditEvent, eventOf, type NewEvent, notFound, type Origin } from "./audit_event.ts";
+import { actorIsGone, type AuditEvent, eventOf, type NewEvent, notFound, type Origin } from "./audit_event.ts";
 import { GroupCommit } from "./group_commit.ts";
 import type { Consent, KeyStore, StoredKey } from "./key_store.ts";
 import { EVENT_COLUMNS, fromEvent, fromKey, KEY_COLUMNS, toEvent, toKey } from "./row.ts";
@@ -55,6 +55,7 @@ class SqliteStore implements KeyStore {
 
   add(key: StoredKey, origin: Origin, consent: Consent): Promise<void> {
     return this.#writes.write(() => {
+      this.#requireActor(origin);
       const held = this.#find("name", key.name);
       consent(held);
       if (held !== undefined) {
@@ -69,6 +70,7 @@ class SqliteStore implements KeyStore {
   remove(ids: readonly string[], origin: Origin, consent: Consent): Promise<boolean> {
     const wanted = [...new Set(ids)];
     return this.#writes.write(() => {
+      this.#requireActor(origin);
       const held = wanted.map((id) => this.#find("id", id));
       for (const key of held) if (key !== undefined) consent(key);
       const missing = wanted.find((_id, i) => held[i] === undefined);
@@ -148,6 +150,10 @@ class SqliteStore implements KeyStore {
   #find(column: "id" | "name", value: string): StoredKey | undefined {
     const row = this.#prepared(`SELECT * FROM api_key WHERE ${column} = ?`).get(value);
     return row && toKey(row, quote(this.#path));
+  }
+
+  #requireActor({ actor }: Origin): void {
+    if (actor !== null && this.#find("id", actor.id) === undefined) throw actorIsGone();
   }
 
   #removeOne(key: StoredKey, action: "REPLACE" | "DELETE", origin: Origin): void {

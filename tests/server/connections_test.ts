@@ -376,3 +376,18 @@ Deno.test("a key that is deleted while the body of its request is still to come 
     expect((await connection.response()).status).toBe(401);
     expect(await keysIn(server.store)).toEqual([]);
   }));
+
+Deno.test("a whole URL as the target is as good as its path", () =>
+  withHttp(async ({ url }) => {
+    using connection = await Connection.to(url);
+    await connection.request("GET", "http://somewhere.example/healthz");
+    expect((await connection.response()).status).toBe(200);
+  }));
+
+Deno.test("a client that wants another protocol is told to leave it", () =>
+  withHttp(async ({ url }) => {
+    using connection = await Connection.to(url);
+    await connection.request("GET", "/healthz", { Connection: "Upgrade, HTTP2-Settings", Upgrade: "h2c" });
+    const { status, body } = await connection.response();
+    expect({ status, body }).toEqual({ status: 400, body: expect.stringContaining("Upgrade") });
+  }));

@@ -52,7 +52,7 @@ function multiplied(levels: number): string {
 }
 
 Deno.test("the defaults are those that serve has in its help", () => {
-  expect(DEFAULT_LIMITS).toEqual({ depth: 20, aliases: 100, tokens: 5000 });
+  expect(DEFAULT_LIMITS).toEqual({ depth: 20, aliases: 100, tokens: 5000, keys: 100_000 });
 });
 
 Deno.test("a document of just as many levels as are allowed is answered, and one of a level more refused", () =>
@@ -172,3 +172,15 @@ for (const [who, query] of [["graphql-js", getIntrospectionQuery()], ["GraphiQL"
       expect(answer.text).toContain('"ApiKeyMutations"');
     }));
 }
+
+Deno.test("the keys of an answer are counted over all lists in it", () =>
+  withLimits({ keys: 4 }, async (asked) => {
+    for (const name of ["a", "b"]) {
+      // deno-lint-ignore no-await-in-loop -- in their order
+      await asked(`mutation { apiKey { create(input: { name: "${name}", roles: [GUEST] }) { id } } }`);
+    }
+    expectPassed(await asked("{ one: apiKeys { name } two: apiKeys { name } }"));
+    const { codes, messages } = await asked("{ one: apiKeys { name } two: apiKeys { name } three: apiKeys { name } }");
+    expect(codes).toEqual(["USAGE"]);
+    expect(messages[0]).toMatch(/4 keys at most/);
+  }));

@@ -4,7 +4,7 @@ import { Failure } from "../../src/apikey/failure.ts";
 import type { AuditAction, AuditEvent, NewEvent } from "../../src/store/audit_event.ts";
 import type { Consent, KeyStore } from "../../src/store/key_store.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
-import { addAll, anyway, atOnce, inTurn, listed, LOCAL, REMOTE, unlessTaken } from "./changes.ts";
+import { addAll, addDeployer, anyway, atOnce, inTurn, listed, LOCAL, REMOTE, unlessTaken } from "./changes.ts";
 import { type Engine, withNewStore, withTwoStores } from "./engine.ts";
 import { newKey } from "./stored_key.ts";
 
@@ -14,9 +14,9 @@ export async function trail(store: KeyStore, after?: string): Promise<readonly A
   return page.length === 0 ? [] : [...page, ...await trail(store, page.at(-1)?.id)];
 }
 
-/** The whole trail without its ids. */
+/** The whole trail without its ids, and without the making of the key that changes are made with. */
 async function events(store: KeyStore): Promise<readonly NewEvent[]> {
-  return (await trail(store)).map(({ id: _, ...event }) => event);
+  return (await trail(store)).map(({ id: _, ...event }) => event).filter(({ keyId }) => keyId !== REMOTE.actor?.id);
 }
 
 /** What a refusal leaves, by its key's name. */
@@ -39,6 +39,7 @@ export function testAuditTrail(engine: Engine): void {
     withNewStore(engine, async (store) => {
       const [old, fresh] = await Promise.all([newKey("deploy"), newKey("deploy")]);
       const [first, second] = [{ keyId: old.id, keyName: "deploy" }, { keyId: fresh.id, keyName: "deploy" }];
+      await addDeployer(store);
       await store.add(old, LOCAL, unlessTaken);
       await store.add(fresh, REMOTE, anyway);
       await store.remove([fresh.id], { ...LOCAL, at: new Date("2027-01-01T00:00:00.001Z") }, anyway);
@@ -53,6 +54,7 @@ export function testAuditTrail(engine: Engine): void {
   test("A removal of several keys leaves an event for each, once", () =>
     withNewStore(engine, async (store) => {
       const [a, b, c] = await Promise.all([newKey("a"), newKey("b"), newKey("c")]);
+      await addDeployer(store);
       await addAll(store, [a, b, c]);
       await store.remove([c.id, a.id, c.id], REMOTE, anyway);
       const left = (await events(store)).slice(3);
@@ -65,6 +67,7 @@ export function testAuditTrail(engine: Engine): void {
   test("A removal that finds no such key leaves one event, NOT_FOUND, with the id that is not there", () =>
     withNewStore(engine, async (store) => {
       const key = await newKey("deploy");
+      await addDeployer(store);
       await addAll(store, [key]);
       await store.remove([key.id, "key_nowhere"], REMOTE, anyway);
       expect((await events(store)).slice(1)).toEqual([
@@ -72,20 +75,37 @@ export function testAuditTrail(engine: Engine): void {
       ]);
     }));
 
-  test("A change without consent leaves no event", () =>
+  test("A key that is gone changes nothing, whoever still takes it for there", () =>
     withNewStore(engine, async (store) => {
       const key = await newKey("deploy");
       await addAll(store, [key]);
       const before = await trail(store);
-      await failureOfPromise(store.add(await newKey("deploy"), REMOTE, never));
-      await failureOfPromise(store.add(await newKey("other"), REMOTE, never));
-      await failureOfPromise(store.remove([key.id], REMOTE, never));
+      expect((await failureOfPromise(store.add(await newKey("other"), REMOTE, anyway))).code).toBe("UNAUTHENTICATED");
+      expect((await failureOfPromise(store.add(await newKey("deploy"), REMOTE, anyway))).code).toBe("UNAUTHENTICATED");
+      expect((await failureOfPromise(store.remove([key.id], REMOTE, anyway))).code).toBe("UNAUTHENTICATED");
+      expect(await listed(store)).toEqual([key]);
+      expect(await trail(store)).toEqual(before);
+    }));
+
+  test("A change without consent leaves no event", () =>
+    withNewStore(engine, async (store) => {
+      const key = await newKey("deploy");
+      await addDeployer(store);
+      await addAll(store, [key]);
+      const before = await trail(store);
+      const refused = [
+        store.add(await newKey("deploy"), REMOTE, never),
+        store.remove([key.id], REMOTE, never),
+      ].map(failureOfPromise);
+      expect((await Promise.all(refused)).map(({ code }) => code)).toEqual(["FORBIDDEN", "FORBIDDEN"]);
+      expect((await failureOfPromise(store.add(await newKey("other"), REMOTE, never))).code).toBe("FORBIDDEN");
       expect(await trail(store)).toEqual(before);
     }));
 
   test("A change that cannot be completed leaves no event", () =>
     withNewStore(engine, async (store) => {
       const [one, two] = await Promise.all([newKey("one"), newKey("two")]);
+      await addDeployer(store);
       await addAll(store, [one, two]);
       const before = await trail(store);
       await failureOfPromise(store.add(await newKey("one", { secretHash: two.secretHash }), REMOTE, anyway));

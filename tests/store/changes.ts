@@ -2,6 +2,7 @@
 import { nameTaken } from "../../src/apikey/name.ts";
 import type { Origin } from "../../src/store/audit_event.ts";
 import type { KeyStore, StoredKey } from "../../src/store/key_store.ts";
+import { newKey } from "./stored_key.ts";
 
 export const LOCAL: Origin = {
   at: new Date("2026-03-04T05:06:07.089Z"),
@@ -16,6 +17,11 @@ export const REMOTE: Origin = {
   address: "2001:db8::7",
   requestId: "4f1c9a52-7d1e-4c7e-9a6b-0d9d8a6f1b11",
 };
+
+/** Adds the key that `REMOTE` speaks of: who is not there changes nothing. */
+export async function addDeployer(store: KeyStore): Promise<void> {
+  await store.add(await newKey("deployer", { id: REMOTE.actor?.id ?? "" }), LOCAL, unlessTaken);
+}
 
 /** Consents to whatever would be removed. */
 export function anyway(): void {}

@@ -4,7 +4,18 @@ import { Failure } from "../../src/apikey/failure.ts";
 import { parseName } from "../../src/apikey/name.ts";
 import type { KeyStore, StoredKey } from "../../src/store/key_store.ts";
 import { trail } from "./audit_trail_contract.ts";
-import { addAll, addAtOnce, anyway, atOnce, inTurn, listed, LOCAL, REMOTE, unlessTaken } from "./changes.ts";
+import {
+  addAll,
+  addAtOnce,
+  addDeployer,
+  anyway,
+  atOnce,
+  inTurn,
+  listed,
+  LOCAL,
+  REMOTE,
+  unlessTaken,
+} from "./changes.ts";
 import { type Engine, withNewStore, withStore, withTwoStores } from "./engine.ts";
 import { startRacer } from "./racers.ts";
 import { newKey, newKeys } from "./stored_key.ts";
@@ -181,6 +192,7 @@ export function testRaces(engine: Engine): void {
 
   test("Whoever reads on from the last event misses none that four writers record meanwhile", () =>
     withTwoStores(engine, async (one, two) => {
+      await addDeployer(one);
       const read: string[] = [];
       const writing = atOnce(4, async (writer) => {
         const [mine, theirs] = writer % 2 === 0 ? [one, two] : [two, one];
@@ -196,7 +208,7 @@ export function testRaces(engine: Engine): void {
       await untilOver(writing, readOn);
       read.push(...(await trail(two, read.at(-1))).map(({ id }) => id));
       expect(read).toEqual((await trail(one)).map(({ id }) => id));
-      expect(read.length).toBe(4 * 25 * 2);
+      expect(read.length).toBe(1 + 4 * 25 * 2);
     }));
 
   test("Of ten processes that open a new store at once and race for names, exactly one wins each name", () =>
