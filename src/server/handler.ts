@@ -14,6 +14,7 @@ import {
   type GraphqlRequest,
   type GraphqlResponse,
   type Handler,
+  headersFor,
   HttpRefusal,
   type LogSink,
   PRIVATE,
@@ -128,7 +129,8 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     }
     const code = passage.errors?.map(codeOf)[0];
     const away = passage.hasData === false ? unavailable(code) : undefined;
-    return { status: away?.status ?? status, headers: { ...headers, ...PRIVATE, ...away?.headers }, body, keyId, code };
+    const typed = status === 400 ? headersFor(request) : { ...headers, ...PRIVATE };
+    return { status: away?.status ?? status, headers: { ...typed, ...away?.headers }, body, keyId, code };
   }
 
   async function answer(request: GraphqlRequest): Promise<GraphqlResponse> {
