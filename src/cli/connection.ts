@@ -61,11 +61,15 @@ async function openEmbedded(
   host: Host,
   log: Log,
 ): Promise<Route> {
-  const { openLocalServer } = await import("#server");
+  const [{ openLocalServer }, { DOCUMENTS }] = await Promise.all([
+    import("#server"),
+    import("../client/client.ts"),
+  ]);
   const server = await openLocalServer({
     location,
     busyTimeout: timeout,
     signal,
+    validDocuments: DOCUMENTS,
     now: () => host.now(),
     logError: log.error,
   });

@@ -107,6 +107,9 @@ const EVENTS = `query ListAuditEvents($after: String, $first: Int!) {
   }
 }`;
 
+/** Every document that a client sends of itself; the embedded server takes them for valid, which a test sees to. */
+export const DOCUMENTS: readonly string[] = [CREATE, CREATE_ON_EMBEDDED, LIST, FIND_ON_EMBEDDED, DELETE, EVENTS];
+
 export function createClient(endpoint: Endpoint): Client {
   const graphql = new GraphQLClient(endpoint.url, {
     excludeOperationName: true,

@@ -33,6 +33,8 @@ export interface HandlerOptions {
   /** Who a request without an `Authorization` header comes from; without it such requests are refused. */
   readonly anonymous?: Caller;
   readonly limits: DocumentLimits;
+  /** Documents that are known to be valid. */
+  readonly validDocuments?: readonly string[];
   readonly now: () => Date;
   /** Told of errors that callers are not told of. */
   readonly logError: LogSink;
@@ -76,7 +78,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   const audience = { isLocal: anonymous !== undefined, logError };
   const runOperation = createHandler<GraphqlRequest, Passage, RequestContext>({
     schema,
-    ...rememberDocuments(limits),
+    ...rememberDocuments(limits, options.validDocuments),
     context: ({ context }) => context.context,
     onOperation: ({ context: passage }, _arguments, result) => {
       if (!("data" in result)) return;

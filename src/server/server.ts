@@ -27,6 +27,8 @@ export interface StoreOptions {
 }
 
 export interface LocalServerOptions extends StoreOptions {
+  /** Documents that are not validated: that alone would be a noticeable part of the time of a command. */
+  readonly validDocuments: readonly string[];
   readonly now: () => Date;
   /** Told of errors that callers are not told of. */
   readonly logError: LogSink;
@@ -44,7 +46,7 @@ export interface LocalServer {
  * @throws {Failure} when the store cannot be used
  */
 export async function openLocalServer(options: LocalServerOptions): Promise<LocalServer> {
-  const { now, logError } = options;
+  const { validDocuments, now, logError } = options;
   const store = await openStore(options);
   const { answer, lastUse } = createGraphqlHandler({
     store,
@@ -52,6 +54,7 @@ export async function openLocalServer(options: LocalServerOptions): Promise<Loca
     maxAuthFailures: 0,
     anonymous: LOCAL_CALLER,
     limits: { ...DEFAULT_LIMITS, keys: Infinity },
+    validDocuments,
     now,
     logError,
   });

@@ -1,7 +1,10 @@
 /** What the client spares the embedded server. */
 import { expect } from "expect";
 import { parseName } from "../../src/apikey/name.ts";
-import { type Client, createClient } from "../../src/client/client.ts";
+import { type Client, createClient, DOCUMENTS } from "../../src/client/client.ts";
+import { parse, specifiedRules, validate } from "graphql";
+import { DEFAULT_LIMITS, limitRule } from "../../src/server/limits.ts";
+import { schema } from "../../src/server/schema.ts";
 import { LOCAL_CALLER } from "../../src/server/caller.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
@@ -78,4 +81,36 @@ Deno.test("a key that somebody else deleted in between is not said to be deleted
     const { matches } = await client.find(NEW_KEY.name);
     expect(await Promise.all([client.remove(matches), client.remove(matches)])).toEqual([true, false]);
   });
+});
+
+for (const document of DOCUMENTS) {
+  Deno.test(`the embedded server may take for valid what the client sends: ${document.slice(0, 40)}`, () => {
+    const rules = [...specifiedRules, limitRule(DEFAULT_LIMITS)];
+    expect(validate(schema, parse(document), rules)).toEqual([]);
+  });
+}
+
+Deno.test("whatever the client sends is among the documents that are taken for valid", async () => {
+  const sent: string[] = [];
+  const client = createClient({
+    url: "http://localhost/graphql",
+    label: "test",
+    headers: new Map(),
+    timeout: 5000,
+    interrupted: new AbortController().signal,
+    debug: () => {},
+    fetch: async (request) => {
+      sent.push((await request.json()).query);
+      return Response.json({ errors: [{ message: "no" }] });
+    },
+  });
+  await Promise.allSettled([
+    client.create(NEW_KEY),
+    client.create({ ...NEW_KEY, overwrite: true }),
+    client.find(NEW_KEY.name),
+    client.remove([{ id: "key_1", name: "a" }]),
+    client.events(undefined, 10),
+  ]);
+  expect(new Set(sent).difference(new Set(DOCUMENTS))).toEqual(new Set());
+  expect(new Set(sent).size).toBe(DOCUMENTS.length);
 });
