@@ -5,13 +5,13 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
-import { Failure, type FailureCode, reasonOf } from "../apikey/failure.ts";
+import { Failure, reasonOf } from "../apikey/failure.ts";
 import { redactSecrets } from "../apikey/secret.ts";
 import { keepAccepting } from "./accepting.ts";
 import type { ClientAddress } from "./client_address.ts";
 import { Connections } from "./connections.ts";
-import { type GraphqlResponse, type Handler, type LogSink, PRIVATE } from "./exchange.ts";
+import { type GraphqlResponse, type Handler, type LogSink } from "./exchange.ts";
+import { CUT_OFF, NEVER_CAME, refuseMalformed, refuseUpgrade, STOPPING, TOO_SLOW } from "./refusals.ts";
 import { readBody } from "./request_body.ts";
 
 export interface ListenOptions {
@@ -241,46 +241,9 @@ function isRequestId(given: string): boolean {
   return REQUEST_ID.test(given) && redactSecrets(given) === given;
 }
 
-/** An answer without GraphQL's help. */
-function plainError(status: number, code: FailureCode, message: string): GraphqlResponse {
-  return {
-    status,
-    headers: { "content-type": "application/json; charset=utf-8", ...PRIVATE, "retry-after": "1" },
-    body: JSON.stringify({ errors: [{ message, extensions: { code } }] }),
-    code,
-  };
-}
-
-const STOPPING = plainError(503, "UNREACHABLE", "The server is stopping. Try again.");
-const CUT_OFF = plainError(
-  503,
-  "TIMEOUT",
-  "The server is stopping and cannot finish the request. It may have been carried out all the same.",
-);
-const TOO_SLOW = plainError(503, "TIMEOUT", "The request took too long. It may have been carried out all the same.");
-const NEVER_CAME = plainError(408, "TIMEOUT", "The body of the request did not come in time.");
-
 function headerOf(headers: IncomingMessage["headers"], name: string): string | null {
   const value = headers[name];
   return value === undefined ? null : typeof value === "string" ? value : value.join(", ");
-}
-
-/** Deno hands out the body of such a request no more, so that it cannot be answered as if nothing had been asked. */
-function refuseUpgrade(_request: IncomingMessage, socket: Duplex): void {
-  const words = "This server speaks HTTP/1.1 and no other protocol: leave the header Upgrade out.\n";
-  socket.end(
-    "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\n" +
-      `content-length: ${words.length}\r\n\r\n${words}`,
-  );
-}
-
-/** Answers what is not HTTP (RFC 9112 section 2.2), or has longer headers than anybody needs (RFC 6585 section 5). */
-function refuseMalformed(error: Error, socket: Duplex): void {
-  if (!socket.writable) return void socket.destroy();
-  const status = "code" in error && error.code === "HPE_HEADER_OVERFLOW"
-    ? "431 Request Header Fields Too Large"
-    : "400 Bad Request";
-  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
 
 /** How long a connection without a request may still last, when the server stops, in milliseconds. */
