@@ -8,6 +8,7 @@
  */
 import { compile } from "./compile.ts";
 import { median } from "./median.ts";
+import { createAdmin, startServer } from "./running_server.ts";
 
 interface Case {
   readonly title: string;
@@ -110,35 +111,6 @@ function print(rows: readonly Row[]): void {
   }
 }
 
-/** Starts `serve` on a free port; the URL comes from the line that says it is ready. */
-async function startServer(executable: string, dataDir: string): Promise<{ url: string; stop: () => Promise<void> }> {
-  const process = new Deno.Command(executable, {
-    args: ["serve", "--port", "0", "--data-dir", dataDir],
-    stdin: "null",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const { value = "" } = await reader.read();
-  const url = /http:\S+/.exec(value)?.[0];
-  if (url === undefined) throw new Error(`serve said ${value}`);
-  return {
-    url,
-    stop: async () => {
-      process.kill("SIGTERM");
-      await process.status;
-      await reader.cancel();
-    },
-  };
-}
-
-async function createAdminKey(executable: string, dataDir: string): Promise<string> {
-  const { stdout } = await new Deno.Command(executable, {
-    args: ["apikey", "--create", "--name", "bench admin", "--roles", "ADMIN", "--data-dir", dataDir],
-  }).output();
-  return new TextDecoder().decode(stdout).trim();
-}
-
 async function main(): Promise<void> {
   const rounds = Number(Deno.args[0] ?? 41);
   const workspace = await Deno.makeTempDir({ prefix: "service-api-bench-" });
@@ -148,8 +120,9 @@ async function main(): Promise<void> {
     const [program = ""] = await compile({ targets, output: workspace });
     const [empty = ""] = await compile({ main: `${workspace}/empty.ts`, name: "empty", targets, output: workspace });
     const remoteStore = `${workspace}/remote`;
-    const key = await createAdminKey(program, remoteStore);
-    const server = await startServer(program, remoteStore);
+    const store = { SERVICE_API_DATA_DIR: remoteStore };
+    const key = await createAdmin(program, store);
+    const server = await startServer([program, "serve", "--port", "0"], store);
     const createArgs = (round: number): readonly string[] => [
       ...["apikey", "--create", "--name", `bench ${round + WARM_UP}`],
       ...["--permissions", "DOCKER:READ_ANY", "--json"],

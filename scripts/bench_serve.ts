@@ -9,9 +9,11 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { createHash } from "node:crypto";
-import { type PostgresServer, startPostgres } from "../tests/store/postgres_server.ts";
+import { startPostgres } from "../tests/store/postgres_server.ts";
 import { compile } from "./compile.ts";
+import { fillPostgres, fillSqlite } from "./fill_store.ts";
 import { median } from "./median.ts";
+import { createAdmin, type RunningServer, startServer } from "./running_server.ts";
 
 const CONNECTIONS = 16;
 
@@ -29,38 +31,19 @@ Deno.serve({ hostname: "127.0.0.1", port: 0, onListen }, () => new Response(body
 `;
 
 /** A server under measurement, and what is sent to it. */
-interface Subject {
+interface Subject extends RunningServer {
   readonly title: string;
-  readonly url: string;
+  /** A script for wrk. */
   readonly script: string;
-  readonly pid: number;
-  stop(): Promise<void>;
 }
 
-/** Starts a server that says where it listens, and gives it the requests of a script for wrk. */
 async function start(
   title: string,
   command: readonly string[],
   script: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Subject> {
-  const [executable = "", ...args] = command;
-  const process = new Deno.Command(executable, { args, env, stdin: "null", stdout: "piped", stderr: "null" }).spawn();
-  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const { value = "" } = await reader.read();
-  const url = /http:\S+/.exec(value)?.[0];
-  if (url === undefined) throw new Error(`${title}: no address in ${JSON.stringify(value)}`);
-  return {
-    title,
-    url,
-    script,
-    pid: process.pid,
-    stop: async () => {
-      process.kill("SIGTERM");
-      await process.status;
-      await reader.cancel();
-    },
-  };
+  return { title, script, ...await startServer(command, env) };
 }
 
 /** Lets wrk loose for some seconds. */
@@ -118,37 +101,6 @@ function response(status, _, body)
 end`,
   );
   return path;
-}
-
-/** Makes a store with an ADMIN key in it. */
-async function createAdmin(program: string, env: Readonly<Record<string, string>>): Promise<string> {
-  const args = ["apikey", "--create", "--name", "admin", "--roles", "ADMIN"];
-  const { success, stdout, stderr } = await new Deno.Command(program, { args, env }).output();
-  if (!success) throw new Error(new TextDecoder().decode(stderr));
-  return new TextDecoder().decode(stdout).trim();
-}
-
-/** Puts keys straight into an SQLite store. */
-function fillSqlite(path: string, count: number): void {
-  const database = new DatabaseSync(path);
-  database.exec(`
-    PRAGMA synchronous = OFF;
-    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-    INSERT INTO api_key (id, name, roles, permissions, created_at, secret_hash, secret_tail)
-    SELECT printf('key_%022d', i), printf('filled %d', i), '', 'DOCKER:READ_ANY', '2026-01-01T00:00:00.000Z',
-      randomblob(32), 'tail' FROM n`);
-  database.close();
-}
-
-/** Puts keys straight into a PostgreSQL store. */
-async function fillPostgres(server: PostgresServer, database: string, count: number): Promise<void> {
-  await server.execute(
-    database,
-    `INSERT INTO service_api.api_key (id, name, roles, permissions, created_at, secret_hash, secret_tail)
-     SELECT 'key_' || lpad(i::text, 22, '0'), 'filled ' || i, '', 'DOCKER:READ_ANY', now(),
-       sha256(convert_to(i || 'salt', 'UTF8')), 'tail' FROM generate_series(1, ${count}) i`,
-  );
-  await server.execute(database, "VACUUM ANALYZE service_api.api_key");
 }
 
 /** How many of the inserts that a create makes `node:sqlite` does alone in a second, one transaction each. */
@@ -246,7 +198,7 @@ async function benchReading(bare: string, program: string, workspace: string, ro
       `\`me\`, PostgreSQL, ${MANY} keys`,
       perSecond(manyOnPostgres),
       manyOnPostgres / fewOnPostgres,
-      "0.9 of 1000 keys",
+      `0.9 of ${FEW} keys`,
     );
   } finally {
     await Promise.all(subjects.map((subject) => subject.stop()));

@@ -22,6 +22,7 @@ export function keepAccepting(server: Server, hostname: string, port: number, lo
   const target = hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
   let open = 0;
   let isSuspect = false;
+  let isOver = false;
   let accepted = new Set<number | undefined>();
   server.on("connection", (socket: Socket) => {
     if (++open >= MANY) isSuspect = true;
@@ -37,6 +38,7 @@ export function keepAccepting(server: Server, hostname: string, port: number, lo
     const { localAddr } = probe;
     await new Promise((resolve) => setTimeout(resolve, PATIENCE));
     probe.close();
+    if (isOver) return;
     if ("port" in localAddr && !accepted.has(localAddr.port)) {
       logError(
         "No connection was accepted any more, for want of file descriptors: raise ulimit -n. Listening again.",
@@ -50,5 +52,8 @@ export function keepAccepting(server: Server, hostname: string, port: number, lo
   }
 
   const timer = setInterval(() => void look().catch(() => {}), INTERVAL);
-  return () => clearInterval(timer);
+  return () => {
+    isOver = true;
+    clearInterval(timer);
+  };
 }

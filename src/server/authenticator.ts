@@ -4,6 +4,7 @@ import { isWellFormedSecret } from "../apikey/secret.ts";
 import type { KeyStore } from "../store/key_store.ts";
 import { type Caller, callerOf } from "./caller.ts";
 import type { LastUse } from "./last_use.ts";
+import { setBounded } from "./set_bounded.ts";
 import type { FailureThrottle } from "./throttle.ts";
 
 /** SHA-256 of a secret in hexadecimal. */
@@ -74,20 +75,15 @@ export class Authenticator {
         throw unauthenticated("The key is well formed, but this server does not know it, or no longer.");
       }
       lastUse.record(key.id, now);
-      return known?.caller ?? this.#remember(digest, hash, callerOf(key));
+      const caller = known?.caller ?? callerOf(key);
+      if (known === undefined) setBounded(this.#callers, digest, { hash, caller }, REMEMBERED_CALLERS);
+      return caller;
     } catch (error) {
       if (error instanceof Failure && error.code === "UNAUTHENTICATED") {
         throttle.recordFailure(address, now.getTime());
       }
       throw error;
     }
-  }
-
-  #remember(digest: string, hash: Uint8Array, caller: Caller): Caller {
-    const [oldest] = this.#callers.size < REMEMBERED_CALLERS ? [] : this.#callers.keys();
-    if (oldest !== undefined) this.#callers.delete(oldest);
-    this.#callers.set(digest, { hash, caller });
-    return caller;
   }
 }
 

@@ -3,7 +3,7 @@
  * with a request is told so first.
  */
 
-/** Half of a connection that matters here. */
+/** What matters here of a connection. */
 export interface Connection {
   destroy(): unknown;
 }
@@ -35,7 +35,7 @@ export class Connections {
   }
 
   /** Gives all but some of them no more time than this, in milliseconds. */
-  hurry(limit: number, except: ReadonlySet<Connection | null>): void {
+  hurry(limit: number, except: ReadonlySet<Connection>): void {
     for (const connection of this.#watched.keys()) if (!except.has(connection)) this.watch(connection, limit);
   }
 

@@ -1,6 +1,7 @@
 /** GraphQL documents, parsed and validated once for all requests that send them. */
 import { type DocumentNode, parse, type Source, specifiedRules, validate } from "graphql";
 import { type DocumentLimits, limitRule } from "./limits.ts";
+import { setBounded } from "./set_bounded.ts";
 
 /** How many valid documents are remembered, and how long they may be, in UTF-16 code units. */
 const REMEMBERED_DOCUMENTS = 500;
@@ -18,21 +19,17 @@ export function rememberDocuments(
   const rules = [...specifiedRules, limitRule(limits)];
   const knownTexts = new Set(known);
   const documents = new Map<string, DocumentNode>();
-  const valid = new WeakSet<DocumentNode>();
   return {
     parse: (source: string | Source) => {
       const text = typeof source === "string" ? source : source.body;
       return documents.get(text) ?? parse(text, { maxTokens: limits.tokens });
     },
     validate: (schema, document) => {
-      if (valid.has(document)) return [];
       const text = document.loc?.source.body;
+      if (text !== undefined && documents.get(text) === document) return [];
       const errors = text !== undefined && knownTexts.has(text) ? [] : validate(schema, document, rules);
       if (errors.length > 0 || text === undefined || text.length > LONGEST_REMEMBERED) return errors;
-      const [oldest] = documents.size < REMEMBERED_DOCUMENTS ? [] : documents.keys();
-      if (oldest !== undefined) documents.delete(oldest);
-      documents.set(text, document);
-      valid.add(document);
+      setBounded(documents, text, document, REMEMBERED_DOCUMENTS);
       return errors;
     },
   };

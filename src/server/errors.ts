@@ -52,9 +52,7 @@ export function unavailable(code: FailureCode | undefined): Pick<GraphqlResponse
 export function refuse(reason: unknown, request: GraphqlRequest, audience: Audience): GraphqlResponse {
   const originalError = reason instanceof Error ? reason : new Error(String(reason));
   const wrapped = new GraphQLError(originalError.message, { originalError });
-  const error = reason instanceof HttpRefusal
-    ? new GraphQLError(reason.message, { extensions: { code: reason.code } })
-    : toPublicError(wrapped, audience);
+  const error = toPublicError(wrapped, audience);
   const code = codeOf(wrapped);
   const { status, headers } = statusOf(originalError, code);
   return { status, headers: { ...headersFor(request), ...headers }, body: JSON.stringify({ errors: [error] }), code };

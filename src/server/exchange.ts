@@ -1,5 +1,5 @@
 /** A request for GraphQL and its answer, as every transport can give and take them. */
-import { Failure, type FailureCode } from "../apikey/failure.ts";
+import { Failure } from "../apikey/failure.ts";
 
 export interface GraphqlRequest {
   readonly method: string;
@@ -32,15 +32,14 @@ export type Handler = (request: GraphqlRequest) => Promise<GraphqlResponse>;
 /** Takes log records: a message with `{placeholders}`, and the properties that fill them. */
 export type LogSink = (message: string, properties: Record<string, unknown>) => void;
 
-/** A refusal that has a status of HTTP of its own. */
+/** A request that is refused for what it is in HTTP, with a status of its own. */
 export class HttpRefusal extends Failure {
   constructor(
     readonly status: number,
-    code: FailureCode,
     message: string,
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
-    super(code, message);
+    super("USAGE", message);
   }
 }
 

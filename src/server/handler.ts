@@ -127,7 +127,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     const keyId = caller.key?.id;
     const words = REFUSALS.get(status);
     if (words !== undefined) {
-      return { ...refuse(new HttpRefusal(status, "USAGE", words, headers), request, audience), keyId };
+      return { ...refuse(new HttpRefusal(status, words, headers), request, audience), keyId };
     }
     const code = passage.errors?.map(codeOf)[0];
     const away = passage.hasData === false ? unavailable(code) : undefined;
@@ -139,7 +139,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     const { method } = request;
     try {
       if (method === "OPTIONS") return { status: 204, headers: ALLOW, body: null };
-      if (!METHODS.includes(method)) throw new HttpRefusal(405, "USAGE", `GraphQL takes ${ALLOW.allow}.`, ALLOW);
+      if (!METHODS.includes(method)) throw new HttpRefusal(405, `GraphQL takes ${ALLOW.allow}.`, ALLOW);
       return await execute(request);
     } catch (error) {
       return refuse(error, request, audience);
@@ -159,5 +159,5 @@ function isJson(contentType: string | null): boolean {
 async function readOneOperation(request: GraphqlRequest): Promise<string> {
   const body = await request.body();
   if (!/^\s*\[/.test(body)) return body;
-  throw new HttpRefusal(400, "USAGE", "This server takes one operation a request, not a list of them.");
+  throw new HttpRefusal(400, "This server takes one operation a request, not a list of them.");
 }

@@ -1,6 +1,5 @@
 /** The embedded server on HTTP: what answers at which path, and what has to be done from time to time. */
 import { hash } from "node:crypto";
-import { setImmediate } from "node:timers";
 import type { KeyStore } from "../store/key_store.ts";
 import { behindProxies } from "./client_address.ts";
 import type { GraphqlRequest, GraphqlResponse, Handler, LogSink } from "./exchange.ts";
@@ -70,15 +69,8 @@ export async function serveHttp(opened: KeyStore, options: HttpServerOptions): P
   };
 }
 
-/** Resolves when the requests that have come in so far have been looked at. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
-}
-
-type Probe = (request: GraphqlRequest) => Promise<GraphqlResponse>;
-
 function route(answer: Handler, isReady: () => Promise<boolean>): Handler {
-  const paths: ReadonlyMap<string, Handler> = new Map<string, Probe>([
+  const paths: ReadonlyMap<string, Handler> = new Map<string, Handler>([
     ["/graphql", answer],
     ["/healthz", (request) => probe(request, () => Promise.resolve(true))],
     ["/readyz", (request) => probe(request, isReady)],

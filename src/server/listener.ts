@@ -10,7 +10,7 @@ import { redactSecrets } from "../apikey/secret.ts";
 import { keepAccepting } from "./accepting.ts";
 import type { ClientAddress } from "./client_address.ts";
 import { Connections } from "./connections.ts";
-import { type GraphqlResponse, type Handler, type LogSink } from "./exchange.ts";
+import type { GraphqlResponse, Handler, LogSink } from "./exchange.ts";
 import { CUT_OFF, NEVER_CAME, refuseMalformed, refuseUpgrade, STOPPING, TOO_SLOW } from "./refusals.ts";
 import { readBody } from "./request_body.ts";
 
@@ -117,7 +117,6 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
     watch(socket);
   });
   server.on("upgrade", refuseUpgrade);
-  server.on("error", (error) => options.logError("The server failed: {error}", { error }));
   server.on("clientError", refuseMalformed);
   // Node's own times, of which older runtimes know but some, would cost time and add nothing.
   server.keepAliveTimeout = 0;
@@ -126,7 +125,10 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
   try {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      server.listen(port, hostname, resolve);
+      server.listen(port, hostname, () => {
+        server.off("error", reject);
+        resolve();
+      });
     });
   } catch (error) {
     connections.end();
@@ -136,6 +138,7 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
       { cause: error },
     );
   }
+  server.on("error", (error) => options.logError("The server failed: {error}", { error }));
   const address = server.address();
   const chosen = typeof address === "object" && address !== null ? address.port : port;
   const endAccepting = keepAccepting(server, hostname, chosen, options.logError);

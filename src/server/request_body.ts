@@ -11,7 +11,7 @@ import { HttpRefusal } from "./exchange.ts";
  */
 export function readBody(request: IncomingMessage, longest: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const refuse = (status: number, words: string): void => reject(new HttpRefusal(status, "USAGE", words));
+    const refuse = (status: number, words: string): void => reject(new HttpRefusal(status, words));
     const refuseLong = (): void => refuse(413, `The body of a request may have ${longest} bytes at most.`);
     if (Number(request.headers["content-length"] ?? 0) > longest) return refuseLong();
     const chunks: Uint8Array[] = [];

@@ -81,17 +81,21 @@ const permission = new GraphQLObjectType({
   },
 });
 
-const apiKeyFields: Fields<VisibleKey> = {
+const keyFields: Fields<{ readonly key: StoredKey }> = {
   id: { type: required(prefixedId), resolve: ({ key }) => key.id },
+  name: { type: required(GraphQLString), resolve: ({ key }) => key.name },
+  description: { type: GraphQLString, resolve: ({ key }) => key.description },
+  roles: { type: listOf(role), resolve: ({ key }) => key.roles },
+  permissions: { type: listOf(permission), resolve: ({ key }) => groupByResource(key.permissions) },
+};
+
+const apiKeyFields: Fields<VisibleKey> = {
+  ...keyFields,
   key: {
     type: required(GraphQLString),
     description: "The secret, in the answer to create; a mask ever after.",
     resolve: ({ key, secret }) => secret ?? maskSecret(key.secretTail),
   },
-  name: { type: required(GraphQLString), resolve: ({ key }) => key.name },
-  description: { type: GraphQLString, resolve: ({ key }) => key.description },
-  roles: { type: listOf(role), resolve: ({ key }) => key.roles },
-  permissions: { type: listOf(permission), resolve: ({ key }) => groupByResource(key.permissions) },
   createdAt: {
     type: required(GraphQLString),
     description: "When the key was created, in UTC, as in RFC 3339.",
@@ -112,11 +116,7 @@ const apiKeyFields: Fields<VisibleKey> = {
 export const apiKey = new GraphQLObjectType<VisibleKey, RequestContext>({ name: "ApiKey", fields: apiKeyFields });
 
 const meFields: Fields<KeyHolder> = {
-  id: { type: required(prefixedId), resolve: ({ key }) => key.id },
-  name: { type: required(GraphQLString), resolve: ({ key }) => key.name },
-  description: { type: GraphQLString, resolve: ({ key }) => key.description },
-  roles: { type: listOf(role), resolve: ({ key }) => key.roles },
-  permissions: { type: listOf(permission), resolve: ({ key }) => groupByResource(key.permissions) },
+  ...keyFields,
   rights: {
     type: listOf(permission),
     description: "What roles and permissions come to together.",

@@ -88,7 +88,7 @@ export function asFetch(handler: Handler): LocalServer["fetch"] {
  * @throws {Failure} when the store or the address cannot be used
  */
 export async function openHttpServer(options: StoreOptions & HttpServerOptions): Promise<HttpServer> {
-  const { nextTurn, serveHttp } = await import("./http.ts");
+  const [{ serveHttp }, { nextTurn }] = await Promise.all([import("./http.ts"), import("../store/next_turn.ts")]);
   const store = await openStore(options, nextTurn);
   try {
     return await serveHttp(store, options);

@@ -1,4 +1,5 @@
 /** How often an address may fail to authenticate before it has to wait. */
+import { setBounded } from "./set_bounded.ts";
 
 /** The most addresses that are remembered; beyond that the one whose failures are oldest is forgotten. */
 const LARGEST_NUMBER = 100_000;
@@ -39,9 +40,7 @@ export class FailureThrottle {
       return;
     }
     this.#addresses.delete(key);
-    const [oldest] = this.#addresses.size < LARGEST_NUMBER ? [] : this.#addresses.keys();
-    if (oldest !== undefined) this.#addresses.delete(oldest);
-    this.#addresses.set(key, { count: 1, until: now + PERIOD });
+    setBounded(this.#addresses, key, { count: 1, until: now + PERIOD }, LARGEST_NUMBER);
   }
 }
 

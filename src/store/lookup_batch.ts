@@ -2,7 +2,7 @@
  * Look-ups by hash that are asked for in the same turn of the event loop, sent as one. Each is sent after it was asked
  * for, so that it sees whatever was committed before.
  */
-import { setImmediate } from "node:timers";
+import { nextTurn } from "./next_turn.ts";
 
 /** Finds the ids that go with hashes in hexadecimal; a hash that nobody has is not among the keys of the answer. */
 export type FindAll = (hashes: readonly string[]) => Promise<ReadonlyMap<string, string>>;
@@ -30,7 +30,7 @@ export class LookupBatch {
 
   #open(): Batch {
     const hashes = new Set<string>();
-    const found = new Promise<void>((resolve) => void setImmediate(resolve)).then(() => {
+    const found = nextTurn().then(() => {
       this.#next = undefined;
       return this.#findAll([...hashes]);
     });

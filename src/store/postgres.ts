@@ -78,7 +78,7 @@ class PostgresStore implements KeyStore {
         await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
         await sql.query("UPDATE service_api.api_key SET created_by = $1 WHERE created_by = $2", [key.id, held.id]);
       }
-      await insert(sql, "api_key", KEY_COLUMNS, fromKey(key));
+      await insertKey(sql, key);
       const replaced = held === undefined ? [] : [eventOf("REPLACE", held, origin)];
       await insertEvents(sql, [...replaced, eventOf("CREATE", key, origin)]);
     });
@@ -225,14 +225,9 @@ async function requireActor(sql: Sql, { actor }: Origin): Promise<void> {
   if (rows.length === 0) throw actorIsGone();
 }
 
-async function insert(
-  sql: Sql,
-  table: string,
-  columns: readonly string[],
-  values: readonly (string | Uint8Array | null)[],
-): Promise<void> {
-  const places = columns.map((_column, i) => `$${i + 1}`).join(", ");
-  await sql.query(`INSERT INTO service_api.${table} (${columns.join(", ")}) VALUES (${places})`, [...values]);
+async function insertKey(sql: Sql, key: StoredKey): Promise<void> {
+  const places = KEY_COLUMNS.map((_column, i) => `$${i + 1}`).join(", ");
+  await sql.query(`INSERT INTO service_api.api_key (${KEY_COLUMNS.join(", ")}) VALUES (${places})`, fromKey(key));
 }
 
 async function insertEvents(sql: Sql, events: readonly NewEvent[]): Promise<void> {

@@ -2,6 +2,7 @@
 import { expect } from "expect";
 import { parseName } from "../../src/apikey/name.ts";
 import { type Client, createClient, DOCUMENTS } from "../../src/client/client.ts";
+import type { Endpoint } from "../../src/client/transport.ts";
 import { parse, specifiedRules, validate } from "graphql";
 import { DEFAULT_LIMITS, limitRule } from "../../src/server/limits.ts";
 import { schema } from "../../src/server/schema.ts";
@@ -9,6 +10,18 @@ import { LOCAL_CALLER } from "../../src/server/caller.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { handlerOver } from "../server/graphql.ts";
+
+function clientOver(fetch: Endpoint["fetch"]): Client {
+  return createClient({
+    url: "http://localhost/graphql",
+    label: "test",
+    headers: new Map(),
+    timeout: 5000,
+    interrupted: new AbortController().signal,
+    debug: () => {},
+    fetch,
+  });
+}
 
 /** A client of the embedded server over a store that counts its calls. */
 async function withCountedStore(
@@ -30,17 +43,9 @@ async function withCountedStore(
     now: () => new Date(),
     logError: () => {},
   });
-  const client = createClient({
-    url: "http://localhost/graphql",
-    label: "test",
-    headers: new Map(),
-    timeout: 5000,
-    interrupted: new AbortController().signal,
-    debug: () => {},
-    fetch: (request) => {
-      calls.push(`request ${++requests}`);
-      return handler(request);
-    },
+  const client = clientOver((request) => {
+    calls.push(`request ${++requests}`);
+    return handler(request);
   });
   try {
     await use(client, calls);
@@ -92,17 +97,9 @@ for (const document of DOCUMENTS) {
 
 Deno.test("whatever the client sends is among the documents that are taken for valid", async () => {
   const sent: string[] = [];
-  const client = createClient({
-    url: "http://localhost/graphql",
-    label: "test",
-    headers: new Map(),
-    timeout: 5000,
-    interrupted: new AbortController().signal,
-    debug: () => {},
-    fetch: async (request) => {
-      sent.push((await request.json()).query);
-      return Response.json({ errors: [{ message: "no" }] });
-    },
+  const client = clientOver(async (request) => {
+    sent.push((await request.json()).query);
+    return Response.json({ errors: [{ message: "no" }] });
   });
   await Promise.allSettled([
     client.create(NEW_KEY),

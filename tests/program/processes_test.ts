@@ -6,6 +6,7 @@ import { expect } from "expect";
 import { DatabaseSync } from "node:sqlite";
 import deno from "../../deno.json" with { type: "json" };
 import { buildExecutable } from "./executable.ts";
+import { fromSources } from "./from_sources.ts";
 import { Connection } from "../server/connection.ts";
 import { readyLine } from "./installations.ts";
 import { asProcess, type Program, withEnv } from "./program.ts";
@@ -15,13 +16,6 @@ const [executable, leadingArgs]: readonly [string, readonly string[]] = build.ki
   ? [build.path, []]
   : [Deno.execPath(), fromSources()];
 if (build.kind === "built") Deno.test.afterAll(build.remove);
-
-/** The words of the `start` task after `deno`, with the module's full path. */
-function fromSources(): readonly string[] {
-  const [, ...words] = deno.tasks.start.command.split(" ");
-  const main = `${import.meta.dirname}/../../main.ts`;
-  return words.map((word) => word === "main.ts" ? main : word);
-}
 
 /** From sources, Deno itself needs to find its cache. */
 const ownEnv: Record<string, string> = build.kind === "built" ? {} : pick(["HOME", "DENO_DIR", "XDG_CACHE_HOME"]);

@@ -1,7 +1,7 @@
 /** OpenTelemetry, which Deno has on when the program runs from its sources with `OTEL_DENO=true`. */
 import { expect } from "expect";
-import deno from "../../deno.json" with { type: "json" };
 import { until } from "../server/until.ts";
+import { fromSources } from "./from_sources.ts";
 import { readyLine } from "./installations.ts";
 
 /** A collector of OTLP over HTTP, which keeps what it is sent as text. */
@@ -21,8 +21,7 @@ function startCollector(): { readonly url: string; readonly received: () => stri
 Deno.test("with OTEL_DENO=true spans and metrics of requests and of the store are sent, and no secret", async () => {
   await using collector = startCollector();
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
-  const [, ...words] = deno.tasks.start.command.split(" ");
-  const args = words.map((word) => word === "main.ts" ? `${import.meta.dirname}/../../main.ts` : word);
+  const args = fromSources();
   const env = {
     OTEL_DENO: "true",
     OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",

@@ -153,14 +153,21 @@ Deno.test("a server that is stopped has closed its store", () =>
     await expect(store.isEmpty()).rejects.toThrow();
   }));
 
-Deno.test("a port that is taken is a usage error that says what to do", () =>
+Deno.test("a port that is taken is a usage error that says what to do, and nothing is logged besides", () =>
   withSlowStore(async ({ url }) => {
     const { port } = new URL(url);
-    const taken = withHttp(() => Promise.resolve(), { port: Number(port) });
+    const logged: string[] = [];
+    const taken = withHttp(() => Promise.resolve(), {
+      port: Number(port),
+      logError: (message) => {
+        logged.push(message);
+      },
+    });
     await expect(taken).rejects.toMatchObject({
       code: "USAGE",
       message: expect.stringMatching(
         new RegExp(`^Cannot listen on 127\\.0\\.0\\.1 port ${port}: .*Choose another --host or --port`),
       ),
     });
+    expect(logged).toEqual([]);
   }));

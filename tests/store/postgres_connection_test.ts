@@ -3,6 +3,7 @@ import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
 import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
+import { until } from "../server/until.ts";
 import { trail } from "./audit_trail_contract.ts";
 import { addAll, anyway, atOnce, inTurn, listed, LOCAL } from "./changes.ts";
 import { PASSWORD, testOnPostgres } from "./postgres_server.ts";
@@ -37,13 +38,6 @@ async function within(limit: number, act: () => Promise<void>): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`it takes longer than ${limit} ms`)), limit);
   await Promise.race([act(), promise]).finally(() => clearTimeout(timer));
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  // deno-lint-ignore no-await-in-loop -- it asks until it is so
-  while (!isSo() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(isSo()).toBe(true);
 }
 
 await testOnPostgres("The way to PostgreSQL", {}, (server) => {

@@ -1,0 +1,26 @@
+/** Keys by the thousand, straight into a store. */
+import { DatabaseSync } from "node:sqlite";
+import type { PostgresServer } from "../tests/store/postgres_server.ts";
+
+/** Puts keys straight into an SQLite store. */
+export function fillSqlite(path: string, count: number): void {
+  const database = new DatabaseSync(path);
+  database.exec(`
+    PRAGMA synchronous = OFF;
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+    INSERT INTO api_key (id, name, roles, permissions, created_at, secret_hash, secret_tail)
+    SELECT printf('key_%022d', i), printf('filled %d', i), '', 'DOCKER:READ_ANY', '2026-01-01T00:00:00.000Z',
+      randomblob(32), 'tail' FROM n`);
+  database.close();
+}
+
+/** Puts keys straight into a PostgreSQL store. */
+export async function fillPostgres(server: PostgresServer, database: string, count: number): Promise<void> {
+  await server.execute(
+    database,
+    `INSERT INTO service_api.api_key (id, name, roles, permissions, created_at, secret_hash, secret_tail)
+     SELECT 'key_' || lpad(i::text, 22, '0'), 'filled ' || i, '', 'DOCKER:READ_ANY', now(),
+       sha256(convert_to(i || 'salt', 'UTF8')), 'tail' FROM generate_series(1, ${count}) i`,
+  );
+  await server.execute(database, "VACUUM ANALYZE service_api.api_key");
+}

@@ -1,0 +1,41 @@
+/** The program as benchmarks run it: a store with a key in it, and a server. */
+
+export interface RunningServer {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a server that says where it listens in its first line.
+ *
+ * @param command the executable and its arguments
+ */
+export async function startServer(
+  command: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<RunningServer> {
+  const [executable = "", ...args] = command;
+  const process = new Deno.Command(executable, { args, env, stdin: "null", stdout: "piped", stderr: "null" }).spawn();
+  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { value = "" } = await reader.read();
+  const url = /http:\S+/.exec(value)?.[0];
+  if (url === undefined) throw new Error(`${executable} said ${JSON.stringify(value)}`);
+  return {
+    url,
+    pid: process.pid,
+    stop: async () => {
+      process.kill("SIGTERM");
+      await process.status;
+      await reader.cancel();
+    },
+  };
+}
+
+/** Makes a store with an ADMIN key in it, and returns its secret. */
+export async function createAdmin(program: string, env: Readonly<Record<string, string>>): Promise<string> {
+  const args = ["apikey", "--create", "--name", "admin", "--roles", "ADMIN"];
+  const { success, stdout, stderr } = await new Deno.Command(program, { args, env }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout).trim();
+}
