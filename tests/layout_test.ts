@@ -34,8 +34,11 @@ async function importsOf(module: string): Promise<readonly Import[]> {
 }
 
 async function modulesIn(folder: string): Promise<readonly string[]> {
-  const names = await Array.fromAsync(Deno.readDir(new URL(folder, ROOT)));
-  return names.map(({ name }) => `${folder}/${name}`);
+  const entries = await Array.fromAsync(Deno.readDir(new URL(folder, ROOT)));
+  const modules = entries.map(({ name, isDirectory }) =>
+    isDirectory ? modulesIn(`${folder}/${name}`) : [`${folder}/${name}`]
+  );
+  return (await Promise.all(modules)).flat();
 }
 
 async function loadedFrom(module: string, seen = new Set<string>()): Promise<Set<string>> {
@@ -54,7 +57,8 @@ const MAY_IMPORT: Readonly<Record<string, RegExp>> = {
   "src/client": /^src\/(apikey|client)\/|^(graphql-request|zod\/mini)$/,
   "src/server": /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
   "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers)$/,
-  "src/cli": /^src\/|^deno\.json$|^@commander-js\/|^@logtape\/|^node:crypto$/,
+  "src/cli":
+    /^src\/|^deno\.json$|^@(commander-js|logtape|clack)\/|^yaml$|^zod\/mini$|^node:(crypto|process|stream|util)$/,
 };
 
 for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {

@@ -40,7 +40,8 @@ export async function audit(flags: AuditFlags, host: Host, ask: Ask): Promise<Ex
   if (after !== undefined && !/^\d{1,18}$/.test(after)) {
     throw new Failure("USAGE", `--after takes the id of an event, and not ${quote(after)}.`);
   }
-  await ask(async (client) => {
+  await ask(async (connect) => {
+    const client = await connect();
     for (let last = after;;) {
       // deno-lint-ignore no-await-in-loop -- a page begins where the one before it ends
       const events = await client.events(last, PAGE);

@@ -7,8 +7,11 @@ import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
 import { type EmbeddedServer, type NetworkServer, readSettings, type ServerFlags, type Settings } from "./settings.ts";
 
-/** Opens a connection, does something with it, and closes it whatever comes of it. */
-export type Ask = <Result>(act: (client: Client) => Promise<Result>) => Promise<Result>;
+/**
+ * Does something that takes a client, and closes the connection whatever comes of it. Settings are read at once; the
+ * connection is opened when it is first asked for, so that a question can be on the screen before.
+ */
+export type Ask = <Result>(act: (connect: () => Promise<Client>) => Promise<Result>) => Promise<Result>;
 
 /**
  * Asks the server that the flags and the environment name. Loads the server's code only for the embedded one.
@@ -34,18 +37,22 @@ async function askOver<Result>(
   host: Host,
   log: Log,
   interrupted: AbortSignal,
-  act: (client: Client) => Promise<Result>,
+  act: (connect: () => Promise<Client>) => Promise<Result>,
 ): Promise<Result> {
   const { server, headers, timeout } = settings;
-  const route = server.kind === "network"
-    ? await openNetwork(server, host)
-    : await openEmbedded(server, timeout, interrupted, host, log);
-  try {
+  let route: Route | undefined;
+  const connect = async (): Promise<Client> => {
+    route ??= server.kind === "network"
+      ? await openNetwork(server, host)
+      : await openEmbedded(server, timeout, interrupted, host, log);
     const { createClient } = await import("../client/client.ts");
-    return await act(createClient({ ...route, headers, timeout, interrupted, debug: log.debug }));
+    return createClient({ ...route, headers, timeout, interrupted, debug: log.debug });
+  };
+  try {
+    return await act(connect);
   } finally {
     // What the server did is done and on disk: an error here must not hide it.
-    await route.close().catch((error) => log.error("Closing failed: {error}", { error }));
+    await route?.close().catch((error) => log.error("Closing failed: {error}", { error }));
   }
 }
 

@@ -27,7 +27,7 @@ export interface CreateFlags {
  */
 export async function create(flags: CreateFlags, host: Host, ask: Ask): Promise<ExitCode> {
   const request = decideCreate(flags);
-  await ask(async (client) => print(await client.create(request), flags, host));
+  await ask(async (connect) => print(await (await connect()).create(request), flags, host));
   return ExitCode.OK;
 }
 

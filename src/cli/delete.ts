@@ -26,8 +26,8 @@ type DeleteResult =
  */
 export async function remove(flags: DeleteFlags, host: Host, ask: Ask): Promise<ExitCode> {
   const name = decideDelete(flags);
-  return await ask(async (client) => {
-    const result = await deleteByName(client, name);
+  return await ask(async (connect) => {
+    const result = await deleteByName(await connect(), name);
     await print(result, flags, host);
     return result.kind === "not found" ? ExitCode.FAILED : ExitCode.OK;
   });

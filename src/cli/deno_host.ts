@@ -1,6 +1,19 @@
 /** The real outside: this process under Deno. */
 import { Failure, reasonOf } from "../apikey/failure.ts";
-import type { Host, Input, Output } from "./host.ts";
+import type { Host, Input, Output, TerminalSize } from "./host.ts";
+
+const COLUMNS = 80;
+const ROWS = 24;
+
+/** A terminal that does not know its size says that it is 0. */
+function terminalSize(): TerminalSize {
+  try {
+    const { columns, rows } = Deno.consoleSize();
+    return { columns: columns || COLUMNS, rows: rows || ROWS };
+  } catch {
+    return { columns: COLUMNS, rows: ROWS };
+  }
+}
 
 interface DenoOutput {
   isTerminal(): boolean;
@@ -10,6 +23,7 @@ interface DenoOutput {
 function output(stream: DenoOutput): Output {
   return {
     isTerminal: () => stream.isTerminal(),
+    columns: () => terminalSize().columns,
     write: async (text) => {
       try {
         let rest = new TextEncoder().encode(text);
@@ -39,6 +53,16 @@ export const denoHost: Host = {
   stdin,
   stdout: output(Deno.stdout),
   stderr: output(Deno.stderr),
+  openTerminal: async () => {
+    const [{ stdin, stderr }, { Writable }] = await Promise.all([import("node:process"), import("node:stream")]);
+    const drawing = new Writable({ write: (chunk, _encoding, done) => void stderr.write(chunk, () => done()) });
+    stderr.on("resize", () => drawing.emit("resize"));
+    Object.defineProperties(drawing, {
+      columns: { get: () => terminalSize().columns },
+      rows: { get: () => terminalSize().rows },
+    });
+    return { input: stdin, output: drawing, size: terminalSize };
+  },
   platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
   now: () => new Date(),
   onSignal: (signals, handler) => {

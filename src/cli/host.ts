@@ -1,4 +1,5 @@
 /** What the program needs from outside. It is handed in, so that tests can run commands without a process. */
+import type { Readable, Writable } from "node:stream";
 
 export interface Host {
   /** The arguments after the program's name. */
@@ -9,6 +10,8 @@ export interface Host {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly platform: Platform;
+  /** The terminal of standard input and standard error, where both are one. */
+  openTerminal(): Promise<Terminal>;
   now(): Date;
   /**
    * Calls `handler` instead of ending the process when one of the signals arrives.
@@ -32,8 +35,24 @@ export interface Input {
   readText(): Promise<string>;
 }
 
+/** What questions are asked through. */
+export interface Terminal {
+  /** Keys, once it is in raw mode. */
+  readonly input: Readable;
+  /** Says `resize` when the size changes, and has it in its `columns` and `rows`. */
+  readonly output: Writable;
+  size(): TerminalSize;
+}
+
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
 export interface Output {
   isTerminal(): boolean;
+  /** How wide the terminal is, in columns; 80 where that is not known. */
+  columns(): number;
   /**
    * Resolves when the whole text is written.
    *

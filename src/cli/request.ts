@@ -43,8 +43,8 @@ export interface RequestFlags {
  */
 export async function request(flags: RequestFlags, host: Host, ask: Ask): Promise<ExitCode> {
   const body = await decideBody(flags, host);
-  return await ask(async (client) => {
-    const { answer, failure } = await client.send(body);
+  return await ask(async (connect) => {
+    const { answer, failure } = await (await connect()).send(body);
     // A JSON text has line breaks between its tokens only.
     if (!flags.json) await host.stdout.write(answer.body.endsWith("\n") ? answer.body : `${answer.body}\n`);
     else if (failure === undefined) await host.stdout.write(`${answer.body.trim().replaceAll(/\s*[\r\n]\s*/g, " ")}\n`);

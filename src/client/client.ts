@@ -30,6 +30,9 @@ export type CreatedKey = z.infer<typeof CreatedKey>;
 
 export type KeyReference = z.infer<typeof KeyReference>;
 
+/** A key as a person tells it from others. What a server does not tell of it is `null`, or no role. */
+export type KeySummary = z.infer<typeof KeySummary>;
+
 /** An event of the audit trail, with the members that it has in GraphQL. */
 export type AuditEvent = z.infer<typeof AuditEvent>;
 
@@ -48,6 +51,15 @@ export interface Client {
   create(key: NewKey): Promise<CreatedKey>;
   /** Looks a name up, on the embedded server without reading the other keys. */
   find(name: Name): Promise<FoundKeys>;
+  /** Every key that the caller may read, in the server's order. */
+  list(): Promise<readonly KeySummary[]>;
+  /**
+   * Asks something harmless that needs a valid key.
+   *
+   * @returns the key that asks, or `undefined` where the server does not tell
+   * @throws {Failure} `UNAUTHENTICATED`, or any failure of a request
+   */
+  identify(): Promise<KeyReference | undefined>;
   /** @returns whether the server says that it removed them */
   remove(keys: readonly KeyReference[]): Promise<boolean>;
   /**
@@ -67,7 +79,15 @@ const CreateAnswer = z.object({ apiKey: z.object({ create: CreatedKey }) });
 const CreateOnEmbeddedAnswer = z.object({
   apiKey: z.object({ refusesTakenNames: z.literal(true), create: CreatedKey }),
 });
+const KeySummary = z.object({
+  ...KeyReference.shape,
+  description: z.nullable(z.string()),
+  roles: z.array(z.string()),
+  createdAt: z.nullable(z.string()),
+});
 const ListAnswer = z.object({ apiKeys: z.array(KeyReference) });
+const ListSummariesAnswer = z.object({ apiKeys: z.array(KeySummary) });
+const MeAnswer = z.object({ me: z.nullable(KeyReference) });
 const FindAnswer = z.object({ apiKeysByName: z.array(KeyReference), apiKeysExist: z.boolean() });
 const AuditKey = z.object({ id: z.nullable(z.string()), name: z.nullable(z.string()) });
 const AuditEvent = z.object({
@@ -94,6 +114,10 @@ const CREATE_ON_EMBEDDED = `mutation CreateApiKey($input: CreateApiKeyInput!) {
 
 const LIST = `query ListApiKeys { apiKeys { id name } }`;
 
+const LIST_SUMMARIES = `query ListApiKeys { apiKeys { id name description roles createdAt } }`;
+
+const ME = `query WhoAmI { me { id name } }`;
+
 const FIND_ON_EMBEDDED = `query FindApiKeys($name: String!) {
   apiKeysByName(name: $name) { id name }
   apiKeysExist
@@ -108,7 +132,16 @@ const EVENTS = `query ListAuditEvents($after: String, $first: Int!) {
 }`;
 
 /** Every document that a client sends of itself; the embedded server takes them for valid, which a test sees to. */
-export const DOCUMENTS: readonly string[] = [CREATE, CREATE_ON_EMBEDDED, LIST, FIND_ON_EMBEDDED, DELETE, EVENTS];
+export const DOCUMENTS: readonly string[] = [
+  CREATE,
+  CREATE_ON_EMBEDDED,
+  LIST,
+  LIST_SUMMARIES,
+  ME,
+  FIND_ON_EMBEDDED,
+  DELETE,
+  EVENTS,
+];
 
 export function createClient(endpoint: Endpoint): Client {
   const graphql = new GraphQLClient(endpoint.url, {
@@ -188,6 +221,25 @@ export function createClient(endpoint: Endpoint): Client {
         const keys = await list();
         return { matches: keys.filter((key) => key.name.normalize("NFC") === name), anyKey: keys.length > 0 };
       }),
+
+    list: () =>
+      unlessRefused(
+        async () => (await run(LIST_SUMMARIES, {}, ListSummariesAnswer)).apiKeys,
+        async () => (await list()).map((key) => ({ ...key, description: null, roles: [], createdAt: null })),
+      ),
+
+    identify: async () => {
+      try {
+        return await unlessRefused(
+          async () => (await run(ME, {}, MeAnswer)).me ?? undefined,
+          async () => void await list(),
+        );
+      } catch (error) {
+        // A key that is told so is a valid one.
+        if (error instanceof Failure && error.code === "FORBIDDEN") return undefined;
+        throw error;
+      }
+    },
 
     remove: async (keys) => {
       const input = { ids: keys.map(({ id }) => id) };

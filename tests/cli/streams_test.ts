@@ -12,6 +12,7 @@ function brokenOutput(cause: Error): FakeHost["stdout"] {
   return {
     text: "",
     isTerminal: () => false,
+    columns: () => 80,
     write: () => Promise.reject(new Failure("FAILED", "Cannot write the output: gone.", { cause })),
   };
 }

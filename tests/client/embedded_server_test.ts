@@ -105,6 +105,8 @@ Deno.test("whatever the client sends is among the documents that are taken for v
     client.create(NEW_KEY),
     client.create({ ...NEW_KEY, overwrite: true }),
     client.find(NEW_KEY.name),
+    client.list(),
+    client.identify(),
     client.remove([{ id: "key_1", name: "a" }]),
     client.events(undefined, 10),
   ]);

@@ -1,5 +1,5 @@
 /** Ways to run the whole program in tests: what goes in, what comes out. */
-import type { Host, Signal } from "../../src/cli/host.ts";
+import type { Host, Signal, Terminal } from "../../src/cli/host.ts";
 import { run } from "../../src/cli/program.ts";
 
 export interface Outcome {
@@ -38,6 +38,10 @@ export class FakeHost implements Host {
     this.stdin = { isTerminal: () => false, readText: () => Promise.resolve(stdin) };
   }
 
+  openTerminal(): Promise<Terminal> {
+    throw new Error("there is no terminal");
+  }
+
   now(): Date {
     return new Date();
   }
@@ -53,6 +57,7 @@ export class FakeHost implements Host {
 interface KeptOutput {
   text: string;
   isTerminal(): boolean;
+  columns(): number;
   write(text: string): Promise<void>;
 }
 
@@ -60,6 +65,7 @@ function keep(): KeptOutput {
   return {
     text: "",
     isTerminal: () => false,
+    columns: () => 80,
     write(text: string): Promise<void> {
       this.text += text;
       return Promise.resolve();

@@ -1,0 +1,58 @@
+/** The questions that a person at a terminal is asked, drawn on standard error. */
+import type { Permission } from "../../apikey/permission.ts";
+import type { Role } from "../../apikey/role.ts";
+import type { Host } from "../host.ts";
+
+/** Asks one question after the other. Each throws `INTERRUPTED` on Ctrl-C, a signal, or the end of the input. */
+export interface Questions {
+  /** A line of text; what `check` throws is shown while it is typed, and has to be mended. */
+  text(question: TextQuestion): Promise<string>;
+  /** A line that is not shown. */
+  secret(question: TextQuestion): Promise<string>;
+  /** Yes or no. */
+  confirm(question: ConfirmQuestion): Promise<boolean>;
+  /** One of a few. */
+  choose<Value>(question: ListQuestion<Value>): Promise<Value>;
+  /** Any number of a list, which may be long: what is typed filters it. */
+  tick<Value>(question: ListQuestion<Value>): Promise<readonly Value[]>;
+  /** Pairs of resource and action, out of all there are. */
+  permissions(question: PermissionsQuestion): Promise<readonly Permission[]>;
+}
+
+export interface TextQuestion {
+  readonly label: string;
+  readonly hint?: string;
+  /** What is there to be edited at first. */
+  readonly initial?: string;
+  /** @throws {Failure} what is wrong with it */
+  readonly check?: (typed: string) => void;
+}
+
+export interface ConfirmQuestion {
+  readonly label: string;
+  /** What Enter alone means. */
+  readonly initial: boolean;
+}
+
+export interface ListQuestion<Value> {
+  readonly label: string;
+  readonly items: readonly ListItem<Value>[];
+}
+
+export interface ListItem<Value> {
+  readonly value: Value;
+  readonly label: string;
+  /** Stands dimmed beside the label, and is filtered too. */
+  readonly hint?: string;
+}
+
+export interface PermissionsQuestion {
+  readonly label: string;
+  /** Shown as given already. */
+  readonly roles: readonly Role[];
+}
+
+/** Opens the terminal for questions. */
+export function openQuestions(_host: Host): Promise<Questions> {
+  throw new Error("not yet");
+}
