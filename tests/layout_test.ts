@@ -58,7 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, RegExp>> = {
   "src/server": /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
   "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers)$/,
   "src/cli":
-    /^src\/|^deno\.json$|^@(commander-js|logtape|clack)\/|^yaml$|^zod\/mini$|^node:(crypto|process|stream|util)$/,
+    /^src\/|^deno\.json$|^@(commander-js|logtape|clack)\/|^(yaml|fast-string-truncated-width)$|^zod\/mini$|^node:(crypto|process|readline|stream)$/,
 };
 
 for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
@@ -76,6 +76,12 @@ Deno.test("starting up loads no client, no server, no store, no logging", async 
   expect(loaded.filter((module) => /^src\/(client|server|store)\/|logtape|graphql|zod|sqlite/.test(module))).toEqual(
     [],
   );
+});
+
+Deno.test("no prompt, no picture and no status line is loaded without a terminal", async () => {
+  const loaded = [...await loadedFrom("main.ts")];
+  expect(loaded.filter((module) => /prompts|clack|_questions|rights_matrix|status_line|style|text_width/.test(module)))
+    .toEqual([]);
 });
 
 Deno.test("a request to another server loads no server, no store, no logging", async () => {

@@ -54,5 +54,5 @@ export function missingRights(held: Rights, wanted: Rights): readonly Permission
  */
 export function requireSomeRights(roles: readonly Role[], permissions: readonly Permission[]): void {
   if (roles.length > 0 || permissions.length > 0) return;
-  throw new Failure("NO_RIGHTS", "A key needs at least one role or permission.");
+  throw new Failure("NO_RIGHTS", "A key needs at least one role or permission: give --roles or --permissions.");
 }

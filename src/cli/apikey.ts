@@ -3,12 +3,14 @@ import { Failure } from "../apikey/failure.ts";
 import { ACTIONS, RESOURCES } from "../apikey/permission.ts";
 import { ROLE_MEANINGS, ROLES } from "../apikey/role.ts";
 import type { CommandDefinition } from "./command.ts";
+import { mayAsk } from "./asking.ts";
 import { type Ask, askServer } from "./connection.ts";
 import { create, type CreateFlags } from "./create.ts";
 import { remove } from "./delete.ts";
 import { EXIT_STATUS, type ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { withServerFlags } from "./server_flags.ts";
+import { wrapWords } from "./wrap.ts";
 
 export const apikeyCommand: CommandDefinition = {
   name: "apikey",
@@ -26,6 +28,9 @@ export const apikeyCommand: CommandDefinition = {
       .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs")
       .option("--description <desc>", "what the key is for")
       .option("--overwrite", "replace the key of that name, if there is one")
+      .optionsGroup("Questions, at a terminal:")
+      .option("--yes", "answer the last one, whether it is meant, with yes")
+      .option("--no-input", "ask nothing: what is missing is an error")
       .optionsGroup("Output:")
       .option("--json", "print one line of JSON, failures too");
     withServerFlags(withOwnFlags)
@@ -41,21 +46,28 @@ interface ApikeyFlags extends CreateFlags {
 
 async function apikey(flags: ApikeyFlags, host: Host, ask: Ask): Promise<ExitCode> {
   if (flags.create && flags.delete) throw new Failure("USAGE", "Give either --create or --delete, not both.");
-  if (flags.create) return await create(flags, host, ask);
-  if (!flags.delete) throw new Failure("USAGE", "Say what to do: give --create or --delete.");
+  const mode = flags.create ? "create" : flags.delete ? "delete" : await askForMode(flags, host);
+  if (mode === "create") return await create(flags, host, ask);
   const [stray] = (["roles", "permissions", "description", "overwrite"] as const).filter((flag) => flag in flags);
   if (stray !== undefined) throw new Failure("USAGE", `--${stray} goes with --create, not with --delete.`);
   return await remove(flags, host, ask);
 }
 
+async function askForMode(flags: ApikeyFlags, host: Host): Promise<"create" | "delete"> {
+  if (!mayAsk(flags, host)) throw new Failure("USAGE", "Say what to do: give --create or --delete.");
+  const { openQuestions } = await import("./prompts/questions.ts");
+  const questions = await openQuestions(host);
+  return await questions.choose({
+    label: "What is to be done?",
+    items: [
+      { value: "create", label: "create", hint: "a key, and print its secret, once" },
+      { value: "delete", label: "delete", hint: "keys, ticked in a list" },
+    ],
+  });
+}
+
 function wrapped(words: readonly string[]): string {
-  const lines = [""];
-  for (const word of words) {
-    const line = lines.at(-1) ?? "";
-    if (line.length + word.length > 76) lines.push(word);
-    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
-  }
-  return lines.map((line) => `  ${line}`).join("\n");
+  return wrapWords(words, 76, " ").map((line) => `  ${line}`).join("\n");
 }
 
 const NOTES = `

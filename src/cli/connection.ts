@@ -46,7 +46,20 @@ async function askOver<Result>(
       ? await openNetwork(server, host)
       : await openEmbedded(server, timeout, interrupted, host, log);
     const { createClient } = await import("../client/client.ts");
-    return createClient({ ...route, headers, timeout, interrupted, debug: log.debug });
+    const { fetch, label } = route;
+    return createClient({
+      ...route,
+      fetch: async (request) => {
+        const answer = fetch(request);
+        if (!host.stderr.isTerminal()) return await answer;
+        const { whileWaiting } = await import("./status_line.ts");
+        return await whileWaiting(`Waiting for ${label}`, host, answer);
+      },
+      headers,
+      timeout,
+      interrupted,
+      debug: log.debug,
+    });
   };
   try {
     return await act(connect);

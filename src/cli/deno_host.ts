@@ -2,6 +2,8 @@
 import { Failure, reasonOf } from "../apikey/failure.ts";
 import type { Host, Input, Output, TerminalSize } from "./host.ts";
 
+const CTRL_Z = 0x1a;
+
 const COLUMNS = 80;
 const ROWS = 24;
 
@@ -54,14 +56,25 @@ export const denoHost: Host = {
   stdout: output(Deno.stdout),
   stderr: output(Deno.stderr),
   openTerminal: async () => {
-    const [{ stdin, stderr }, { Writable }] = await Promise.all([import("node:process"), import("node:stream")]);
-    const drawing = new Writable({ write: (chunk, _encoding, done) => void stderr.write(chunk, () => done()) });
-    stderr.on("resize", () => drawing.emit("resize"));
-    Object.defineProperties(drawing, {
+    const [{ stdin, stderr }, { PassThrough, Transform }] = await Promise.all([
+      import("node:process"),
+      import("node:stream"),
+    ]);
+    // The line editor would stop this process for Ctrl-Z, which takes a permission that the program does not have.
+    const keys = new Transform({
+      transform: (chunk: Uint8Array, _encoding, done) => done(null, chunk.filter((byte) => byte !== CTRL_Z)),
+    });
+    const input = Object.assign(stdin.pipe(keys), {
+      isTTY: true,
+      setRawMode: (isRaw: boolean) => void stdin.setRawMode(isRaw),
+    });
+    const output = Object.defineProperties(new PassThrough(), {
       columns: { get: () => terminalSize().columns },
       rows: { get: () => terminalSize().rows },
     });
-    return { input: stdin, output: drawing, size: terminalSize };
+    output.pipe(stderr);
+    stderr.on("resize", () => output.emit("resize"));
+    return { input, output, size: terminalSize };
   },
   platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
   now: () => new Date(),

@@ -4,6 +4,15 @@ import { redactSecrets } from "../apikey/secret.ts";
 import { EXIT_CODES, type ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host.ts";
 
+/** A failure after some of several keys were deleted. */
+export class DeletionFailure extends Failure {
+  constructor(readonly deleted: number, cause: unknown) {
+    const { code, message } = asFailure(cause);
+    const keys = deleted === 1 ? "1 key was" : `${deleted} keys were`;
+    super(code, `${message} Before that, ${keys} deleted.`, { cause });
+  }
+}
+
 /** Writes a value as the one line that `--json` promises. */
 export async function writeJson(output: Output, value: unknown): Promise<void> {
   await output.write(toJsonLine(value));
@@ -29,7 +38,8 @@ export async function reportFailure(error: unknown, host: Host): Promise<ExitCod
   const tell = (): Promise<void> => host.stderr.write(`service-api: ${escapeInvisible(text)}\n`);
   if (args.includes("--json")) {
     const deleting = args.includes("--delete") && !args.includes("--create");
-    await writeJson(host.stdout, { ...(deleting ? { deleted: 0 } : {}), error: text, code }).catch(tell).catch(
+    const deleted = error instanceof DeletionFailure ? error.deleted : deleting ? 0 : undefined;
+    await writeJson(host.stdout, { deleted, error: text, code }).catch(tell).catch(
       () => {},
     );
   } else if (!isClosedPipe(error)) {

@@ -2,6 +2,12 @@
 import type { Permission } from "../../apikey/permission.ts";
 import type { Role } from "../../apikey/role.ts";
 import type { Host } from "../host.ts";
+import { styleFor } from "../style.ts";
+import { askConfirmation } from "./confirm.ts";
+import { askChoice, askTicks } from "./list.ts";
+import { askPermissions } from "./permission_grid.ts";
+import type { Screen } from "./run_prompt.ts";
+import { askSecret, askText } from "./text.ts";
 
 /** Asks one question after the other. Each throws `INTERRUPTED` on Ctrl-C, a signal, or the end of the input. */
 export interface Questions {
@@ -52,7 +58,15 @@ export interface PermissionsQuestion {
   readonly roles: readonly Role[];
 }
 
-/** Opens the terminal for questions. */
-export function openQuestions(_host: Host): Promise<Questions> {
-  throw new Error("not yet");
+/** Opens the terminal for questions: to be called only where there is one, see `mayAsk`. */
+export async function openQuestions(host: Host): Promise<Questions> {
+  const screen: Screen = { host, terminal: await host.openTerminal(), style: styleFor(host.stderr, host) };
+  return {
+    text: (question) => askText(question, screen),
+    secret: (question) => askSecret(question, screen),
+    confirm: (question) => askConfirmation(question, screen),
+    choose: (question) => askChoice(question, screen),
+    tick: (question) => askTicks(question, screen),
+    permissions: (question) => askPermissions(question, screen),
+  };
 }

@@ -1,0 +1,15 @@
+/** Whether there is a person to ask. */
+import type { Host } from "./host.ts";
+
+/** The flags of every command that may ask, as they were typed. */
+export interface AskingFlags {
+  /** False with `--no-input`. */
+  readonly input: boolean;
+  /** Answer the confirmation at the end with yes. */
+  readonly yes?: boolean | undefined;
+}
+
+/** Whether questions may be asked: standard input and standard error are terminals, and `--no-input` is not given. */
+export function mayAsk({ input }: Pick<AskingFlags, "input">, host: Host): boolean {
+  return input && host.stdin.isTerminal() && host.stderr.isTerminal();
+}

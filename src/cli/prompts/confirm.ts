@@ -1,0 +1,25 @@
+/** Asks for a yes or a no. */
+import type { ConfirmQuestion } from "./questions.ts";
+import { questionLine, runView, type Screen } from "./run_prompt.ts";
+
+/**
+ * `y` and `n` answer at once, Enter with what `initial` says.
+ *
+ * @throws {Failure} `INTERRUPTED`
+ */
+export async function askConfirmation({ label, initial }: ConfirmQuestion, screen: Screen): Promise<boolean> {
+  const { style } = screen;
+  let yes = initial;
+  await runView({
+    label,
+    draw: () => questionLine(label, style.dim(initial ? "(Y/n)" : "(y/N)"), style),
+    answer: () => yes ? "yes" : "no",
+    press: (typed) => {
+      const letter = typed?.toLowerCase();
+      if (letter !== "y" && letter !== "n") return false;
+      yes = letter === "y";
+      return true;
+    },
+  }, screen);
+  return yes;
+}

@@ -1,0 +1,134 @@
+/** Asks for one, or for any number, of a list. What is typed filters it; it may have tens of thousands of items. */
+import type { Key } from "node:readline";
+import { cut, fit, widthOf } from "../text_width.ts";
+import { edited, moved, pageOf, windowOf } from "./keys.ts";
+import type { ListItem, ListQuestion } from "./questions.ts";
+import { problemLine, questionLine, runView, type Screen } from "./run_prompt.ts";
+
+/** The widest that labels may make their column. */
+const WIDEST_LABEL = 40;
+
+/**
+ * Asks for one of a few.
+ *
+ * @throws {Failure} `INTERRUPTED`
+ */
+export async function askChoice<Value>({ label, items }: ListQuestion<Value>, screen: Screen): Promise<Value> {
+  const { style } = screen;
+  const labels = widest(items);
+  let focus = 0;
+  await runView({
+    label,
+    draw: () =>
+      [
+        questionLine(label, "", style),
+        ...items.map((item, position) => itemLine(item, position === focus, "", labels, screen)),
+      ].join("\n"),
+    answer: () => items[focus]?.label ?? "",
+    press: (_typed, key) => {
+      focus = moved(focus, items.length, key, items.length) ?? focus;
+      return false;
+    },
+  }, screen);
+  const chosen = items[focus];
+  if (chosen === undefined) throw new TypeError("a choice of nothing");
+  return chosen.value;
+}
+
+/**
+ * Asks for any number of a list, none included.
+ *
+ * @throws {Failure} `INTERRUPTED`
+ */
+export async function askTicks<Value>(
+  { label, items }: ListQuestion<Value>,
+  screen: Screen,
+): Promise<readonly Value[]> {
+  const { style, terminal } = screen;
+  const { dim, green, symbols } = style;
+  const labels = widest(items);
+  // A space ticks, so that none can be typed to filter.
+  const texts = items.map(({ label, hint = "" }) => `${label} ${hint}`.toLowerCase().replaceAll(" ", ""));
+  const ticked = new Set<ListItem<Value>>();
+  let filter = "";
+  let shown = items;
+  let focus = 0;
+
+  function refilter(text: string): void {
+    if (text === filter) return;
+    const focused = shown[focus];
+    const wanted = text.toLowerCase();
+    filter = text;
+    shown = items.filter((_item, index) => texts[index]?.includes(wanted));
+    focus = Math.max(0, focused === undefined ? 0 : shown.indexOf(focused));
+  }
+
+  function draw(): string {
+    const { columns } = terminal.size();
+    const count = countOf(ticked.size, shown.length, items.length);
+    const lines = windowOf(shown.length, focus, pageOf(screen, 2)).flatMap((position) => {
+      const item = shown[position];
+      if (item === undefined) return [];
+      const mark = ticked.has(item) ? green(symbols.ticked) : symbols.unticked;
+      return itemLine(item, position === focus, `${mark} `, labels, screen);
+    });
+    const help = ["space ticks", "enter ends", "letters filter"].join(symbols.separator);
+    return [
+      questionLine(label, `${filter}${symbols.cursor} ${dim(count)}`, style),
+      ...(lines.length > 0 ? lines : [problemLine("Nothing has that in it.", style)]),
+      dim(`  ${cut(help, columns - 3, symbols.ellipsis)}`),
+    ].join("\n");
+  }
+
+  function press(typed: string | undefined, key: Key): boolean {
+    const target = moved(focus, shown.length, key, pageOf(screen, 2));
+    const focused = shown[focus];
+    if (target !== undefined) focus = target;
+    else if (key.ctrl && key.name === "a") toggle(ticked, shown);
+    else if (key.name !== "space") refilter(edited(filter, typed, key));
+    else if (focused !== undefined) toggle(ticked, [focused]);
+    return false;
+  }
+
+  await runView({ label, draw, press, answer: () => summary(ticked, items) }, screen);
+  return items.filter((item) => ticked.has(item)).map(({ value }) => value);
+}
+
+function widest(items: readonly ListItem<unknown>[]): number {
+  return Math.min(WIDEST_LABEL, items.reduce((width, { label }) => Math.max(width, widthOf(label)), 0));
+}
+
+/** How many are ticked, and how many the filter shows. */
+export function countOf(ticked: number, shown: number, all: number): string {
+  return `(${ticked} ticked, ${shown === all ? all : `${shown} of ${all}`})`;
+}
+
+/** Puts all of them into the set, or takes them out when all are in it. */
+export function toggle<Value>(set: Set<Value>, values: readonly Value[]): void {
+  const areIn = values.every((value) => set.has(value));
+  for (const value of values) {
+    if (areIn) set.delete(value);
+    else set.add(value);
+  }
+}
+
+function summary<Value>(ticked: ReadonlySet<ListItem<Value>>, items: readonly ListItem<Value>[]): string {
+  if (ticked.size > 5) return `${ticked.size}`;
+  return items.filter((item) => ticked.has(item)).map(({ label }) => label).join(", ") || "none";
+}
+
+function itemLine(
+  { label, hint = "" }: ListItem<unknown>,
+  isFocused: boolean,
+  mark: string,
+  labels: number,
+  { style: { bold, cyan, dim, symbols }, terminal }: Screen,
+): string {
+  const start = `${isFocused ? cyan(symbols.pointer) : " "} ${mark}`;
+  // The last column stays free: some terminals go to the next line with it.
+  const room = terminal.size().columns - widthOf(start) - 1;
+  const name = fit(label, Math.min(labels, room), symbols.ellipsis);
+  const rest = room - labels - 2;
+  const beside = hint === "" || rest < 8 ? "" : `  ${dim(cut(hint, rest, symbols.ellipsis))}`;
+  return `${start}${isFocused ? bold(name) : name}${beside}`.trimEnd();
+}

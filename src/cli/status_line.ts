@@ -1,0 +1,64 @@
+/** A line on standard error that tells a person what is going on, and is gone when it is over. */
+import type { Host } from "./host.ts";
+import { canMoveCursor, styleFor } from "./style.ts";
+import { cut } from "./text_width.ts";
+
+/** How long something may take before anybody is told to wait, and for how long a frame stays, in milliseconds. */
+const DELAY = 300;
+const FRAME = 80;
+
+const ERASE = "\r\x1b[2K";
+const BAR_WIDTH = 24;
+
+/**
+ * Waits for something, with a spinner after 300 ms where standard error is a terminal.
+ *
+ * @param label what is waited for
+ */
+export async function whileWaiting<Result>(label: string, host: Host, work: Promise<Result>): Promise<Result> {
+  if (!canMoveCursor(host.stderr, host)) return await work;
+  const { dim, symbols } = styleFor(host.stderr, host);
+  let frame = 0;
+  let drawn = Promise.resolve();
+  const draw = (text: string): void => {
+    drawn = drawn.then(() => host.stderr.write(text)).catch(() => {});
+  };
+  let timer = setTimeout(function next(): void {
+    const symbol = symbols.spinner[frame++ % symbols.spinner.length];
+    draw(`${ERASE}${symbol} ${dim(cut(label, host.stderr.columns() - 3, symbols.ellipsis))}`);
+    timer = setTimeout(next, FRAME);
+  }, DELAY);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+    if (frame > 0) draw(ERASE);
+    await drawn;
+  }
+}
+
+/** A bar that grows. */
+export interface Progress {
+  /** @param done how many of all are done */
+  show(done: number): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** A bar for `total` things, where standard error is a terminal. */
+export function openProgress(label: string, total: number, host: Host): Progress {
+  if (!canMoveCursor(host.stderr, host)) return { show: () => Promise.resolve(), end: () => Promise.resolve() };
+  const { cyan, dim, symbols } = styleFor(host.stderr, host);
+  return {
+    show: (done) => {
+      const length = Math.round(BAR_WIDTH * done / total);
+      const bar = `${cyan(symbols.barDone.repeat(length))}${dim(symbols.barLeft.repeat(BAR_WIDTH - length))}`;
+      const words = cut(
+        `${label} ${done}/${total}`,
+        Math.max(1, host.stderr.columns() - BAR_WIDTH - 2),
+        symbols.ellipsis,
+      );
+      return host.stderr.write(`${ERASE}${bar} ${words}`);
+    },
+    end: () => host.stderr.write(ERASE),
+  };
+}

@@ -1,0 +1,94 @@
+/** A terminal in this process: what a prompt draws is read from the screen of an emulator, keys are typed into it. */
+import xterm from "@xterm/headless";
+import { PassThrough, Writable } from "node:stream";
+import type { Terminal, TerminalSize } from "../../src/cli/host.ts";
+
+/** Keys by their names; anything else is typed as it is. */
+export const KEYS = {
+  enter: "\r",
+  space: " ",
+  up: "\x1b[A",
+  down: "\x1b[B",
+  right: "\x1b[C",
+  left: "\x1b[D",
+  home: "\x1b[H",
+  end: "\x1b[F",
+  pageUp: "\x1b[5~",
+  pageDown: "\x1b[6~",
+  backspace: "\x7f",
+  escape: "\x1b",
+  ctrlA: "\x01",
+  ctrlC: "\x03",
+  ctrlD: "\x04",
+  ctrlU: "\x15",
+} as const;
+
+/** How long something may take to appear on the screen, in milliseconds. */
+const PATIENCE = 10_000;
+
+export class Screen implements Terminal {
+  readonly #emulator;
+  #drawn = Promise.resolve();
+  /** Whether keys come one by one and are not shown. */
+  isRaw = false;
+  readonly input = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (isRaw: boolean) => {
+      this.isRaw = isRaw;
+    },
+  });
+  readonly output: Writable;
+
+  constructor(columns = 80, rows = 24) {
+    this.#emulator = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, convertEol: true });
+    this.output = Object.assign(
+      new Writable({
+        write: (chunk, _encoding, done) => {
+          this.write(String(chunk));
+          done();
+        },
+      }),
+      { columns, rows },
+    );
+  }
+
+  size(): TerminalSize {
+    return { columns: this.#emulator.cols, rows: this.#emulator.rows };
+  }
+
+  write(text: string): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#emulator.write(text, resolve);
+    this.#drawn = Promise.all([this.#drawn, promise]).then(() => {});
+  }
+
+  /** What is on the screen and above it: lines without trailing spaces, the last of them not empty. */
+  async text(): Promise<string> {
+    await this.#drawn;
+    const { active } = this.#emulator.buffer;
+    const lines = Array.from({ length: active.length }, (_, row) => active.getLine(row)?.translateToString(true) ?? "");
+    return lines.join("\n").trimEnd();
+  }
+
+  /**
+   * Waits until the screen matches, and returns what is on it.
+   *
+   * @throws {Error} with what is on the screen when it does not come to match
+   */
+  async until(pattern: RegExp): Promise<string> {
+    const deadline = Date.now() + PATIENCE;
+    for (;;) {
+      // deno-lint-ignore no-await-in-loop -- looks again and again
+      const text = await this.text();
+      if (pattern.test(text)) return text;
+      if (Date.now() > deadline) throw new Error(`${pattern} is not on the screen:\n${text}`);
+      // deno-lint-ignore no-await-in-loop -- lets the program go on
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+
+  /** Types keys, one after the other. */
+  press(...keys: readonly string[]): void {
+    for (const key of keys) this.input.write(key);
+  }
+}

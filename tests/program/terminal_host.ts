@@ -1,0 +1,54 @@
+/** The program at a terminal in this process. */
+import { run } from "../../src/cli/program.ts";
+import type { Terminal } from "../../src/cli/host.ts";
+import { FakeHost } from "./program.ts";
+import { Screen } from "./screen.ts";
+
+export interface AtTerminal {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly columns?: number;
+  readonly rows?: number;
+  /** Whether standard output is the terminal too, and not a pipe. */
+  readonly showsOutput?: boolean;
+}
+
+/** A host whose standard input and standard error are a terminal. */
+export class TerminalHost extends FakeHost {
+  readonly screen: Screen;
+
+  constructor(args: readonly string[], { env = {}, columns = 80, rows = 24, showsOutput = false }: AtTerminal = {}) {
+    super(args, { env: { LANG: "C.UTF-8", NO_COLOR: "1", ...env } });
+    this.screen = new Screen(columns, rows);
+    const toScreen = (text: string): Promise<void> => {
+      this.screen.write(text);
+      return Promise.resolve();
+    };
+    for (const output of showsOutput ? [this.stdout, this.stderr] : [this.stderr]) {
+      const keep = output.write.bind(output);
+      output.isTerminal = () => true;
+      output.columns = () => columns;
+      output.write = async (text) => {
+        await toScreen(text);
+        await keep(text);
+      };
+    }
+    this.stdin.isTerminal = () => true;
+  }
+
+  override openTerminal(): Promise<Terminal> {
+    return Promise.resolve(this.screen);
+  }
+}
+
+/** The program under way at a terminal. */
+export interface Running {
+  readonly host: TerminalHost;
+  readonly screen: Screen;
+  /** Its exit status. */
+  readonly code: Promise<number>;
+}
+
+export function runAtTerminal(args: readonly string[], at: AtTerminal = {}): Running {
+  const host = new TerminalHost(args, at);
+  return { host, screen: host.screen, code: run(host) };
+}
