@@ -11,6 +11,7 @@ import type { GivenKey } from "./create_questions.ts";
 import { ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { writeJson } from "./report.ts";
+import { wrapWords } from "./wrap.ts";
 
 /** The flags of the command, as they were typed. */
 export interface CreateFlags extends AskingFlags {
@@ -99,8 +100,10 @@ async function picture({ roles, permissions }: NewKey, host: Host): Promise<stri
 /** What to do with the secret. */
 function advice({ name, id }: CreatedKey, host: Host): string {
   const where = host.stdout.isTerminal() ? "above" : "on standard output";
-  return `Created API key ${quote(name)} (${id}).\n` +
-    `Its secret is ${where} and is not shown again: keep it in a\nsecrets manager, or in a file that only you can read.\n`;
+  const words = `Its secret is ${where} and is not shown again: keep it in a secrets manager, or in a file that only ` +
+    "you can read.";
+  const lines = wrapWords(words.split(" "), host.stderr.columns() - 1, " ");
+  return [`Created API key ${quote(name)} (${id}).`, ...lines, ""].join("\n");
 }
 
 /** The key is there, but nobody has its secret: say so, since only the user can mend it. */

@@ -65,7 +65,10 @@ Deno.test("at a terminal a created key is spoken of on standard error, and only 
     host.stderr.isTerminal = () => true;
     expect(await run(host)).toBe(0);
     expect(host.stdout.text).toMatch(/^sak_\w+\n$/);
-    expect(host.stderr.text).toBe('Created API key "new". This is the only time its secret is shown.\n');
+    expect(host.stderr.text).toMatch(/^ +ME +/m);
+    expect(host.stderr.text).toMatch(
+      /^Created API key "new" \(key_\w+\)\.\nIts secret is above and is not shown again/m,
+    );
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
