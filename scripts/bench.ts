@@ -4,9 +4,13 @@
  *
  *   deno task bench [ROUNDS]
  *
+ * What a person sees is measured at a pseudo-terminal, which takes `script` of util-linux.
+ *
  * Peak memory is read with GNU time (`/usr/bin/time`, Debian's package `time`) where it is there.
  */
+import { startAtTerminal } from "./at_terminal.ts";
 import { compile } from "./compile.ts";
+import { fillSqlite } from "./fill_store.ts";
 import { median } from "./median.ts";
 import { createAdmin, startServer } from "./running_server.ts";
 
@@ -111,6 +115,65 @@ function print(rows: readonly Row[]): void {
   }
 }
 
+/** How long it takes at a terminal until a program has drawn something that matches, in milliseconds. */
+async function untilDrawn(command: string, pattern: RegExp, env: Readonly<Record<string, string>>): Promise<number> {
+  const start = performance.now();
+  const terminal = startAtTerminal(command, env);
+  await terminal.until(pattern);
+  const time = performance.now() - start;
+  await terminal.interrupt();
+  return time;
+}
+
+/** Medians of the first question, against an empty program at a terminal too. */
+async function measureFirstQuestion(program: string, empty: string, rounds: number): Promise<void> {
+  const newTimes = (): number[] => [];
+  const runs = [
+    { command: "echo ready", pattern: /ready/, times: newTimes() },
+    { command: `${empty}; echo ready`, pattern: /ready/, times: newTimes() },
+    { command: `${program} apikey --create`, pattern: /Name/, times: newTimes() },
+  ];
+  for (let round = -WARM_UP; round < rounds; round++) {
+    for (const { command, pattern, times } of runs) {
+      // deno-lint-ignore no-await-in-loop -- processes that are timed must not overlap
+      const time = await untilDrawn(command, pattern, { SERVICE_API_DATA_DIR: "/nonexistent" });
+      if (round >= 0) times.push(time);
+    }
+  }
+  const [terminal = NaN, emptyThere = NaN, question = NaN] = runs.map(({ times }) => median(times));
+  const ratio = (question - terminal) / (emptyThere - terminal);
+  console.log(
+    `\nThe first question is on the screen after ${(question - terminal).toFixed(1)} ms, the terminal's own time ` +
+      `left out: ${ratio.toFixed(2)} empty programs; at most 2.5.`,
+  );
+}
+
+/** How many keys the list has whose keystrokes are measured. */
+const LIST_LENGTH = 10_000;
+
+/** The median of keystrokes that filter a list of keys, from key to screen. */
+async function measureKeystrokes(program: string, store: string): Promise<void> {
+  const env = { SERVICE_API_DATA_DIR: store };
+  await createAdmin(program, env);
+  fillSqlite(`${store}/keys.db`, LIST_LENGTH);
+  const terminal = startAtTerminal(`${program} apikey --delete`, env);
+  await terminal.until(/ticked/);
+  const times: number[] = [];
+  for (const key of "filled999\x7f\x7f\x7f12\x7f\x7f3\x7f\x7f4") {
+    const start = performance.now();
+    // deno-lint-ignore no-await-in-loop -- one key after the other
+    await terminal.type(key);
+    // deno-lint-ignore no-await-in-loop -- as above
+    await terminal.until(/ticked/);
+    times.push(performance.now() - start);
+  }
+  await terminal.interrupt();
+  console.log(
+    `A keystroke in the list of ${LIST_LENGTH} keys to delete is on the screen after ${median(times).toFixed(1)} ms, ` +
+      `the slowest after ${Math.max(...times).toFixed(1)} ms; at most 50 ms.`,
+  );
+}
+
 async function main(): Promise<void> {
   const rounds = Number(Deno.args[0] ?? 41);
   const workspace = await Deno.makeTempDir({ prefix: "service-api-bench-" });
@@ -147,6 +210,8 @@ async function main(): Promise<void> {
     } finally {
       await server.stop();
     }
+    await measureFirstQuestion(program, empty, rounds);
+    await measureKeystrokes(program, `${workspace}/list`);
     const [programSize, emptySize] = (await Promise.all([Deno.stat(program), Deno.stat(empty)])).map(({ size }) =>
       size
     );
