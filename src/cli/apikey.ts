@@ -17,19 +17,26 @@ export const apikeyCommand: CommandDefinition = {
   summary: "create or delete an API key",
   define: (command, { host, log, finish }) => {
     const withOwnFlags = command
-      .description("Create or delete an API key.")
-      .usage("--create --name <name> [options]\n       service-api apikey --delete --name <name> [options]")
+      .description(
+        "Create or delete API keys. At a terminal you are asked for what is missing; with\n" +
+          "a name and a role or permission given, nothing is asked.",
+      )
+      .usage(
+        "[--create | --delete]\n" +
+          "       service-api apikey --create --name <name> [options]\n" +
+          "       service-api apikey --delete --name <name> [options]",
+      )
       .optionsGroup("Mode:")
       .option("--create", "create a key and print its secret, once")
-      .option("--delete", "delete the keys of a name")
+      .option("--delete", "delete the keys of a name, or those you tick")
       .optionsGroup("Key:")
-      .option("--name <name>", "letters, digits and spaces")
+      .option("--name <name>", "letters, digits and spaces; unique")
       .option("--roles <roles>", "comma-separated roles")
       .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs")
       .option("--description <desc>", "what the key is for")
       .option("--overwrite", "replace the key of that name, if there is one")
       .optionsGroup("Questions, at a terminal:")
-      .option("--yes", "answer the last one, whether it is meant, with yes")
+      .option("--yes", "confirm what is asked last")
       .option("--no-input", "ask nothing: what is missing is an error")
       .optionsGroup("Output:")
       .option("--json", "print one line of JSON, failures too");
@@ -77,12 +84,25 @@ ${ROLES.map((role) => `  ${role.padEnd(9)}${ROLE_MEANINGS[role]}`).join("\n")}
 Resources:
 ${wrapped(RESOURCES)}
 
-Actions (_ANY contains _OWN):
+Actions:
 ${wrapped(ACTIONS)}
+
+Rights:
+  A key may do what its roles and its permissions allow; _ANY contains _OWN.
+  On the embedded server ADMIN may do everything, VIEWER has READ_ANY on every
+  resource, CONNECT every action on CONNECT and CONNECT__REMOTE_ACCESS, GUEST
+  ME:READ_OWN. Nobody grants a right they do not hold.
+
+Results:
+  --create prints the secret, alone on standard output, once and never again.
+  --json   {"key","name","id"}, {"deleted":1,"keys":[{"id","name"}]},
+           and of a failure {"error","code"}, on delete with "deleted"
+  Questions, pictures and errors go to standard error.
 
 Examples:
   KEY=$(service-api apikey --create --name "ci deploy" --roles VIEWER)
   service-api apikey --create --name "ci deploy" --overwrite --json \\
     --permissions DOCKER:READ_ANY,DOCKER:UPDATE_ANY
   service-api apikey --delete --name "ci deploy"
+  service-api apikey --delete
 ${EXIT_STATUS}`;
