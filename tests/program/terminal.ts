@@ -31,6 +31,8 @@ export interface Terminal extends AsyncDisposable {
   press(...keys: readonly string[]): Promise<void>;
   /** What is on the screen, lines without the spaces at their ends, without empty lines at the bottom. */
   screen(): Promise<string>;
+  /** The same with escape sequences for colours and the like. */
+  styledScreen(): Promise<string>;
   /**
    * Waits until the screen matches.
    *
@@ -108,6 +110,7 @@ export async function openTerminal(
       await tmux("send-keys", "--", ...keys);
     },
     screen,
+    styledScreen: () => tmux("capture-pane", "-p", "-e"),
     shows: async (pattern) => {
       const end = performance.now() + PATIENCE;
       for (;;) {
