@@ -4,17 +4,17 @@
  */
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import deno from "../../deno.json" with { type: "json" };
-import { Failure, quote } from "../apikey/failure.ts";
-import { nearest } from "../apikey/nearest.ts";
+import { Failure } from "../apikey/failure.ts";
 import { apikeyCommand } from "./apikey.ts";
 import { auditCommand } from "./audit.ts";
-import type { CommandDefinition } from "./command.ts";
+import type { CommandDefinition, Session } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
-import type { Host } from "./host.ts";
+import type { Host, Output } from "./host.ts";
 import { atLast, type Log, openLog } from "./log.ts";
 import { reportFailure } from "./report.ts";
 import { requestCommand } from "./request.ts";
 import { serveCommand } from "./serve.ts";
+import type { KnownCommand } from "./usage_failure.ts";
 
 const COMMANDS: readonly CommandDefinition[] = [apikeyCommand, requestCommand, serveCommand, auditCommand];
 
@@ -47,9 +47,10 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
   };
   let help = "";
   const program = createProgram((text) => help += text);
+  const session: Session = { host, log, finish };
   for (const { name, summary, define } of COMMANDS) {
     const command = new Command(name).copyInheritedSettings(program).summary(summary);
-    if (host.args.includes(name)) define(command, { host, log, finish });
+    if (host.args.includes(name)) define(command, session);
     refuseRepetition(command);
     program.addCommand(command);
   }
@@ -58,9 +59,14 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0 && error.code !== "commander.help") throw usageFailure(error, program, host);
-    await (error.exitCode === 0 ? host.stdout : host.stderr).write(help);
-    return error.exitCode === 0 ? ExitCode.OK : ExitCode.USAGE;
+    const isHelp = error.exitCode === 0;
+    if (!isHelp && error.code !== "commander.help") {
+      const { usageFailure } = await import("./usage_failure.ts");
+      throw usageFailure(error, host.args, knownCommands(session));
+    }
+    const output = isHelp ? host.stdout : host.stderr;
+    await output.write(await withBoldTitles(help, output, host));
+    return isHelp ? ExitCode.OK : ExitCode.USAGE;
   }
 }
 
@@ -84,6 +90,14 @@ function createProgram(write: (text: string) => void): Command {
     .addHelpText("after", NOTES);
 }
 
+/** A help as it is drawn at a terminal: its titles are the lines that end with a colon and are not indented. */
+async function withBoldTitles(help: string, output: Output, host: Host): Promise<string> {
+  if (!output.isTerminal() && host.env("FORCE_COLOR") === undefined) return help;
+  const { styleFor } = await import("./style.ts");
+  const { bold } = styleFor(output, host);
+  return help.replaceAll(/^(?:Usage|\S.*(?=:$)|Exit status):/gm, bold);
+}
+
 /** Of two values for one flag nobody can know which is meant, so none is dropped in silence. */
 function refuseRepetition(command: Command): void {
   for (const option of command.options.filter(({ required, parseArg }) => required && parseArg === undefined)) {
@@ -96,20 +110,11 @@ function refuseRepetition(command: Command): void {
   }
 }
 
-/** Commander's words for a bad command line, with the nearest right word and a pointer to the help. */
-function usageFailure(error: CommanderError, program: Command, host: Host): Failure {
-  const commands = program.commands.map((command) => command.name());
-  const command = program.commands.find((candidate) => candidate.name() === host.args[0]);
-  const help = `See ${["service-api", command?.name(), "--help"].filter((word) => word !== undefined).join(" ")}.`;
-  // What follows "=" is left out: it may be a secret.
-  const [, kind, typed] = /^error: unknown (option|command) '([^'=]*)/.exec(error.message) ?? [];
-  if (kind !== undefined && typed !== undefined) {
-    const flags = (command ?? program).options.flatMap(({ long }) => long ?? []);
-    const words = kind === "option" ? ["--help", ...flags] as const : ["help", ...commands] as const;
-    return new Failure(
-      "USAGE",
-      `There is no ${kind} ${quote(typed)}; did you mean ${nearest(typed, words)}? ${help}`,
-    );
-  }
-  return new Failure("USAGE", `${error.message.replace(/^error: /, "").replace(/\.+$/, "")}. ${help}`);
+/** Every command with its flags: declaring them takes time, which only a mistake is worth. */
+function knownCommands(session: Session): readonly KnownCommand[] {
+  return COMMANDS.map(({ name, define }) => {
+    const command = new Command(name);
+    define(command, session);
+    return { name, flags: command.options.flatMap(({ long }) => long ?? []) };
+  });
 }

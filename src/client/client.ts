@@ -162,7 +162,8 @@ export function createClient(endpoint: Endpoint): Client {
 
   async function run<Type>(document: string, variables: object, shape: z.ZodMiniType<Type>): Promise<Type> {
     const data: unknown = await graphql.request(document, variables).catch((error) => {
-      throw error instanceof Failure ? error : badResponse("no GraphQL answer", error);
+      if (!(error instanceof Failure)) throw badResponse("no GraphQL answer", error);
+      throw error.code === "INTERRUPTED" && document.startsWith("query") ? notChanged(error) : error;
     });
     const parsed = shape.safeParse(data);
     if (parsed.success) return parsed.data;
@@ -268,6 +269,11 @@ export function createClient(endpoint: Endpoint): Client {
       return { answer, failure: badResponse("the answer is not JSON", undefined) };
     },
   };
+}
+
+/** An interrupted question, of which nothing has to be feared. */
+function notChanged(cause: Failure): Failure {
+  return new Failure("INTERRUPTED", "Interrupted. Nothing was changed.", { cause });
 }
 
 /** Does `act`, or `otherwise` when the server refuses its document, as it does when its schema lacks a field. */

@@ -1,0 +1,61 @@
+/** What help and refusals of mistyped command lines say. */
+import { expect } from "expect";
+import { ACTIONS, RESOURCES } from "../../src/apikey/permission.ts";
+import { ROLES } from "../../src/apikey/role.ts";
+import { run } from "../../src/cli/program.ts";
+import { FakeHost, inProcess } from "../program/program.ts";
+
+const { stdout: PROGRAM_HELP } = await inProcess(["--help"]);
+const COMMANDS = [...PROGRAM_HELP.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name = ""]) => name);
+
+Deno.test("the help of the program lists every command", () => {
+  expect(COMMANDS).toEqual(expect.arrayContaining(["apikey", "request", "serve", "audit"]));
+});
+
+for (const args of [["--help"], ...COMMANDS.map((name) => [name, "--help"])]) {
+  Deno.test(`${args.join(" ")} fits into 80 columns and ends with the exit statuses`, async () => {
+    const { code, stdout, stderr } = await inProcess(args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    expect(stdout).toMatch(/\nExit status: 0 done[^\n]*\n[^\n]*130 interrupted\.\n$/);
+  });
+}
+
+Deno.test("apikey --help is enough: lists, rights, results, examples, variables", async () => {
+  const { stdout } = await inProcess(["apikey", "--help"]);
+  const words = new Set(stdout.split(/[\s,]+/));
+  expect([...ROLES, ...RESOURCES, ...ACTIONS].filter((word) => !words.has(word))).toEqual([]);
+  const titles = stdout.match(/^\S.*(?=:$)/gm);
+  expect(titles).toEqual(expect.arrayContaining(["Mode", "Key", "Server", "Roles", "Rights", "Results", "Examples"]));
+  expect(stdout).toContain("[SERVICE_API_URL]");
+  expect(stdout).toContain("GUEST\n  ME:READ_OWN");
+});
+
+Deno.test("titles are bold at a terminal, and nowhere else", async () => {
+  const host = new FakeHost(["--help"]);
+  host.stdout.isTerminal = () => true;
+  await run(host);
+  expect(host.stdout.text).toContain("\x1b[1mCommands:\x1b[22m\n");
+  expect(host.stdout.text.replaceAll(/\x1b\[\d+m/g, "")).toBe(PROGRAM_HELP);
+  expect(PROGRAM_HELP).not.toContain("\x1b");
+});
+
+for (
+  const [args, message] of [
+    [["--create"], /did you mean service-api apikey --create\? See service-api --help\.$/],
+    [["create"], /did you mean service-api apikey --create\?/],
+    [["apikeys"], /no command "apikeys"; did you mean apikey\?/],
+    [["apikey", "create"], /^service-api: "create" is one word too many; did you mean --create\?/],
+    [["apikey", "--create", "--name", "ci", "deploy"], /"deploy" is one word too many; a value with spaces has to be/],
+    [["apikey", "--crate"], /no option "--crate"; did you mean --create\? See service-api apikey --help\.$/],
+    [["apikey", "--role=ADMIN"], /no option "--role"; did you mean --roles\?/],
+    [["serve", "--prot", "1"], /no option "--prot"; did you mean --port\?/],
+    [["apikey", "--create", "--name"], /'--name <name>' argument missing\. See service-api apikey --help\.$/],
+  ] as const
+) {
+  Deno.test(`${args.join(" ")} is a usage error that says what was meant`, async () => {
+    const { code, stdout, stderr } = await inProcess(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr.trimEnd()).toMatch(message);
+  });
+}
