@@ -2,7 +2,12 @@
 import { Failure, reasonOf } from "../apikey/failure.ts";
 import type { Host, Input, Output, TerminalSize } from "./host.ts";
 
+/** The line editor would stop this process for it, which takes a permission that the program does not have. */
 const CTRL_Z = 0x1a;
+
+/** What Enter is when it is pressed before the question is there, while the terminal is not in raw mode. */
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 
 const COLUMNS = 80;
 const ROWS = 24;
@@ -60,9 +65,9 @@ export const denoHost: Host = {
       import("node:process"),
       import("node:stream"),
     ]);
-    // The line editor would stop this process for Ctrl-Z, which takes a permission that the program does not have.
     const keys = new Transform({
-      transform: (chunk: Uint8Array, _encoding, done) => done(null, chunk.filter((byte) => byte !== CTRL_Z)),
+      transform: (chunk: Uint8Array, _encoding, done) =>
+        done(null, chunk.filter((byte) => byte !== CTRL_Z).map((byte) => byte === LINE_FEED ? CARRIAGE_RETURN : byte)),
     });
     const input = Object.assign(stdin.pipe(keys), {
       isTTY: true,
