@@ -1,8 +1,9 @@
 /** Which server is asked and as whom, from flags and environment. */
 import { expect } from "expect";
-import { parseBaseUrl } from "../../src/cli/base_url.ts";
+import { parseBaseUrl } from "../../src/cli/settings/base_url.ts";
 import type { Log } from "../../src/cli/log.ts";
-import { readSettings, type ServerFlags } from "../../src/cli/settings.ts";
+import type { ServerFlags } from "../../src/cli/settings/server_flags.ts";
+import { readSettings } from "../../src/cli/settings/settings.ts";
 import { FakeHost, type Surroundings } from "../program/program.ts";
 
 const HOME = { HOME: "/home/user" };
