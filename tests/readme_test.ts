@@ -38,7 +38,7 @@ async function runBlocks(
     const { code, stdout, stderr } = await new Deno.Command("bash", {
       args: ["-euc", script],
       cwd: home,
-      env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, SERVICE_API_DATA_DIR: `${home}/data`, ...env },
+      env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home, ...env },
     }).output();
     const text = new TextDecoder();
     const errors = text.decode(stderr);
@@ -61,6 +61,9 @@ Deno.test("the commands of the README work as written", async () => {
     '{"name":"temporary","roles":[],"createdAt":"…"}]}}',
     "Successfully deleted 1 API key",
     '{"data":{"apiKey":null}}',
+    expect.stringMatching(/^Logged in to http:\/\/127\.0\.0\.1:\d+ as "ci admin" \(key_…\)\.$/),
+    '{"data":{"me":{"name":"ci admin"}}}',
+    expect.stringMatching(/^Logged out of http:\/\/127\.0\.0\.1:\d+\.$/),
     expect.stringContaining('"errors"'),
     "status 1",
     "",
@@ -89,7 +92,9 @@ Deno.test("the table of codes has every code with its exit status", () => {
 
 Deno.test("every flag of the help is in the README, and every variable in both and in the permissions", async () => {
   const help = (await Promise.all(
-    ["apikey", "request", "serve", "audit"].map(async (command) => (await inProcess([command, "--help"])).stdout),
+    ["apikey", "request", "serve", "audit", "config", "login", "logout"].map(async (command) =>
+      (await inProcess([command, "--help"])).stdout
+    ),
   )).join("");
   const flags = new Set(help.match(/--[a-z]+(-[a-z]+)*/g));
   expect([...flags].filter((flag) => flag !== "--help" && !README.includes(`\`${flag}`))).toEqual([]);

@@ -9,14 +9,25 @@ import { nearest } from "../apikey/nearest.ts";
 import { apikeyCommand } from "./apikey.ts";
 import { auditCommand } from "./audit.ts";
 import type { CommandDefinition } from "./command.ts";
+import { configCommand } from "./config.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { atLast, type Log, openLog } from "./log.ts";
+import { loginCommand } from "./login.ts";
+import { logoutCommand } from "./logout.ts";
 import { reportFailure } from "./report.ts";
 import { requestCommand } from "./request.ts";
 import { serveCommand } from "./serve.ts";
 
-const COMMANDS: readonly CommandDefinition[] = [apikeyCommand, requestCommand, serveCommand, auditCommand];
+const COMMANDS: readonly CommandDefinition[] = [
+  apikeyCommand,
+  requestCommand,
+  serveCommand,
+  auditCommand,
+  configCommand,
+  loginCommand,
+  logoutCommand,
+];
 
 const NOTES = `
 Without --base-url the commands work on a store of this machine. LOG_LEVEL=debug

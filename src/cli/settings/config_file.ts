@@ -52,13 +52,19 @@ function noSuchProfile({ name, value }: GivenSetting, path: string | undefined, 
  * @throws {Failure} `USAGE`
  */
 export async function readConfigFile(config: ConfigPath, host: Host): Promise<ConfigDocument | undefined> {
-  const text = await readText(config, host);
+  const text = await readConfigText(config, host);
   if (text === undefined) return undefined;
   const { parseConfig } = await import("./config_yaml.ts");
   return parseConfig(text, config.path, (written) => resolvePath(written, config.path, host));
 }
 
-async function readText({ path, named }: ConfigPath, host: Host): Promise<string | undefined> {
+/**
+ * The text of a config file, without a byte order mark.
+ *
+ * @returns `undefined` when the platform's is not there
+ * @throws {Failure} `USAGE` when it cannot be read, or others can write it
+ */
+export async function readConfigText({ path, named }: ConfigPath, host: Host): Promise<string | undefined> {
   const file = await open(path, named);
   if (file === undefined) return undefined;
   try {

@@ -42,3 +42,8 @@ export function resolvePath(written: string, configPath: string, host: Host): st
   const isAbsolute = (isWindows ? /^([A-Za-z]:|[\\/])/ : /^\//).test(written);
   return isAbsolute || written === "" ? written : `${directoryOf(configPath, host)}${written}`;
 }
+
+/** Where `login` keeps the key of a profile: as the config file has it. */
+export function storedKey(profile: string): string {
+  return `keys/${profile}.key`;
+}

@@ -2,9 +2,10 @@
  * The text of a config file: profiles by their names, each with the settings that it has. Whatever is not one of
  * them, or not of its type, is an error with line and column, in every profile of the file.
  */
-import { type Document, isAlias, isMap, isScalar, LineCounter, type Node, parseDocument, type YAMLMap } from "yaml";
+import { type Document, isAlias, isMap, isScalar, LineCounter, type Node, parseDocument } from "yaml";
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import { nearest } from "../../apikey/nearest.ts";
+import { isProfileName, PROFILE_NAME_RULE } from "./profile_name.ts";
 import type { GivenSetting, Profile } from "./setting.ts";
 import { MEMBERS, type SettingKey } from "./table.ts";
 
@@ -102,21 +103,6 @@ export function parseConfig(text: string, path: string, resolve: (written: strin
   return { document, profiles: new Map(profiles.map((profile) => [profile.name, profile])) };
 }
 
-/** The mapping of a profile, to be changed; `undefined`: there is none, or it is empty. */
-export function mappingOf(document: Document, profile: string): YAMLMap | undefined {
-  const profiles = document.get("profiles");
-  const pair = isMap(profiles) ? profiles.items.find(({ key }) => isScalar(key) && nameOf(key) === profile) : undefined;
-  return isMap(pair?.value) ? pair.value : undefined;
-}
-
-export const PROFILE_NAME_RULE =
-  "The name of a profile is of letters, digits, dots, underscores and hyphens, begins with a letter or digit, and has " +
-  "at most 64 characters.";
-
-export function isProfileName(name: string): boolean {
-  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
-}
-
 function parseYaml(text: string, path: string, lineCounter: LineCounter, place: (offset: number) => string): Document {
   const document = parsed(text, path, lineCounter);
   const [error] = document.errors;
@@ -135,7 +121,7 @@ function parsed(text: string, path: string, lineCounter: LineCounter): Document 
 }
 
 /** A name as it is written: 2024 is one, though YAML takes it for a number. */
-function nameOf(key: { readonly value: unknown; readonly source?: string }): string {
+export function nameOf(key: { readonly value: unknown; readonly source?: string }): string {
   return typeof key.value === "string" ? key.value : key.source ?? String(key.value);
 }
 
