@@ -2,6 +2,7 @@
 import { expect } from "expect";
 import deno from "../deno.json" with { type: "json" };
 import { EXIT_CODES } from "../src/cli/exit_code.ts";
+import { parseConfig } from "../src/cli/settings/config_yaml.ts";
 import { inProcess } from "./program/program.ts";
 import { testOnPostgres } from "./store/postgres_server.ts";
 
@@ -81,6 +82,13 @@ await testOnPostgres("the commands of the README on PostgreSQL", {}, (server) =>
         "",
       ]);
     }));
+});
+
+Deno.test("the config file of the README is a good one", () => {
+  const [, text = ""] = /```yaml\n([\s\S]*?)```/.exec(README) ?? [];
+  const { profiles } = parseConfig(text, "config.yaml", (path) => path);
+  expect([...profiles.keys()]).toEqual(["default", "staging", "local"]);
+  expect(profiles.get("staging")?.headers).toHaveLength(1);
 });
 
 Deno.test("the table of codes has every code with its exit status", () => {

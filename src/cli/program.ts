@@ -30,8 +30,8 @@ const COMMANDS: readonly CommandDefinition[] = [
 ];
 
 const NOTES = `
-Without --base-url the commands work on a store of this machine. LOG_LEVEL=debug
-shows what happens, on standard error.
+Without --base-url or a profile the commands work on a store of this machine.
+LOG_LEVEL=debug shows what happens, on standard error.
 ${EXIT_STATUS}`;
 
 /**

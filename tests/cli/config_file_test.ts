@@ -319,3 +319,15 @@ for (
     expect(resolvePath(written, config, host)).toBe(resolved);
   });
 }
+
+Deno.test("no variable makes the program print the config file", async () => {
+  await using home = await configHome(ALL.replace("    key-file: ci.key\n", ""));
+  const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--allow-all", "--no-check", "main.ts", "config"],
+    cwd: `${import.meta.dirname}/../..`,
+    env: { LOG_STREAM: "1", LOG_TOKENS: "1", SERVICE_API_CONFIG: home.path },
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  expect({ success, lines: text.trim().split("\n").length }).toEqual({ success: true, lines: 14 });
+  expect(text + new TextDecoder().decode(stderr)).not.toMatch(/ops|who asks/);
+});

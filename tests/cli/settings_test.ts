@@ -162,7 +162,12 @@ for (
     ["a key file that is not there", { keyFile: "/nonexistent" }, {}, /--key-file: cannot read "\/nonexistent"/],
     ["a key file that is a directory", { keyFile: "/" }, {}, /--key-file: cannot read/],
     ["an empty key file", { keyFile: "/dev/null" }, {}, /--key-file has no key in it/],
-    ["a key of two words", {}, { SERVICE_API_KEY: "top secret" }, /^What SERVICE_API_KEY has in it is not a key/],
+    [
+      "a key of two words",
+      {},
+      { SERVICE_API_KEY: "top secret" },
+      /^SERVICE_API_KEY has something in it that is not a key/,
+    ],
     ["a key with a line break", {}, { SERVICE_API_KEY: "top\nsecret" }, /not a key/],
     ["a key header that is none", { keyHeader: "a b" }, { SERVICE_API_KEY: "abc" }, /name of a header/],
     ["a key header that the request needs itself", { keyHeader: "Content-Type" }, { SERVICE_API_KEY: "abc" }, /own/],

@@ -112,6 +112,8 @@ function parseYaml(text: string, path: string, lineCounter: LineCounter, place: 
 }
 
 function parsed(text: string, path: string, lineCounter: LineCounter): Document {
+  // With these the library prints what it reads, secrets too, on standard output.
+  for (const name of ["LOG_STREAM", "LOG_TOKENS"]) Deno.env.delete(name);
   try {
     return parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: true });
   } catch (error) {

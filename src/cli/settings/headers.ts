@@ -75,7 +75,9 @@ export function parseKey(text: string, source: string): string {
   if (key !== "" && isHeaderValue(key) && !key.includes(" ")) return key;
   throw new Failure(
     "USAGE",
-    key === "" ? `${source} has no key in it.` : `What ${source} has in it is not a key: a key is one word of ASCII.`,
+    key === ""
+      ? `${source} has no key in it.`
+      : `${source} has something in it that is not a key: a key is one word of ASCII.`,
   );
 }
 
