@@ -84,6 +84,12 @@ Deno.test("no prompt, no picture and no status line is loaded without a terminal
     .toEqual([]);
 });
 
+Deno.test("starting up loads neither questions nor what reads a config file", async () => {
+  const loaded = [...await loadedFrom("main.ts")];
+  expect(loaded).toContain("src/cli/settings/config_file.ts");
+  expect(loaded.filter((module) => /^yaml$|clack|prompts|config_(yaml|edit)/.test(module))).toEqual([]);
+});
+
 Deno.test("a request to another server loads no server, no store, no logging", async () => {
   const loaded = [...await loadedFrom("src/client/client.ts")];
   expect(loaded).toContain("graphql-request");

@@ -2,6 +2,7 @@
 import { expect } from "expect";
 import deno from "../deno.json" with { type: "json" };
 import { EXIT_CODES } from "../src/cli/exit_code.ts";
+import { parseConfig } from "../src/cli/settings/config_yaml.ts";
 import { inProcess } from "./program/program.ts";
 import { testOnPostgres } from "./store/postgres_server.ts";
 
@@ -38,7 +39,7 @@ async function runBlocks(
     const { code, stdout, stderr } = await new Deno.Command("bash", {
       args: ["-euc", script],
       cwd: home,
-      env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, SERVICE_API_DATA_DIR: `${home}/data`, ...env },
+      env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home, ...env },
     }).output();
     const text = new TextDecoder();
     const errors = text.decode(stderr);
@@ -61,6 +62,9 @@ Deno.test("the commands of the README work as written", async () => {
     '{"name":"temporary","roles":[],"createdAt":"…"}]}}',
     "Successfully deleted 1 API key",
     '{"data":{"apiKey":null}}',
+    expect.stringMatching(/^Logged in to http:\/\/127\.0\.0\.1:\d+ as "ci admin" \(key_…\)\.$/),
+    '{"data":{"me":{"name":"ci admin"}}}',
+    expect.stringMatching(/^Logged out of http:\/\/127\.0\.0\.1:\d+\.$/),
     expect.stringContaining('"errors"'),
     "status 1",
     "",
@@ -80,6 +84,13 @@ await testOnPostgres("the commands of the README on PostgreSQL", {}, (server) =>
     }));
 });
 
+Deno.test("the config file of the README is a good one", () => {
+  const [, text = ""] = /```yaml\n([\s\S]*?)```/.exec(README) ?? [];
+  const { profiles } = parseConfig(text, "config.yaml", (path) => path);
+  expect([...profiles.keys()]).toEqual(["default", "staging", "local"]);
+  expect(profiles.get("staging")?.headers).toHaveLength(1);
+});
+
 Deno.test("the table of codes has every code with its exit status", () => {
   const rows = [...README.matchAll(/^\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) *\| (\d+) *\|/gm)].flatMap((
     [, codes = "", status],
@@ -89,7 +100,9 @@ Deno.test("the table of codes has every code with its exit status", () => {
 
 Deno.test("every flag of the help is in the README, and every variable in both and in the permissions", async () => {
   const help = (await Promise.all(
-    ["apikey", "request", "serve", "audit"].map(async (command) => (await inProcess([command, "--help"])).stdout),
+    ["apikey", "request", "serve", "audit", "config", "login", "logout"].map(async (command) =>
+      (await inProcess([command, "--help"])).stdout
+    ),
   )).join("");
   const flags = new Set(help.match(/--[a-z]+(-[a-z]+)*/g));
   expect([...flags].filter((flag) => flag !== "--help" && !README.includes(`\`${flag}`))).toEqual([]);

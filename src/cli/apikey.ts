@@ -9,7 +9,7 @@ import { create, type CreateFlags } from "./create.ts";
 import { remove } from "./delete.ts";
 import { EXIT_STATUS, type ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
-import { withServerFlags } from "./server_flags.ts";
+import { withServerFlags } from "./settings/server_flags.ts";
 import { wrapWords } from "./wrap.ts";
 
 export const apikeyCommand: CommandDefinition = {

@@ -5,7 +5,7 @@ import { type Ask, askServer } from "./connection.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { toJsonLine } from "./report.ts";
-import { withServerFlags } from "./server_flags.ts";
+import { withServerFlags } from "./settings/server_flags.ts";
 
 export const auditCommand: CommandDefinition = {
   name: "audit",

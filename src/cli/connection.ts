@@ -2,10 +2,11 @@
 import { Failure } from "../apikey/failure.ts";
 import type { Client } from "../client/client.ts";
 import type { Endpoint } from "../client/transport.ts";
-import { isLoopback } from "./base_url.ts";
+import { isLoopback } from "./settings/base_url.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
-import { type EmbeddedServer, type NetworkServer, readSettings, type ServerFlags, type Settings } from "./settings.ts";
+import type { ServerFlags } from "./settings/server_flags.ts";
+import { type EmbeddedServer, type NetworkServer, readSettings, type Settings } from "./settings/settings.ts";
 
 /**
  * Does something that takes a client, and closes the connection whatever comes of it. Settings are read at once; the
@@ -20,8 +21,12 @@ export type Ask = <Result>(act: (connect: () => Promise<Client>) => Promise<Resu
  * embedded server cannot be used, and whatever `act` throws
  */
 export function askServer(flags: ServerFlags, host: Host, log: Log): Ask {
+  return async (act) => await askWith(await readSettings(flags, host, log), host, log)(act);
+}
+
+/** Asks the server of settings that are read already. */
+export function askWith(settings: Settings, host: Host, log: Log): Ask {
   return async (act) => {
-    const settings = await readSettings(flags, host, log);
     const interruption = new AbortController();
     const restore = host.onSignal(["SIGINT", "SIGTERM"], () => interruption.abort());
     try {

@@ -8,19 +8,30 @@ import { Failure } from "../apikey/failure.ts";
 import { apikeyCommand } from "./apikey.ts";
 import { auditCommand } from "./audit.ts";
 import type { CommandDefinition, Session } from "./command.ts";
+import { configCommand } from "./config.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host.ts";
 import { atLast, type Log, openLog } from "./log.ts";
+import { loginCommand } from "./login.ts";
+import { logoutCommand } from "./logout.ts";
 import { reportFailure } from "./report.ts";
 import { requestCommand } from "./request.ts";
 import { serveCommand } from "./serve.ts";
 import type { KnownCommand } from "./usage_failure.ts";
 
-const COMMANDS: readonly CommandDefinition[] = [apikeyCommand, requestCommand, serveCommand, auditCommand];
+const COMMANDS: readonly CommandDefinition[] = [
+  apikeyCommand,
+  requestCommand,
+  serveCommand,
+  auditCommand,
+  configCommand,
+  loginCommand,
+  logoutCommand,
+];
 
 const NOTES = `
-Without --base-url the commands work on a store of this machine. LOG_LEVEL=debug
-shows what happens, on standard error.
+Without --base-url or a profile the commands work on a store of this machine.
+LOG_LEVEL=debug shows what happens, on standard error.
 ${EXIT_STATUS}`;
 
 /**

@@ -5,8 +5,8 @@ import { type Ask, askServer } from "./connection.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { reportFailure } from "./report.ts";
-import { withServerFlags } from "./server_flags.ts";
-import { readSettingFile, readStandardInput } from "./setting.ts";
+import { withServerFlags } from "./settings/server_flags.ts";
+import { readSettingFile, readStandardInput } from "./settings/setting.ts";
 
 export const requestCommand: CommandDefinition = {
   name: "request",

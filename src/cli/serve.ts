@@ -2,15 +2,15 @@
 import { Failure, quote } from "../apikey/failure.ts";
 import type { HttpServerOptions } from "../server/http.ts";
 import { openAccessLog } from "./access_log.ts";
-import { isLoopback } from "./base_url.ts";
+import { isLoopback } from "./settings/base_url.ts";
 import type { CommandDefinition } from "./command.ts";
 import { parseDuration } from "./duration.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { atLast, type Log } from "./log.ts";
 import { parseCount, parseLimit, parseSize } from "./number.ts";
-import { DATA_DIR_HELP, DATABASE_URL_HELP } from "./server_flags.ts";
-import { readStoreLocation, type StoreFlags } from "./store_location.ts";
+import { chooseStore, readStoreLocation, type StoreFlags } from "./settings/store_location.ts";
+import { helpOf, SETTINGS } from "./settings/table.ts";
 import { readTlsFiles } from "./tls_files.ts";
 
 export const serveCommand: CommandDefinition = {
@@ -27,8 +27,8 @@ export const serveCommand: CommandDefinition = {
       .option("--allow-http", "listen beyond this machine without TLS")
       .option("--trust-proxy <list>", "addresses and networks of proxies whose\nX-Forwarded-For names the client")
       .optionsGroup("Store:")
-      .option("--data-dir <dir>", DATA_DIR_HELP)
-      .option("--database-url <url>", DATABASE_URL_HELP)
+      .option(SETTINGS.dataDir.option, helpOf("dataDir"))
+      .option(SETTINGS.databaseUrl.option, helpOf("databaseUrl"))
       .option("--audit-retention <duration>", "drop older events of the audit trail; 0: never", "365d")
       .optionsGroup("Limits:")
       .option("--request-timeout <duration>", "for a request and its answer", "30s")
@@ -91,7 +91,7 @@ const LONGEST_RETENTION = 3650 * 24 * 3_600_000;
 export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<ExitCode> {
   const drainTimeout = parseDuration(flags.drainTimeout, "--drain-timeout");
   const options = await decideServe(flags, host, log);
-  const location = await readStoreLocation(flags, host, log);
+  const location = await readStoreLocation(chooseStore(flags, host), host, log);
   const accessLog = openAccessLog(host);
   const { openHttpServer } = await import("#server");
   const server = await openHttpServer({

@@ -1,6 +1,6 @@
 /** The certificate and private key that `serve` shows its clients. */
 import { Failure, quote, reasonOf } from "../apikey/failure.ts";
-import { readSettingFile } from "./setting.ts";
+import { readSettingFile } from "./settings/setting.ts";
 
 export interface TlsFiles {
   /** PEM: the certificate first, then those that lead to its authority. */

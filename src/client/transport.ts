@@ -157,7 +157,7 @@ export function failureIn(answer: Answer, endpoint: Endpoint): Failure | undefin
   return statusFailure(answer, endpoint);
 }
 
-const KEY_REMEDY = "Give a valid key with SERVICE_API_KEY or --key-file.";
+const KEY_REMEDY = "Give a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.";
 
 /** @returns the parsed text, or `undefined` when it is not JSON */
 export function parseJson(text: string): unknown {

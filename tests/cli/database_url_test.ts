@@ -1,6 +1,6 @@
 /** `--database-url`: which database is meant, and how the connection to it is secured. */
 import { expect } from "expect";
-import { parseDatabaseUrl } from "../../src/cli/database_url.ts";
+import { parseDatabaseUrl } from "../../src/cli/settings/database_url.ts";
 import { AUTHORITY } from "../client/certificates.ts";
 import { FakeHost } from "../program/program.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";

@@ -1,8 +1,9 @@
 /** Which server is asked and as whom, from flags and environment. */
 import { expect } from "expect";
-import { parseBaseUrl } from "../../src/cli/base_url.ts";
+import { parseBaseUrl } from "../../src/cli/settings/base_url.ts";
 import type { Log } from "../../src/cli/log.ts";
-import { readSettings, type ServerFlags } from "../../src/cli/settings.ts";
+import type { ServerFlags } from "../../src/cli/settings/server_flags.ts";
+import { readSettings } from "../../src/cli/settings/settings.ts";
 import { FakeHost, type Surroundings } from "../program/program.ts";
 
 const HOME = { HOME: "/home/user" };
@@ -161,7 +162,12 @@ for (
     ["a key file that is not there", { keyFile: "/nonexistent" }, {}, /--key-file: cannot read "\/nonexistent"/],
     ["a key file that is a directory", { keyFile: "/" }, {}, /--key-file: cannot read/],
     ["an empty key file", { keyFile: "/dev/null" }, {}, /--key-file has no key in it/],
-    ["a key of two words", {}, { SERVICE_API_KEY: "top secret" }, /^What SERVICE_API_KEY has in it is not a key/],
+    [
+      "a key of two words",
+      {},
+      { SERVICE_API_KEY: "top secret" },
+      /^SERVICE_API_KEY has something in it that is not a key/,
+    ],
     ["a key with a line break", {}, { SERVICE_API_KEY: "top\nsecret" }, /not a key/],
     ["a key header that is none", { keyHeader: "a b" }, { SERVICE_API_KEY: "abc" }, /name of a header/],
     ["a key header that the request needs itself", { keyHeader: "Content-Type" }, { SERVICE_API_KEY: "abc" }, /own/],

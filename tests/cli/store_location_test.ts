@@ -1,8 +1,9 @@
 /** Where the embedded server keeps its keys, from flags and environment. */
 import { expect } from "expect";
 import type { Log } from "../../src/cli/log.ts";
-import { readSettings, type ServerFlags } from "../../src/cli/settings.ts";
-import { readStoreLocation, type StoreFlags } from "../../src/cli/store_location.ts";
+import type { ServerFlags } from "../../src/cli/settings/server_flags.ts";
+import { readSettings } from "../../src/cli/settings/settings.ts";
+import { chooseStore, readStoreLocation, type StoreFlags } from "../../src/cli/settings/store_location.ts";
 import { FakeHost, inProcess } from "../program/program.ts";
 
 type Environment = Readonly<Record<string, string>>;
@@ -24,7 +25,8 @@ async function read(flags: StoreFlags, env: Environment): Promise<Read> {
     error: () => {},
     flush: () => Promise.resolve(),
   };
-  return { location: await readStoreLocation(flags, new FakeHost([], { env: { ...HOME, ...env } }), log), warnings };
+  const host = new FakeHost([], { env: { ...HOME, ...env } });
+  return { location: await readStoreLocation(chooseStore(flags, host), host, log), warnings };
 }
 
 for (

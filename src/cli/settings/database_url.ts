@@ -1,9 +1,9 @@
 /** The address of a PostgreSQL database: a URL as libpq has it, and the variables of libpq for what it leaves out. */
-import { Failure, quote } from "../apikey/failure.ts";
-import type { DatabaseAddress } from "../store/postgres_database.ts";
+import { Failure, quote } from "../../apikey/failure.ts";
+import type { DatabaseAddress } from "../../store/postgres_database.ts";
 import { isLoopback } from "./base_url.ts";
-import type { Host } from "./host.ts";
-import { parseCount } from "./number.ts";
+import type { Host } from "../host.ts";
+import { parseCount } from "../number.ts";
 import { readSettingFile, type Setting } from "./setting.ts";
 
 /** Stands in the URL where it names no host (RFC 2606: nobody has it). */
@@ -78,7 +78,7 @@ async function readTls(
 
 async function readAuthorities(file: string | null, setting: string, host: Host): Promise<readonly string[]> {
   if (file !== null && file !== "system") return [await readSettingFile(file, `${setting} (sslrootcert)`)];
-  const { systemCertificates } = await import("../client/system_certificates.ts");
+  const { systemCertificates } = await import("../../client/system_certificates.ts");
   return await systemCertificates(host.env("SSL_CERT_FILE"));
 }
 

@@ -1,10 +1,10 @@
 /** The address of a server. */
-import { Failure, quote } from "../apikey/failure.ts";
+import { Failure, quote } from "../../apikey/failure.ts";
 
 /**
  * Brings `{base_url}`, `{base_url}/` or `{base_url}/graphql` to `{base_url}/graphql`.
  *
- * @param setting the flag or variable that it comes from, for messages
+ * @param setting where it comes from, for messages
  * @throws {Failure} `USAGE`
  */
 export function parseBaseUrl(text: string, setting: string, allowHttp: boolean): URL {
@@ -21,7 +21,7 @@ export function parseBaseUrl(text: string, setting: string, allowHttp: boolean):
   if (url.protocol === "http:" && !allowHttp && !isLoopback(url.hostname)) {
     throw new Failure(
       "USAGE",
-      `Keys would cross the network in clear to ${url.host}: use https://, or --allow-http if that is all right.`,
+      `${setting}: keys would cross the network in clear to ${url.host}: use https://, or --allow-http if that is all right.`,
     );
   }
   url.pathname = `${url.pathname.replace(/\/+$/, "").replace(/\/graphql$/, "").replace(/\/+$/, "")}/graphql`;

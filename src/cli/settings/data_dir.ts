@@ -1,16 +1,15 @@
 /** Where the embedded server keeps its store. */
-import { Failure } from "../apikey/failure.ts";
-import type { Host } from "./host.ts";
-import { choose } from "./setting.ts";
+import { Failure } from "../../apikey/failure.ts";
+import type { Host } from "../host.ts";
+import type { Setting } from "./setting.ts";
 
 /**
- * The data directory for the embedded server: the flag, the variable, or `service-api` in the platform's
- * directory for data.
+ * The data directory for the embedded server: the one that is given, or `service-api` in the platform's directory for
+ * data.
  *
  * @throws {Failure} `USAGE` when none is given and the platform names none
  */
-export function readDataDir(flag: string | undefined, host: Host): string {
-  const given = choose(host, ["--data-dir", flag], "SERVICE_API_DATA_DIR");
+export function readDataDir(given: Setting | undefined, host: Host): string {
   if (given?.value.trim() === "") throw new Failure("USAGE", `${given.name} takes a directory, not an empty text.`);
   const directory = given?.value ?? platformDataDir(host);
   if (directory !== undefined) return directory;

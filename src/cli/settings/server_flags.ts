@@ -1,0 +1,64 @@
+/** The flags that every command that asks a server has, from the table of settings. */
+import type { Command } from "@commander-js/extra-typings";
+import type { StoreFlags } from "./store_location.ts";
+import { helpOf, SETTINGS } from "./table.ts";
+
+/** The flags that say where the config file is and what of it is meant, as they were typed. */
+export interface ProfileFlags {
+  readonly profile?: string | undefined;
+  readonly config?: string | undefined;
+}
+
+/** The flags that say how a server is reached, as they were typed. */
+export interface AddressFlags extends ProfileFlags {
+  readonly baseUrl?: string | undefined;
+  readonly keyFile?: string | undefined;
+  readonly header?: readonly string[] | undefined;
+  readonly keyHeader?: string | undefined;
+  readonly allowHttp?: boolean | undefined;
+  readonly caFile?: string | undefined;
+  readonly timeout?: string | undefined;
+}
+
+/** The flags that every command that asks a server has, as they were typed. */
+export interface ServerFlags extends AddressFlags, StoreFlags {}
+
+// deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- commander infers the flags' types
+export function withServerFlags<Args extends unknown[], Flags extends Record<string, unknown>>(
+  command: Command<Args, Flags>,
+) {
+  return withProfileFlags(
+    withAddressFlags(command)
+      .option(SETTINGS.dataDir.option, helpOf("dataDir"))
+      .option(SETTINGS.databaseUrl.option, helpOf("databaseUrl")),
+  );
+}
+
+/** Those for one server on the network, which has no store here. */
+// deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- commander infers the flags' types
+export function withAddressFlags<Args extends unknown[], Flags extends Record<string, unknown>>(
+  command: Command<Args, Flags>,
+) {
+  return command
+    .optionsGroup("Server:")
+    .option(SETTINGS.baseUrl.option, helpOf("baseUrl"))
+    .option(SETTINGS.keyFile.option, helpOf("keyFile"))
+    .option(SETTINGS.keyHeader.option, helpOf("keyHeader"))
+    .option(SETTINGS.header.option, helpOf("header"), collect)
+    .option(SETTINGS.allowHttp.option, helpOf("allowHttp"))
+    .option(SETTINGS.caFile.option, helpOf("caFile"))
+    .option(SETTINGS.timeout.option, helpOf("timeout"));
+}
+
+// deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- commander infers the flags' types
+export function withProfileFlags<Args extends unknown[], Flags extends Record<string, unknown>>(
+  command: Command<Args, Flags>,
+) {
+  return command
+    .option(SETTINGS.profile.option, helpOf("profile"))
+    .option(SETTINGS.config.option, helpOf("config"));
+}
+
+function collect(value: string, previous: readonly string[] | undefined): readonly string[] {
+  return [...previous ?? [], value];
+}
