@@ -3,13 +3,13 @@ import type { Host } from "./host.ts";
 
 /** The flags of every command that may ask, as they were typed. */
 export interface AskingFlags {
-  /** False with `--no-input`. */
-  readonly input: boolean;
+  /** `false` with `--no-input`. */
+  readonly input?: boolean | undefined;
   /** Answer the confirmation at the end with yes. */
   readonly yes?: boolean | undefined;
 }
 
 /** Whether questions may be asked: standard input and standard error are terminals, and `--no-input` is not given. */
 export function mayAsk({ input }: Pick<AskingFlags, "input">, host: Host): boolean {
-  return input && host.stdin.isTerminal() && host.stderr.isTerminal();
+  return input !== false && host.stdin.isTerminal() && host.stderr.isTerminal();
 }

@@ -1,5 +1,6 @@
 /** `login`: asks for a server and a key, tries them, and stores them as a profile. */
 import { Failure, quote } from "../apikey/failure.ts";
+import { type AskingFlags, mayAsk } from "./asking.ts";
 import type { CommandDefinition } from "./command.ts";
 import { askWith } from "./connection.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
@@ -34,10 +35,7 @@ export const loginCommand: CommandDefinition = {
 };
 
 /** The flags of the command, as they were typed. */
-export interface LoginFlags extends AddressFlags {
-  /** `false`: nobody is to be asked. */
-  readonly input?: boolean | undefined;
-}
+export interface LoginFlags extends AddressFlags, Pick<AskingFlags, "input"> {}
 
 async function openTerminalQuestions(host: Host): Promise<Questions> {
   return (await import("./prompts/questions.ts")).openQuestions(host);
@@ -69,9 +67,7 @@ export async function login(
 
   let questions: Promise<Questions> | undefined;
   const ask = async (what: string, flag: string): Promise<Questions> => {
-    if (flags.input !== false && host.stdin.isTerminal() && host.stderr.isTerminal()) {
-      return await (questions ??= openQuestions(host));
-    }
+    if (mayAsk(flags, host)) return await (questions ??= openQuestions(host));
     throw new Failure("USAGE", `There is no ${what}, and nobody to ask for it: give ${flag}.`);
   };
   const address = choose("baseUrl", flags, host) ??

@@ -1,5 +1,6 @@
 /** What help and refusals of mistyped command lines say. */
 import { expect } from "expect";
+import { stripVTControlCharacters } from "node:util";
 import { ACTIONS, RESOURCES } from "../../src/apikey/permission.ts";
 import { ROLES } from "../../src/apikey/role.ts";
 import { run } from "../../src/cli/program.ts";
@@ -36,7 +37,7 @@ Deno.test("titles are bold at a terminal, and nowhere else", async () => {
   host.stdout.isTerminal = () => true;
   await run(host);
   expect(host.stdout.text).toContain("\x1b[1mCommands:\x1b[22m\n");
-  expect(host.stdout.text.replaceAll(/\x1b\[\d+m/g, "")).toBe(PROGRAM_HELP);
+  expect(stripVTControlCharacters(host.stdout.text)).toBe(PROGRAM_HELP);
   expect(PROGRAM_HELP).not.toContain("\x1b");
 });
 
