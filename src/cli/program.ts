@@ -2,21 +2,31 @@
  * The program: finds the command that is asked for, lets it run, and turns whatever comes of it into output and
  * an exit status. What the commands are called with and what they do is in the files of their names.
  */
-import { Command, CommanderError } from "@commander-js/extra-typings";
+import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import deno from "../../deno.json" with { type: "json" };
 import { Failure, quote } from "../apikey/failure.ts";
 import { nearest } from "../apikey/nearest.ts";
 import { apikeyCommand } from "./apikey.ts";
 import { auditCommand } from "./audit.ts";
-import type { CommandDefinition } from "./command.ts";
+import { type CommandDefinition, isRepeatable, type Session } from "./command.ts";
+import { completionsCommand } from "./completions.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
-import { atLast, type Log, openLog } from "./log.ts";
+import { atLast, type Log, openLog, SILENT_LOG } from "./log.ts";
 import { reportFailure } from "./report.ts";
 import { requestCommand } from "./request.ts";
 import { serveCommand } from "./serve.ts";
 
-const COMMANDS: readonly CommandDefinition[] = [apikeyCommand, requestCommand, serveCommand, auditCommand];
+const COMMANDS: readonly CommandDefinition[] = [
+  apikeyCommand,
+  requestCommand,
+  serveCommand,
+  auditCommand,
+  completionsCommand,
+];
+
+/** What the scripts of `completions` call at each Tab, as `service-api __complete -- WORDS…`; no help shows it. */
+const COMPLETE = "__complete";
 
 const NOTES = `
 Without --base-url the commands work on a store of this machine. LOG_LEVEL=debug
@@ -29,6 +39,7 @@ ${EXIT_STATUS}`;
  * @returns its exit status; it never rejects and never exits
  */
 export async function run(host: Host): Promise<ExitCode> {
+  if (host.args[0] === COMPLETE) return await answerTab(host);
   const log = await openLog(host);
   try {
     return await dispatch(host, log);
@@ -47,12 +58,8 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
   };
   let help = "";
   const program = createProgram((text) => help += text);
-  for (const { name, summary, define } of COMMANDS) {
-    const command = new Command(name).copyInheritedSettings(program).summary(summary);
-    if (host.args.includes(name)) define(command, { host, log, finish });
-    refuseRepetition(command);
-    program.addCommand(command);
-  }
+  addCommands(program, { host, log, finish });
+  program.commands.forEach(refuseRepetition);
   try {
     await program.parseAsync(host.args, { from: "user" });
     return exitCode;
@@ -61,6 +68,22 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
     if (error.exitCode !== 0 && error.code !== "commander.help") throw usageFailure(error, program, host);
     await (error.exitCode === 0 ? host.stdout : host.stderr).write(help);
     return error.exitCode === 0 ? ExitCode.OK : ExitCode.USAGE;
+  }
+}
+
+async function answerTab(host: Host): Promise<ExitCode> {
+  const { complete } = await import("./completions/complete.ts");
+  const program = createProgram(() => {});
+  addCommands(program, { host, log: SILENT_LOG, finish: () => {} });
+  await complete(host.args.slice(host.args[1] === "--" ? 2 : 1), program, host);
+  return ExitCode.OK;
+}
+
+function addCommands(program: Command, session: Session): void {
+  for (const { name, summary, define } of COMMANDS) {
+    const command = new Command(name).copyInheritedSettings(program).summary(summary);
+    if (session.host.args.includes(name)) define(command, session);
+    program.addCommand(command);
   }
 }
 
@@ -85,8 +108,8 @@ function createProgram(write: (text: string) => void): Command {
 }
 
 /** Of two values for one flag nobody can know which is meant, so none is dropped in silence. */
-function refuseRepetition(command: Command): void {
-  for (const option of command.options.filter(({ required, parseArg }) => required && parseArg === undefined)) {
+function refuseRepetition(command: CommandUnknownOpts): void {
+  for (const option of command.options.filter((option) => option.required && !isRepeatable(option))) {
     let isGiven = false;
     option.argParser((value) => {
       if (isGiven) throw new Failure("USAGE", `${option.long} is given twice. Give it once; lists take commas.`);
