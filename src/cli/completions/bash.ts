@@ -33,22 +33,19 @@ __service_api_split() {
   words+=("$word")
 }
 
-# Sets quoted to a text as it has to stand in the line, after the quotation mark that is open there.
+# Sets quoted to a text as it has to stand in the line, after the quotation mark that is open there, if any.
 __service_api_quote() {
   local text=$1 char
   quoted=
-  case $2 in
-    '') if [[ $text == *[!A-Za-z0-9_.,:=@/+-]* ]]; then printf -v quoted %q "$text"; else quoted=$text; fi ;;
-    *)
-      while [[ -n $text ]]; do
-        char=\${text:0:1} text=\${text:1}
-        if [[ $2 == \\' && $char == \\' ]]; then quoted+="'\\\\''"
-        elif [[ $2 == \\" && $char == [\\"\\\\\\$\\\`] ]]; then quoted+=\\\\$char
-        else quoted+=$char
-        fi
-      done
-      ;;
-  esac
+  while [[ -n $text ]]; do
+    char=\${text:0:1} text=\${text:1}
+    case $2$char in
+      \\'\\') quoted+="'\\\\''" ;;
+      \\'* | [A-Za-z0-9_.,:=@/+-]) quoted+=$char ;;
+      \\"[\\"\\\\\\$\\\`] | [[:space:][:punct:]]) quoted+=\\\\$char ;;
+      *) quoted+=$char ;;
+    esac
+  done
 }
 
 __service_api() {
