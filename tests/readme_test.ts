@@ -89,7 +89,9 @@ Deno.test("the table of codes has every code with its exit status", () => {
 
 Deno.test("every flag of the help is in the README, and every variable in both and in the permissions", async () => {
   const help = (await Promise.all(
-    ["apikey", "request", "serve", "audit"].map(async (command) => (await inProcess([command, "--help"])).stdout),
+    ["apikey", "request", "serve", "audit", "completions"].map(async (command) =>
+      (await inProcess([command, "--help"])).stdout
+    ),
   )).join("");
   const flags = new Set(help.match(/--[a-z]+(-[a-z]+)*/g));
   expect([...flags].filter((flag) => flag !== "--help" && !README.includes(`\`${flag}`))).toEqual([]);

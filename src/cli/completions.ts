@@ -16,10 +16,10 @@ export const completionsCommand: CommandDefinition = {
   define: (command, { host, finish }) => {
     command
       .description(
-        "Print a script for a shell. With it, Tab completes commands, flags, roles, permissions,\nfiles, and the names of keys.",
+        "Print the script with which a shell completes commands, flags, files, roles,\npermissions and the names of keys.",
       )
-      .usage("<shell>")
-      .addArgument(new Argument("[shell]", "bash, zsh, fish or powershell").choices(SHELLS).argParser(parseShell))
+      .usage("bash|zsh|fish|powershell")
+      .addArgument(new Argument("[shell]").choices(SHELLS).argParser(parseShell))
       .addHelpText("after", NOTES)
       .action(async (shell) => finish(await completions(shell, host)));
   },
@@ -56,14 +56,16 @@ async function load(shell: Shell): Promise<{ readonly script: string }> {
 }
 
 const NOTES = `
-To have it in every new shell:
+To have it in every new shell, once:
   bash        echo 'eval "$(service-api completions bash)"' >> ~/.bashrc
-  zsh         echo 'autoload -U compinit; compinit' >> ~/.zshrc  # unless it is there
+  zsh         echo 'autoload -U compinit && compinit' >> ~/.zshrc
               echo 'eval "$(service-api completions zsh)"' >> ~/.zshrc
   fish        mkdir -p ~/.config/fish/completions
               service-api completions fish \\
                 > ~/.config/fish/completions/service-api.fish
-  powershell  service-api completions powershell >> $PROFILE
+  powershell  Add-Content $PROFILE 'service-api completions powershell |
+                Out-String | Invoke-Expression'
 
-Key names come from the server that the line names, within a second, or not at all.
+The names of keys come from the server that the line and the variables name,
+within a second or not at all.
 ${EXIT_STATUS}`;
