@@ -70,9 +70,16 @@ for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
   });
 }
 
-Deno.test("starting up loads no client, no server, no store, no logging", async () => {
+Deno.test("starting up loads no client, no server, no store, no logging, no completions", async () => {
   const loaded = [...await loadedFrom("main.ts")];
   expect(loaded).toContain("src/cli/create.ts");
+  const onDemand = /^src\/((client|server|store)|cli\/completions)\/|logtape|graphql|zod|sqlite/;
+  expect(loaded.filter((module) => onDemand.test(module))).toEqual([]);
+});
+
+Deno.test("completing loads no client, no server, no store, no logging, unless it asks for the names of keys", async () => {
+  const loaded = [...await loadedFrom("src/cli/completions/complete.ts")];
+  expect(loaded).toContain("src/cli/completions/values.ts");
   expect(loaded.filter((module) => /^src\/(client|server|store)\/|logtape|graphql|zod|sqlite/.test(module))).toEqual(
     [],
   );

@@ -100,7 +100,7 @@ Deno.test("the table of codes has every code with its exit status", () => {
 
 Deno.test("every flag of the help is in the README, and every variable in both and in the permissions", async () => {
   const help = (await Promise.all(
-    ["apikey", "request", "serve", "audit", "config", "login", "logout"].map(async (command) =>
+    ["apikey", "request", "serve", "audit", "config", "login", "logout", "completions"].map(async (command) =>
       (await inProcess([command, "--help"])).stdout
     ),
   )).join("");

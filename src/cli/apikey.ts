@@ -46,6 +46,9 @@ export const apikeyCommand: CommandDefinition = {
   },
 };
 
+/** The flags that go with `--create` alone. */
+export const FLAGS_OF_CREATE = ["roles", "permissions", "description", "overwrite"] as const;
+
 interface ApikeyFlags extends CreateFlags {
   readonly create?: true | undefined;
   readonly delete?: true | undefined;
@@ -55,7 +58,7 @@ async function apikey(flags: ApikeyFlags, host: Host, ask: Ask): Promise<ExitCod
   if (flags.create && flags.delete) throw new Failure("USAGE", "Give either --create or --delete, not both.");
   const mode = flags.create ? "create" : flags.delete ? "delete" : await askForMode(flags, host);
   if (mode === "create") return await create(flags, host, ask);
-  const [stray] = (["roles", "permissions", "description", "overwrite"] as const).filter((flag) => flag in flags);
+  const [stray] = FLAGS_OF_CREATE.filter((flag) => flag in flags);
   if (stray !== undefined) throw new Failure("USAGE", `--${stray} goes with --create, not with --delete.`);
   return await remove(flags, host, ask);
 }

@@ -1,5 +1,5 @@
 /** What a command is to the program. */
-import type { Command } from "@commander-js/extra-typings";
+import type { Command, Option } from "@commander-js/extra-typings";
 import type { ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
@@ -18,4 +18,9 @@ export interface Session {
   readonly log: Log;
   /** Takes the exit status of the command. */
   readonly finish: (exitCode: ExitCode) => void;
+}
+
+/** Whether a flag with a value may be given again and again: it then has a function that gathers its values. */
+export function isRepeatable({ required, parseArg }: Option): boolean {
+  return required && parseArg !== undefined;
 }

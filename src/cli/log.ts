@@ -16,6 +16,9 @@ export interface Log {
   readonly flush: () => Promise<void>;
 }
 
+/** Takes everything and writes nothing. */
+export const SILENT_LOG: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => Promise.resolve() };
+
 /** How long the program waits at its end for somebody to read its log, in milliseconds. */
 const PATIENCE = 1000;
 

@@ -2,16 +2,17 @@
  * The program: finds the command that is asked for, lets it run, and turns whatever comes of it into output and
  * an exit status. What the commands are called with and what they do is in the files of their names.
  */
-import { Command, CommanderError } from "@commander-js/extra-typings";
+import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import deno from "../../deno.json" with { type: "json" };
 import { Failure } from "../apikey/failure.ts";
 import { apikeyCommand } from "./apikey.ts";
 import { auditCommand } from "./audit.ts";
-import type { CommandDefinition, Session } from "./command.ts";
+import { type CommandDefinition, isRepeatable, type Session } from "./command.ts";
+import { completionsCommand } from "./completions.ts";
 import { configCommand } from "./config.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host.ts";
-import { atLast, type Log, openLog } from "./log.ts";
+import { atLast, type Log, openLog, SILENT_LOG } from "./log.ts";
 import { loginCommand } from "./login.ts";
 import { logoutCommand } from "./logout.ts";
 import { reportFailure } from "./report.ts";
@@ -27,7 +28,11 @@ const COMMANDS: readonly CommandDefinition[] = [
   configCommand,
   loginCommand,
   logoutCommand,
+  completionsCommand,
 ];
+
+/** What the scripts of `completions` call at each Tab, as `service-api __complete -- WORDS…`; no help shows it. */
+const COMPLETE = "__complete";
 
 const NOTES = `
 Without --base-url or a profile the commands work on a store of this machine.
@@ -40,6 +45,7 @@ ${EXIT_STATUS}`;
  * @returns its exit status; it never rejects and never exits
  */
 export async function run(host: Host): Promise<ExitCode> {
+  if (host.args[0] === COMPLETE) return await answerTab(host);
   const log = await openLog(host);
   try {
     return await dispatch(host, log);
@@ -59,12 +65,8 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
   let help = "";
   const program = createProgram((text) => help += text);
   const session: Session = { host, log, finish };
-  for (const { name, summary, define } of COMMANDS) {
-    const command = new Command(name).copyInheritedSettings(program).summary(summary);
-    if (host.args.includes(name)) define(command, session);
-    refuseRepetition(command);
-    program.addCommand(command);
-  }
+  addCommands(program, session);
+  program.commands.forEach(refuseRepetition);
   try {
     await program.parseAsync(host.args, { from: "user" });
     return exitCode;
@@ -78,6 +80,22 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
     const output = isHelp ? host.stdout : host.stderr;
     await output.write(await withBoldTitles(help, output, host));
     return isHelp ? ExitCode.OK : ExitCode.USAGE;
+  }
+}
+
+async function answerTab(host: Host): Promise<ExitCode> {
+  const { complete } = await import("./completions/complete.ts");
+  const program = createProgram(() => {});
+  addCommands(program, { host, log: SILENT_LOG, finish: () => {} });
+  await complete(host.args.slice(host.args[1] === "--" ? 2 : 1), program, host);
+  return ExitCode.OK;
+}
+
+function addCommands(program: Command, session: Session): void {
+  for (const { name, summary, define } of COMMANDS) {
+    const command = new Command(name).copyInheritedSettings(program).summary(summary);
+    if (session.host.args.includes(name)) define(command, session);
+    program.addCommand(command);
   }
 }
 
@@ -110,8 +128,8 @@ async function withBoldTitles(help: string, output: Output, host: Host): Promise
 }
 
 /** Of two values for one flag nobody can know which is meant, so none is dropped in silence. */
-function refuseRepetition(command: Command): void {
-  for (const option of command.options.filter(({ required, parseArg }) => required && parseArg === undefined)) {
+function refuseRepetition(command: CommandUnknownOpts): void {
+  for (const option of command.options.filter((option) => option.required && !isRepeatable(option))) {
     let isGiven = false;
     option.argParser((value) => {
       if (isGiven) throw new Failure("USAGE", `${option.long} is given twice. Give it once; lists take commas.`);

@@ -65,7 +65,8 @@ export async function missingPrograms(names: readonly string[]): Promise<readonl
 }
 
 /**
- * Opens a terminal and starts a command in it.
+ * Opens a terminal and starts a command in it. The screen stays when the command ends; a test that is after its exit
+ * status runs it in a shell that prints it, since tmux does not always say.
  *
  * @throws {Error} with the words of tmux, when it cannot
  */

@@ -1,0 +1,99 @@
+/**
+ * The script for bash, from 3.2 on, without the bash-completion package.
+ *
+ * Readline completes what stands after the last of the characters in `COMP_WORDBREAKS`, `:` and `=` among them, while
+ * the program is asked about whole words. So the line is split anew, and of each candidate the part is left out that
+ * stands before what readline completes. Bash before 4 has no `compopt`: there the script puts the spaces itself.
+ */
+export const script = `# bash completion of service-api
+
+# Splits a line as the shell does. Sets words, without their quotes; raw, the last one as it stands in the line;
+# and quote, the quotation mark that is still open.
+__service_api_split() {
+  local rest=$1 char word= inside=
+  words=() raw= quote=
+  while [[ -n $rest ]]; do
+    char=\${rest:0:1} rest=\${rest:1}
+    if [[ $char == [[:space:]] && -z $quote ]]; then
+      [[ -n $inside ]] && words+=("$word")
+      word= raw= inside=
+      continue
+    fi
+    raw+=$char inside=1
+    if [[ $char == "$quote" ]]; then
+      quote=
+    elif [[ -z $quote && $char == [\\"\\'] ]]; then
+      quote=$char
+    elif [[ $char == \\\\ && ( -z $quote || $quote$rest == \\"[\\"\\\\\\$\\\`]* ) ]]; then
+      raw+=\${rest:0:1} word+=\${rest:0:1} rest=\${rest:1}
+    else
+      word+=$char
+    fi
+  done
+  words+=("$word")
+}
+
+# Sets quoted to a text as it has to stand in the line, after the quotation mark that is open there, if any.
+__service_api_quote() {
+  local text=$1 char
+  quoted=
+  while [[ -n $text ]]; do
+    char=\${text:0:1} text=\${text:1}
+    case $2$char in
+      \\'\\') quoted+="'\\\\''" ;;
+      \\'* | [A-Za-z0-9_.,:=@/+-]) quoted+=$char ;;
+      \\"[\\"\\\\\\$\\\`] | [[:space:][:punct:]]) quoted+=\\\\$char ;;
+      *) quoted+=$char ;;
+    esac
+  done
+}
+
+__service_api() {
+  local IFS=$' \\t\\n' words raw quote quoted line directive='' before='' candidates=() cut
+  __service_api_split "\${COMP_LINE:0:COMP_POINT}"
+  local last=$((\${#words[@]} - 1)) typed=$raw open=$quote program=\${words[0]/#~\\//$HOME/}
+  local word=\${words[last]}
+  type -P -- "$program" > /dev/null || program=service-api
+  local arguments=("\${words[@]:1}")
+  while IFS= read -r line; do
+    [[ $line == :* ]] && directive=\${line%%$'\\t'*} before=\${line#*$'\\t'}
+    candidates+=("\${line%%$'\\t'*}")
+  done < <("$program" __complete -- "\${arguments[@]}" 2> /dev/null < /dev/null)
+  [[ -n $directive ]] && unset "candidates[\${#candidates[@]}-1]"
+
+  # How much of the word stands before what readline completes.
+  __service_api_split "\${typed%"$2"}"
+  cut=\${#words[0]}
+  [[ $typed == *"$2" ]] || cut=0
+
+  COMPREPLY=()
+  case $directive in
+    :files | :directories)
+      local action=-f
+      [[ $directive == :directories ]] && action=-d
+      while IFS= read -r line; do
+        candidates+=("$before$line")
+      done < <(compgen "$action" -- "\${word:\${#before}}")
+      if type compopt > /dev/null 2>&1; then
+        compopt -o filenames
+        for line in \${candidates[@]+"\${candidates[@]}"}; do COMPREPLY+=("\${line:cut}"); done
+        return
+      fi
+      ;;
+    :nospace) type compopt > /dev/null 2>&1 && compopt -o nospace ;;
+  esac
+  for line in \${candidates[@]+"\${candidates[@]}"}; do
+    __service_api_quote "\${line:cut}" "$open"
+    COMPREPLY+=("$quoted")
+  done
+  if [[ $directive == :space && \${#COMPREPLY[@]} -eq 1 && -z $open ]] && ! type compopt > /dev/null 2>&1; then
+    COMPREPLY[0]+=' '
+  fi
+}
+
+if type compopt > /dev/null 2>&1; then
+  complete -F __service_api service-api
+else
+  complete -o nospace -F __service_api service-api
+fi
+`;
