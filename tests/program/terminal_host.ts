@@ -52,3 +52,11 @@ export function runAtTerminal(args: readonly string[], at: AtTerminal = {}): Run
   const host = new TerminalHost(args, at);
   return { host, screen: host.screen, code: run(host) };
 }
+
+/** What is on a screen, with what differs from run to run replaced: ids, secrets, days. */
+export function steady(screen: string): string {
+  return screen
+    .replaceAll(/key_\w{22}/g, `key_${"0".repeat(22)}`)
+    .replaceAll(/sak_\w{49}/g, `sak_${"0".repeat(49)}`)
+    .replaceAll(/\d{4}-\d{2}-\d{2}/g, "2026-01-02");
+}
