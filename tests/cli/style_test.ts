@@ -62,10 +62,12 @@ Deno.test("in ASCII every symbol is", () => {
   expect(Object.values(styleFor(host.stderr, host).symbols).flat().join("")).toMatch(/^[ -~]+$/);
 });
 
-Deno.test("the console of Windows has Unicode, whatever the environment says", () => {
-  const host = Object.assign(hostWith({ LANG: "C" }, true), { platform: "windows" as const });
-  expect(styleFor(host.stderr, host).symbols.ticked).toBe("◉");
-});
+for (const [platform, tick] of [["linux", "[x]"], ["darwin", "[x]"], ["windows", "◉"]] as const) {
+  Deno.test(`on ${platform} a tick is ${tick} where the locale is not UTF-8: consoles of Windows always are`, () => {
+    const host = Object.assign(hostWith({ LANG: "C" }, true), { platform });
+    expect(styleFor(host.stderr, host).symbols.ticked).toBe(tick);
+  });
+}
 
 for (
   const [at, env, can] of [["terminal", {}, true], ["terminal", { TERM: "dumb" }, false], ["pipe", {}, false]] as const

@@ -1,0 +1,243 @@
+/** Questions at a terminal, key by key: text, secret, yes or no, one of a list, any of a list. */
+import { expect } from "expect";
+import { parseName } from "../../src/apikey/name.ts";
+import type { Questions } from "../../src/cli/prompts/questions.ts";
+import { KEYS } from "../program/screen.ts";
+import { askAtTerminal } from "../program/terminal_host.ts";
+
+const FRUIT = ["Apple", "Banana", "Cherry"].map((label) => ({ value: label.toLowerCase(), label }));
+
+const askFruit = (questions: Questions): Promise<readonly string[]> =>
+  questions.tick({ label: "Fruit", items: FRUIT.map((item) => ({ ...item, hint: `a ${item.value} tree` })) });
+
+const checkName = (typed: string): void => void parseName(typed);
+
+Deno.test("text: what is typed is shown, and stays as the answer", async () => {
+  const { screen, answer } = await askAtTerminal((questions) =>
+    questions.text({ label: "Name", hint: "what it is called" })
+  );
+  expect(await screen.text()).toBe("? Name: █\n  what it is called");
+  screen.press(..."blue", KEYS.enter);
+  expect(await answer).toBe("blue");
+  expect(await screen.text()).toBe("✔ Name: blue");
+  expect(screen.isRestored).toBe(true);
+});
+
+Deno.test("text: keys move in it and edit it", async () => {
+  const { screen, answer } = await askAtTerminal((questions) => questions.text({ label: "Name", initial: "bleu" }));
+  await screen.until(/bleu█/);
+  screen.press(KEYS.left, KEYS.backspace);
+  await screen.until(/bl█u/);
+  screen.press(KEYS.end, "e", KEYS.home, "x");
+  await screen.until(/x█blue/);
+  screen.press(KEYS.backspace, KEYS.enter);
+  expect(await answer).toBe("blue");
+});
+
+Deno.test("text: nothing is an answer too", async () => {
+  const { screen, answer } = await askAtTerminal((questions) => questions.text({ label: "Name" }));
+  screen.press(KEYS.enter);
+  expect(await answer).toBe("");
+  expect(await screen.text()).toBe("✔ Name:");
+});
+
+Deno.test("text: what is wrong with it is said while it is typed, and gone when it is mended", async () => {
+  const { screen, answer } = await askAtTerminal((questions) =>
+    questions.text({ label: "Name", hint: "hint", check: checkName })
+  );
+  screen.press(..."a-b");
+  expect(await screen.until(/✖/)).toBe(
+    '? Name: a-b█\n  ✖ A name may contain only letters, digits and spaces; "a-b" contains "-".',
+  );
+  screen.press(KEYS.enter, KEYS.backspace, KEYS.backspace);
+  expect(await screen.until(/Name: a█/)).toBe("? Name: a█\n  hint");
+  screen.press(KEYS.enter);
+  expect(await answer).toBe("a");
+});
+
+Deno.test("text: Enter does not take what is wrong, not even nothing, and nothing typed is lost", async () => {
+  const { screen, answer } = await askAtTerminal((questions) =>
+    questions.text({ label: "Name", hint: "hint", check: checkName })
+  );
+  screen.press(KEYS.enter);
+  expect(await screen.until(/✖/)).toMatch(/this one is empty\.$/);
+  screen.press("a", "!", KEYS.enter, KEYS.backspace, "b");
+  await screen.until(/Name: ab█/);
+  screen.press(KEYS.enter);
+  expect(await answer).toBe("ab");
+});
+
+for (const name of ["钥匙 一", "مفتاح", "été", "𝒜𝟙"]) {
+  Deno.test(`text: ${name} is typed, moved in and taken`, async () => {
+    const { screen, answer } = await askAtTerminal((questions) => questions.text({ label: "Name", check: checkName }));
+    screen.press(...name, KEYS.left, KEYS.right, "x", KEYS.backspace);
+    await screen.until(new RegExp(`^\\? Name: ${name}█$`));
+    screen.press(KEYS.enter);
+    expect(await answer).toBe(name);
+  });
+}
+
+Deno.test("text: what cannot be seen is shown escaped", async () => {
+  const { screen, answer } = await askAtTerminal((questions) => questions.text({ label: "Name" }));
+  screen.press("a", "\u202e", "b");
+  await screen.until(/Name: a\\u\{202e\}b█/);
+  screen.press(KEYS.enter);
+  expect(await answer).toBe("a\u202eb");
+});
+
+Deno.test("secret: neither what is typed nor how much of it can be seen, before and after", async () => {
+  const { screen, answer } = await askAtTerminal((questions) => questions.secret({ label: "Key" }));
+  screen.press(..."top");
+  const short = await screen.until(/not shown/);
+  screen.press(..." secret");
+  expect(await screen.text()).toBe(short);
+  screen.press(KEYS.enter);
+  expect(await answer).toBe("top secret");
+  expect(await screen.text()).toBe("✔ Key: (not shown)");
+  expect(screen.raw).not.toMatch(/top|secret/);
+});
+
+for (const [initial, hint] of [[true, "(Y/n)"], [false, "(y/N)"]] as const) {
+  for (
+    const [key, yes] of [["y", true], ["Y", true], ["n", false], ["N", false], [KEYS.enter, initial]] as const
+  ) {
+    Deno.test(`confirm ${hint}: ${JSON.stringify(key)} is ${yes ? "yes" : "no"}`, async () => {
+      const { screen, answer } = await askAtTerminal((questions) => questions.confirm({ label: "Sure?", initial }));
+      expect(await screen.text()).toBe(`? Sure? ${hint}`);
+      screen.press("x", KEYS.space, KEYS.down, key);
+      expect(await answer).toBe(yes);
+      expect(await screen.text()).toBe(`✔ Sure? ${yes ? "yes" : "no"}`);
+      expect(screen.isRestored).toBe(true);
+    });
+  }
+}
+
+for (
+  const [keys, chosen] of [
+    [[], "apple"],
+    [[KEYS.down], "banana"],
+    [[KEYS.up], "cherry"],
+    [[KEYS.end], "cherry"],
+    [[KEYS.end, KEYS.down], "apple"],
+    [[KEYS.down, KEYS.home, "x", KEYS.space], "apple"],
+    [[KEYS.pageDown], "cherry"],
+    [[KEYS.pageDown, KEYS.pageUp], "apple"],
+  ] as const
+) {
+  Deno.test(`choose: ${JSON.stringify(keys)} and Enter is ${chosen}`, async () => {
+    const { screen, answer } = await askAtTerminal((questions) =>
+      questions.choose({ label: "Which fruit?", items: FRUIT })
+    );
+    expect(await screen.text()).toBe("? Which fruit?\n❯ Apple\n  Banana\n  Cherry");
+    screen.press(...keys, KEYS.enter);
+    expect(await answer).toBe(chosen);
+    expect(await screen.text()).toMatch(new RegExp(`^✔ Which fruit\\? ${chosen}$`, "i"));
+  });
+}
+
+Deno.test("tick: space ticks and unticks, answers are in the order of the list", async () => {
+  const { screen, answer } = await askAtTerminal(askFruit);
+  screen.press(KEYS.down, KEYS.down, KEYS.space, KEYS.up, KEYS.space, KEYS.up, KEYS.space, KEYS.space);
+  expect(await screen.until(/2 ticked/)).toBe(`\
+? Fruit: █ (2 ticked, 3)
+❯ ◯ Apple   a apple tree
+  ◉ Banana  a banana tree
+  ◉ Cherry  a cherry tree
+  space ticks · enter ends · letters filter · ctrl-a ticks all`);
+  screen.press(KEYS.enter);
+  expect(await answer).toEqual(["banana", "cherry"]);
+  expect(await screen.text()).toBe("✔ Fruit: Banana, Cherry");
+});
+
+Deno.test("tick: nothing ticked is none", async () => {
+  const { screen, answer } = await askAtTerminal(askFruit);
+  screen.press(KEYS.enter);
+  expect(await answer).toEqual([]);
+  expect(await screen.text()).toBe("✔ Fruit: none");
+});
+
+Deno.test("tick: what is typed filters by label and hint, in any case, and ticks outlast the filter", async () => {
+  const { screen, answer } = await askAtTerminal(askFruit);
+  screen.press(..."CHE", KEYS.space);
+  expect(await screen.until(/1 ticked/)).toBe(`\
+? Fruit: CHE█ (1 ticked, 1 of 3)
+❯ ◉ Cherry  a cherry tree
+  space ticks · enter ends · letters filter · ctrl-a ticks all`);
+  screen.press(KEYS.ctrlU, ..."appletree");
+  expect(await screen.until(/appletree/)).toContain("❯ ◯ Apple");
+  screen.press(KEYS.backspace);
+  await screen.until(/appletre█/);
+  screen.press(KEYS.ctrlU);
+  expect(await screen.until(/ticked, 3\)/)).toContain("◉ Cherry");
+  screen.press(KEYS.enter);
+  expect(await answer).toEqual(["cherry"]);
+});
+
+Deno.test("tick: a filter that nothing has says so, and space ticks nothing", async () => {
+  const { screen, answer } = await askAtTerminal(askFruit);
+  screen.press(..."kiwi", KEYS.space, KEYS.ctrlA, KEYS.down, KEYS.up);
+  expect(await screen.until(/kiwi/)).toBe(`\
+? Fruit: kiwi█ (0 ticked, 0 of 3)
+  ✖ Nothing has that in it.
+  space ticks · enter ends · letters filter · ctrl-a ticks all`);
+  screen.press(KEYS.enter);
+  expect(await answer).toEqual([]);
+});
+
+Deno.test("tick: Ctrl-A ticks all that are shown, and unticks them when all are ticked", async () => {
+  const { screen, answer } = await askAtTerminal(askFruit);
+  screen.press(..."an", KEYS.ctrlA, KEYS.ctrlU, KEYS.ctrlA);
+  await screen.until(/3 ticked/);
+  screen.press(KEYS.ctrlA);
+  await screen.until(/0 ticked/);
+  screen.press(..."erry", KEYS.ctrlA, KEYS.enter);
+  expect(await answer).toEqual(["cherry"]);
+});
+
+Deno.test("tick: a list longer than the window moves under the pointer", async () => {
+  const items = Array.from({ length: 100 }, (_, value) => ({ value, label: `item ${value}` }));
+  const { screen, answer } = await askAtTerminal((questions) => questions.tick({ label: "Items", items }), { rows: 8 });
+  const lines = async (): Promise<readonly string[]> => (await screen.text()).split("\n");
+  expect(await lines()).toHaveLength(7);
+  screen.press(KEYS.up);
+  expect(await screen.until(/❯ ◯ item 99/)).toMatch(/item 95.*item 99/s);
+  screen.press(KEYS.pageUp);
+  expect(await screen.until(/❯ ◯ item 94/)).toMatch(
+    /^\? Items.*\n.*item 92\n.*item 93\n.*94\n.*95\n.*96\n.*ticks all$/,
+  );
+  screen.press(KEYS.home, KEYS.pageDown, KEYS.space);
+  expect(await screen.until(/❯ ◉ item 5$/m)).toContain("(1 ticked, 100)");
+  screen.press(KEYS.end, KEYS.down, KEYS.ctrlA, KEYS.enter);
+  expect(await answer).toHaveLength(100);
+  expect(await screen.text()).toBe("✔ Items: 100");
+});
+
+Deno.test("tick: a list is drawn anew when the window becomes smaller, and nothing of it stays above", async () => {
+  const items = Array.from({ length: 40 }, (_, value) => ({ value, label: `item ${value}`, hint: "x".repeat(60) }));
+  const { screen, answer } = await askAtTerminal((questions) => questions.tick({ label: "Items", items }));
+  screen.resize(40, 10);
+  screen.press(KEYS.end);
+  const text = await screen.until(/❯ ◯ item 39/);
+  expect(text.split("\n").slice(-9)[0]).toMatch(/^\? Items/);
+  screen.press(KEYS.enter);
+  expect(await answer).toEqual([]);
+});
+
+Deno.test("tick: a key is drawn within 50 ms in a list of 10,000", async () => {
+  const items = Array.from({ length: 10_000 }, (_, value) => ({
+    value,
+    label: `key ${value}`,
+    hint: `VIEWER,GUEST  2026-01-02  for job ${value % 97}`,
+  }));
+  const { screen, answer } = await askAtTerminal((questions) => questions.tick({ label: "Keys", items }));
+  const keys = [..."key42", KEYS.space, KEYS.down, KEYS.ctrlU, KEYS.end, KEYS.pageUp, KEYS.ctrlA, KEYS.ctrlA];
+  const times: number[] = [];
+  for (const key of [...keys, ..."job9", KEYS.backspace, KEYS.backspace, KEYS.down, KEYS.space]) {
+    // deno-lint-ignore no-await-in-loop -- one key after the other
+    times.push(await screen.timeKey(key));
+  }
+  expect(times.length).toBeGreaterThanOrEqual(20);
+  expect(times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]).toBeLessThan(50);
+  screen.press(KEYS.enter);
+  await answer;
+});
