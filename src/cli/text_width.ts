@@ -6,10 +6,21 @@ export function widthOf(text: string): number {
   return truncatedWidth(text).width;
 }
 
-/** A text without escape sequences, cut to a width in columns, `ellipsis` included. */
+const letters = new Intl.Segmenter();
+
+/** A text without escape sequences, cut to a width in columns, `ellipsis` included where that has room. */
 export function cut(text: string, columns: number, ellipsis: string): string {
-  const { index, ellipsed } = truncatedWidth(text, { limit: columns, ellipsis });
-  return `${text.slice(0, index)}${ellipsed ? ellipsis : ""}`;
+  if (widthOf(text) <= columns) return text;
+  const end = widthOf(ellipsis) <= columns ? ellipsis : "";
+  let room = columns - widthOf(end);
+  let index = 0;
+  // Not by the library's own limit, which miscounts letters that stand before those of Latin, Han and Kana.
+  for (const { segment } of letters.segment(text)) {
+    room -= widthOf(segment);
+    if (room < 0) break;
+    index += segment.length;
+  }
+  return `${text.slice(0, index)}${end}`;
 }
 
 /** A text cut or filled with spaces to a width in columns. */
