@@ -28,3 +28,21 @@ export function fit(text: string, columns: number, ellipsis: string): string {
   const shown = cut(text, columns, ellipsis);
   return shown + " ".repeat(Math.max(0, columns - widthOf(shown)));
 }
+
+/**
+ * A text in lines of at most so many columns, broken between words where they fit.
+ *
+ * @param columns at least 2
+ */
+export function linesOf(text: string, columns: number): readonly string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (widthOf(rest) > columns) {
+    const fitting = cut(rest, columns, "");
+    const space = rest[fitting.length] === " " ? fitting.length : fitting.lastIndexOf(" ");
+    const line = rest.slice(0, space > 0 ? space : Math.max(1, fitting.length));
+    lines.push(line.trimEnd());
+    rest = rest.slice(line.length).trimStart();
+  }
+  return [...lines, rest];
+}

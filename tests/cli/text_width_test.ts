@@ -1,7 +1,7 @@
 /** Text in columns, whatever its script. */
 import { expect } from "expect";
 import fc from "fast-check";
-import { cut, fit, widthOf } from "../../src/cli/text_width.ts";
+import { cut, fit, linesOf, widthOf } from "../../src/cli/text_width.ts";
 
 for (
   const [text, columns, ellipsis, shown] of [
@@ -34,3 +34,19 @@ Deno.test("a cut text is never wider than it may be, and a fitted one is as wide
     expect(widthOf(fit(text, columns, ellipsis))).toBe(columns);
   }));
 });
+
+for (
+  const [text, columns, lines] of [
+    ["", 10, [""]],
+    ["one two three", 13, ["one two three"]],
+    ["one two three", 7, ["one two", "three"]],
+    ["one two three", 8, ["one two", "three"]],
+    ["one two three", 6, ["one", "two", "three"]],
+    ["DOCKER:UPDATE_ANY", 14, ["DOCKER:UPDATE_", "ANY"]],
+    ["日本語日本語", 5, ["日本", "語日", "本語"]],
+  ] as const
+) {
+  Deno.test(`${JSON.stringify(text)} in lines of ${columns} columns is ${JSON.stringify(lines)}`, () => {
+    expect(linesOf(text, columns)).toEqual(lines);
+  });
+}
