@@ -33,5 +33,6 @@ export async function askForKeys(
 /** Roles, day of creation, description: the first two in columns. */
 function describe({ roles, createdAt, description }: KeySummary, rolesWidth: number): string {
   const day = createdAt === null ? "" : /^\d{4}-\d{2}-\d{2}/.exec(createdAt)?.[0] ?? createdAt;
-  return escapeInvisible(`${roles.join(",").padEnd(rolesWidth)}  ${day}  ${description ?? ""}`).trim();
+  const columns = [...(rolesWidth === 0 ? [] : [roles.join(",").padEnd(rolesWidth)]), day, description ?? ""];
+  return escapeInvisible(columns.join("  ").trimEnd());
 }
