@@ -67,6 +67,14 @@ Deno.test("text: Enter does not take what is wrong, not even nothing, and nothin
   expect(await answer).toBe("ab");
 });
 
+Deno.test("text: Ctrl-D takes the letter after the cursor away, and ends nothing", async () => {
+  const { screen, answer } = await askAtTerminal((questions) => questions.text({ label: "Name" }));
+  screen.press("a", "b", KEYS.left, KEYS.ctrlD);
+  await screen.until(/Name: a█$/);
+  screen.press(KEYS.enter);
+  expect(await answer).toBe("a");
+});
+
 for (const name of ["钥匙 一", "مفتاح", "été", "𝒜𝟙"]) {
   Deno.test(`text: ${name} is typed, moved in and taken`, async () => {
     const { screen, answer } = await askAtTerminal((questions) => questions.text({ label: "Name", check: checkName }));
@@ -221,6 +229,20 @@ Deno.test("tick: a list is drawn anew when the window becomes smaller, and nothi
   expect(text.split("\n").slice(-9)[0]).toMatch(/^\? Items/);
   screen.press(KEYS.enter);
   expect(await answer).toEqual([]);
+});
+
+Deno.test("tick: a long label takes half of a narrow window, so that something is seen of the hint", async () => {
+  const items = ["a key with a name of many words", "b"].map((label) => ({
+    value: label,
+    label,
+    hint: "VIEWER  2026",
+  }));
+  const { screen } = await askAtTerminal((questions) => questions.tick({ label: "Keys", items }), { columns: 40 });
+  expect(await screen.text()).toBe(`\
+? Keys: █ (0 ticked, 2)
+❯ ◯ a key with a name o…  VIEWER  2026
+  ◯ b                     VIEWER  2026
+  space ticks · enter ends · letters f…`);
 });
 
 Deno.test("tick: a key is drawn within 50 ms in a list of 10,000", async () => {

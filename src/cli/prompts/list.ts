@@ -8,6 +8,9 @@ import { problemLine, questionLine, runView, type Screen } from "./run_prompt.ts
 /** The widest that labels may make their column. */
 const WIDEST_LABEL = 40;
 
+/** A hint with fewer columns is left out. */
+const LEAST_HINT = 8;
+
 /** Columns of the line of the question that neither the label, the filter nor the count takes; the last stays free. */
 export const BESIDE_COUNT = 7;
 
@@ -130,9 +133,12 @@ function itemLine(
 ): string {
   const start = `${isFocused ? cyan(symbols.pointer) : " "} ${mark}`;
   // The last column stays free: some terminals go to the next line with it.
-  const room = terminal.size().columns - widthOf(start) - 1;
-  const name = fit(label, Math.min(labels, room), symbols.ellipsis);
-  const rest = room - labels - 2;
-  const beside = hint === "" || rest < 8 ? "" : `  ${dim(cut(hint, rest, symbols.ellipsis))}`;
+  const { columns } = terminal.size();
+  const room = columns - widthOf(start) - 1;
+  const besideHint = Math.min(labels, Math.floor(columns / 2));
+  const rest = room - besideHint - 2;
+  const showsHint = hint !== "" && rest >= LEAST_HINT;
+  const name = fit(label, showsHint ? besideHint : Math.min(labels, room), symbols.ellipsis);
+  const beside = showsHint ? `  ${dim(cut(hint, rest, symbols.ellipsis))}` : "";
   return `${start}${isFocused ? bold(name) : name}${beside}`.trimEnd();
 }
