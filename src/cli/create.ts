@@ -1,5 +1,5 @@
 /** `apikey --create` (spec section 4.1). */
-import { Failure, quote, reasonOf } from "../apikey/failure.ts";
+import { escapeInvisible, Failure, quote, reasonOf } from "../apikey/failure.ts";
 import { parseName } from "../apikey/name.ts";
 import { parsePermissions } from "../apikey/permission.ts";
 import { requireSomeRights } from "../apikey/rights.ts";
@@ -102,8 +102,9 @@ function advice({ name, id }: CreatedKey, host: Host): string {
   const where = host.stdout.isTerminal() ? "above" : "on standard output";
   const words = `Its secret is ${where} and is not shown again: keep it in a secrets manager, or in a file that only ` +
     "you can read.";
-  const lines = wrapWords(words.split(" "), host.stderr.columns() - 1, " ");
-  return [`Created API key ${quote(name)} (${id}).`, ...lines, ""].join("\n");
+  const said = [`Created API key ${quote(name)} (${escapeInvisible(id)}).`, words];
+  const lines = said.flatMap((text) => wrapWords(text.split(" "), host.stderr.columns() - 1, " "));
+  return [...lines, ""].join("\n");
 }
 
 /** The key is there, but nobody has its secret: say so, since only the user can mend it. */

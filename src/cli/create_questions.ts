@@ -9,6 +9,7 @@ import type { Host } from "./host.ts";
 import { openQuestions, type Questions } from "./prompts/questions.ts";
 import { drawRights } from "./rights_matrix.ts";
 import { styleFor } from "./style.ts";
+import { linesOf } from "./text_width.ts";
 import { wrapWords } from "./wrap.ts";
 
 /** Columns before the values of the summary. */
@@ -45,7 +46,7 @@ export async function askForKey(
   const permissions = given.permissions ?? await questions.permissions({ label: "Permissions", roles });
   const key = { name, description: description.trim() === "" ? undefined : description, roles, permissions, overwrite };
   await host.stderr.write(summarize(key, host));
-  const question = overwrite ? "Replace the key by this one?" : "Create this key?";
+  const question = overwrite ? "Create this key in place of any other of that name?" : "Create this key?";
   if (flags.yes || await questions.confirm({ label: question, initial: true })) return key;
   throw new Failure("INTERRUPTED", "Nothing was created.");
 }
@@ -61,7 +62,7 @@ async function askForName(
     parseName(await questions.text({ label: "Name", hint: "letters, digits and spaces", check }));
   const { overwrite } = given;
   if (overwrite || !await isTaken(name, await connect())) return { name, overwrite };
-  const label = `There is a key named ${quote(name)}. Replace it? Its secret stops working at once.`;
+  const label = `A key named ${quote(name)} exists. Replace it? Its secret fails at once.`;
   if (await questions.confirm({ label, initial: false })) return { name, overwrite: true };
   if (given.name !== undefined) throw nameTaken(name);
   return await askForName(given, questions, connect);
@@ -80,14 +81,17 @@ async function isTaken(name: Name, client: Client): Promise<boolean> {
 function summarize({ name, description, roles, permissions }: NewKey, host: Host): string {
   const style = styleFor(host.stderr, host);
   const columns = host.stderr.columns();
+  const room = columns - TITLE_WIDTH - 1;
   const rows: readonly (readonly [string, readonly string[]])[] = [
     ["Name", [name]],
     ["Description", description === undefined ? [] : [escapeInvisible(description)]],
-    ["Roles", wrapWords(roles, columns - TITLE_WIDTH - 1, ", ")],
-    ["Permissions", wrapWords(permissions, columns - TITLE_WIDTH - 1, ", ")],
+    ["Roles", wrapWords(roles, room, ", ")],
+    ["Permissions", wrapWords(permissions, room, ", ")],
   ];
   const lines = rows.flatMap(([title, values]) =>
-    values.map((value, index) => style.dim((index === 0 ? `  ${title}` : "").padEnd(TITLE_WIDTH)) + value)
+    values.flatMap((value) => linesOf(value, room)).map((value, index) =>
+      style.dim((index === 0 ? `  ${title}` : "").padEnd(TITLE_WIDTH)) + value
+    )
   );
   return ["", ...lines, "", ...drawRights(roles, permissions, columns, style), "", ""].join("\n");
 }

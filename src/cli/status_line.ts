@@ -1,7 +1,7 @@
 /** A line on standard error that tells a person what is going on, and is gone when it is over. */
 import type { Host } from "./host.ts";
 import { canMoveCursor, styleFor } from "./style.ts";
-import { cut } from "./text_width.ts";
+import { cut, widthOf } from "./text_width.ts";
 
 /** How long something may take before anybody is told to wait, and for how long a frame stays, in milliseconds. */
 const DELAY = 300;
@@ -9,6 +9,9 @@ const FRAME = 80;
 
 const ERASE = "\r\x1b[2K";
 const BAR_WIDTH = 24;
+
+/** A narrower bar is left out. */
+const LEAST_BAR_WIDTH = 4;
 
 /**
  * Waits for something, with a spinner after 300 ms where standard error is a terminal.
@@ -50,14 +53,13 @@ export function openProgress(label: string, total: number, host: Host): Progress
   const { cyan, dim, symbols } = styleFor(host.stderr, host);
   return {
     show: (done) => {
-      const length = Math.round(BAR_WIDTH * done / total);
-      const bar = `${cyan(symbols.barDone.repeat(length))}${dim(symbols.barLeft.repeat(BAR_WIDTH - length))}`;
-      const words = cut(
-        `${label} ${done}/${total}`,
-        Math.max(1, host.stderr.columns() - BAR_WIDTH - 2),
-        symbols.ellipsis,
-      );
-      return host.stderr.write(`${ERASE}${bar} ${words}`);
+      const columns = host.stderr.columns() - 1;
+      const room = columns - widthOf(`${label} ${total}/${total}`) - 1;
+      const width = room < LEAST_BAR_WIDTH ? 0 : Math.min(BAR_WIDTH, room);
+      const length = Math.round(width * done / total);
+      const bar = `${cyan(symbols.barDone.repeat(length))}${dim(symbols.barLeft.repeat(width - length))}`;
+      const words = cut(`${label} ${done}/${total}`, columns, symbols.ellipsis);
+      return host.stderr.write(`${ERASE}${width === 0 ? "" : `${bar} `}${words}`);
     },
     end: () => host.stderr.write(ERASE),
   };

@@ -47,9 +47,19 @@ export class FakeHost implements Host {
   }
 
   onSignal(signals: readonly Signal[], handler: () => void): () => void {
-    for (const signal of signals) this.handlers.set(signal, handler);
+    const earlier = new Map(this.handlers);
+    for (const signal of signals) {
+      this.handlers.set(signal, () => {
+        handler();
+        earlier.get(signal)?.();
+      });
+    }
     return () => {
-      for (const signal of signals) this.handlers.delete(signal);
+      for (const signal of signals) {
+        const before = earlier.get(signal);
+        if (before === undefined) this.handlers.delete(signal);
+        else this.handlers.set(signal, before);
+      }
     };
   }
 }

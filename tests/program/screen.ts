@@ -23,12 +23,17 @@ export const KEYS = {
   ctrlU: "\x15",
 } as const;
 
+const HIDE_CURSOR = "\x1b[?25l";
+const SHOW_CURSOR = "\x1b[?25h";
+
 /** How long something may take to appear on the screen, in milliseconds. */
 const PATIENCE = 10_000;
 
 export class Screen implements Terminal {
   readonly #emulator;
   #drawn = Promise.resolve();
+  /** All that was written, with its escape sequences. */
+  raw = "";
   /** Whether keys come one by one and are not shown. */
   isRaw = false;
   readonly input = Object.assign(new PassThrough(), {
@@ -41,22 +46,35 @@ export class Screen implements Terminal {
 
   constructor(columns = 80, rows = 24) {
     this.#emulator = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, convertEol: true });
-    this.output = Object.assign(
-      new Writable({
-        write: (chunk, _encoding, done) => {
-          this.write(String(chunk));
-          done();
-        },
-      }),
-      { columns, rows },
-    );
+    const output = new Writable({
+      write: (chunk, _encoding, done) => {
+        this.write(String(chunk));
+        done();
+      },
+    });
+    this.output = Object.defineProperties(output, {
+      columns: { get: () => this.#emulator.cols },
+      rows: { get: () => this.#emulator.rows },
+    });
   }
 
   size(): TerminalSize {
     return { columns: this.#emulator.cols, rows: this.#emulator.rows };
   }
 
+  /** Makes the window another size. */
+  resize(columns: number, rows: number): void {
+    this.#emulator.resize(columns, rows);
+    this.output.emit("resize");
+  }
+
+  /** Whether the program has left the terminal as it found it: keys in lines, the cursor to be seen. */
+  get isRestored(): boolean {
+    return !this.isRaw && this.raw.lastIndexOf(HIDE_CURSOR) <= this.raw.lastIndexOf(SHOW_CURSOR);
+  }
+
   write(text: string): void {
+    this.raw += text;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#emulator.write(text, resolve);
     this.#drawn = Promise.all([this.#drawn, promise]).then(() => {});
@@ -90,5 +108,18 @@ export class Screen implements Terminal {
   /** Types keys, one after the other. */
   press(...keys: readonly string[]): void {
     for (const key of keys) this.input.write(key);
+  }
+
+  /** Types a key, and returns how long it took until something was drawn, in milliseconds. */
+  async timeKey(key: string): Promise<number> {
+    const { length } = this.raw;
+    const start = performance.now();
+    this.press(key);
+    while (this.raw.length === length) {
+      if (performance.now() - start > PATIENCE) throw new Error(`nothing is drawn after ${JSON.stringify(key)}`);
+      // deno-lint-ignore no-await-in-loop -- lets the program go on
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    return performance.now() - start;
   }
 }

@@ -1,6 +1,7 @@
 /** The program at a terminal in this process. */
 import { run } from "../../src/cli/program.ts";
 import type { Terminal } from "../../src/cli/host.ts";
+import { openQuestions, type Questions } from "../../src/cli/prompts/questions.ts";
 import { FakeHost } from "./program.ts";
 import { Screen } from "./screen.ts";
 
@@ -51,4 +52,31 @@ export interface Running {
 export function runAtTerminal(args: readonly string[], at: AtTerminal = {}): Running {
   const host = new TerminalHost(args, at);
   return { host, screen: host.screen, code: run(host) };
+}
+
+/** A question on the screen. */
+export interface Asking<Answer> {
+  readonly host: TerminalHost;
+  readonly screen: Screen;
+  readonly answer: Promise<Answer>;
+}
+
+/** Asks, and waits until the question is on the screen. */
+export async function askAtTerminal<Answer>(
+  question: (questions: Questions) => Promise<Answer>,
+  at: AtTerminal = {},
+): Promise<Asking<Answer>> {
+  const host = new TerminalHost([], at);
+  const answer = question(await openQuestions(host));
+  answer.catch(() => {});
+  await host.screen.until(/\?/);
+  return { host, screen: host.screen, answer };
+}
+
+/** What is on a screen, with what differs from run to run replaced: ids, secrets, days. */
+export function steady(screen: string): string {
+  return screen
+    .replaceAll(/key_\w{22}/g, `key_${"0".repeat(22)}`)
+    .replaceAll(/sak_\w{49}/g, `sak_${"0".repeat(49)}`)
+    .replaceAll(/\d{4}-\d{2}-\d{2}/g, "2026-01-02");
 }

@@ -8,6 +8,12 @@ import { problemLine, questionLine, runView, type Screen } from "./run_prompt.ts
 /** The widest that labels may make their column. */
 const WIDEST_LABEL = 40;
 
+/** A hint with fewer columns is left out. */
+const LEAST_HINT = 8;
+
+/** Columns of the line of the question that neither the label, the filter nor the count takes; the last stays free. */
+export const BESIDE_COUNT = 7;
+
 /**
  * Asks for one of a few.
  *
@@ -65,14 +71,14 @@ export async function askTicks<Value>(
 
   function draw(): string {
     const { columns } = terminal.size();
-    const count = countOf(ticked.size, shown.length, items.length);
+    const count = countOf(ticked.size, shown.length, items.length, columns - widthOf(label + filter) - BESIDE_COUNT);
     const lines = windowOf(shown.length, focus, pageOf(screen, 2)).flatMap((position) => {
       const item = shown[position];
       if (item === undefined) return [];
       const mark = ticked.has(item) ? green(symbols.ticked) : symbols.unticked;
       return itemLine(item, position === focus, `${mark} `, labels, screen);
     });
-    const help = ["space ticks", "enter ends", "letters filter"].join(symbols.separator);
+    const help = ["space ticks", "enter ends", "letters filter", "ctrl-a ticks all"].join(symbols.separator);
     return [
       questionLine(label, `${filter}${symbols.cursor} ${dim(count)}`, style),
       ...(lines.length > 0 ? lines : [problemLine("Nothing has that in it.", style)]),
@@ -98,9 +104,10 @@ function widest(items: readonly ListItem<unknown>[]): number {
   return Math.min(WIDEST_LABEL, items.reduce((width, { label }) => Math.max(width, widthOf(label)), 0));
 }
 
-/** How many are ticked, and how many the filter shows. */
-export function countOf(ticked: number, shown: number, all: number): string {
-  return `(${ticked} ticked, ${shown === all ? all : `${shown} of ${all}`})`;
+/** How many are ticked, and how many the filter shows: as much of that as there are columns for. */
+export function countOf(ticked: number, shown: number, all: number, columns: number): string {
+  const counts = [`(${ticked} ticked, ${shown === all ? all : `${shown} of ${all}`})`, `(${ticked} ticked)`];
+  return counts.find((count) => count.length <= columns) ?? "";
 }
 
 /** Puts all of them into the set, or takes them out when all are in it. */
@@ -126,9 +133,12 @@ function itemLine(
 ): string {
   const start = `${isFocused ? cyan(symbols.pointer) : " "} ${mark}`;
   // The last column stays free: some terminals go to the next line with it.
-  const room = terminal.size().columns - widthOf(start) - 1;
-  const name = fit(label, Math.min(labels, room), symbols.ellipsis);
-  const rest = room - labels - 2;
-  const beside = hint === "" || rest < 8 ? "" : `  ${dim(cut(hint, rest, symbols.ellipsis))}`;
+  const { columns } = terminal.size();
+  const room = columns - widthOf(start) - 1;
+  const besideHint = Math.min(labels, Math.floor(columns / 2));
+  const rest = room - besideHint - 2;
+  const showsHint = hint !== "" && rest >= LEAST_HINT;
+  const name = fit(label, showsHint ? besideHint : Math.min(labels, room), symbols.ellipsis);
+  const beside = showsHint ? `  ${dim(cut(hint, rest, symbols.ellipsis))}` : "";
   return `${start}${isFocused ? bold(name) : name}${beside}`.trimEnd();
 }

@@ -4,18 +4,20 @@
  */
 import type { Key } from "node:readline";
 import { type Action, ACTIONS, type Permission, type Resource, RESOURCES } from "../../apikey/permission.ts";
-import { EVERY_RIGHT, requireSomeRights, rightsOf } from "../../apikey/rights.ts";
+import { EVERY_RIGHT, rightsOf } from "../../apikey/rights.ts";
+import type { Role } from "../../apikey/role.ts";
+import type { Style } from "../style.ts";
 import { layoutMatrix, markRights, matrixHeader, matrixRow } from "../rights_matrix.ts";
-import { cut } from "../text_width.ts";
+import { cut, widthOf } from "../text_width.ts";
 import { edited, moved, pageOf, windowOf } from "./keys.ts";
-import { countOf, toggle } from "./list.ts";
+import { BESIDE_COUNT, countOf, toggle } from "./list.ts";
 import type { PermissionsQuestion } from "./questions.ts";
-import { problemLine, questionLine, refusalOf, runView, type Screen } from "./run_prompt.ts";
+import { problemLine, questionLine, runView, type Screen } from "./run_prompt.ts";
 
 const EVERY = "every resource";
 
-/** Lines beside the rows: the question, two of the header, the first row, and two below. */
-const OTHER_LINES = 6;
+/** Lines beside the rows: the question, two of the header, the first row, and three below. */
+const OTHER_LINES = 7;
 
 /**
  * Asks for permissions; with roles none is an answer too.
@@ -30,6 +32,7 @@ export async function askPermissions(
   const { style, terminal } = screen;
   const { cyan, dim, symbols } = style;
   const byRole = rightsOf(roles, []);
+  const legend = legendOf(roles, style);
   const ticked = new Set<Permission>();
   let filter = "";
   let shown: readonly Resource[] = RESOURCES;
@@ -49,14 +52,13 @@ export async function askPermissions(
     const focused = shown[row - 1];
     const matches = RESOURCES.filter((resource) => resource.includes(word));
     const actionAt = ACTIONS.findIndex((known) => action !== "" && known.startsWith(action));
+    const isAction = actionAt >= 0 && matches.length === 0;
     filter = text;
-    shown = matches.length === 0 && actionAt >= 0 ? RESOURCES : matches;
+    shown = isAction ? RESOURCES : matches;
     const exact = shown.findIndex((resource) => resource === word);
-    row = Math.min(
-      shown.length,
-      1 + Math.max(0, exact >= 0 ? exact : shown.findIndex((resource) => resource === focused)),
-    );
-    if (actionAt >= 0 && (text.includes(":") || matches.length === 0)) column = actionAt;
+    const position = Math.max(0, exact >= 0 ? exact : shown.findIndex((resource) => resource === focused));
+    row = isAction ? 0 : Math.min(shown.length, 1 + position);
+    if (isAction || (actionAt >= 0 && text.includes(":"))) column = actionAt;
   }
 
   function press(typed: string | undefined, key: Key): boolean {
@@ -97,13 +99,15 @@ export async function askPermissions(
       return line(index + 1, resource, ACTIONS.map((action) => markOf(resource, action)));
     });
     const help = ["space ticks", "enter ends", "arrows move", "letters filter"].join(symbols.separator);
-    const count = dim(countOf(ticked.size, shown.length, RESOURCES.length));
+    const room = columns - widthOf(label + filter) - BESIDE_COUNT;
+    const count = dim(countOf(ticked.size, shown.length, RESOURCES.length, room));
     return [
       questionLine(label, `${filter}${symbols.cursor} ${count}`, style),
       ...matrixHeader(layout),
       line(0, EVERY, ofAll),
       ...(rows.length > 0 ? rows : [problemLine("No resource has that in its name.", style)]),
       `  ${cut([...ticked].join(symbols.separator), columns - 3, symbols.ellipsis)}`.trimEnd(),
+      dim(`  ${cut(legend, columns - 3, symbols.ellipsis)}`),
       refusal === undefined ? dim(`  ${cut(help, columns - 3, symbols.ellipsis)}`) : problemLine(refusal, style),
     ].join("\n");
   }
@@ -114,7 +118,15 @@ export async function askPermissions(
     draw,
     press,
     answer: () => answer().length > 5 ? `${answer().length}` : answer().join(", ") || "none",
-    refuse: () => refusalOf(() => requireSomeRights(roles, answer())),
+    refuse: () => roles.length + ticked.size === 0 ? "A key without a role needs at least one permission." : undefined,
   }, screen);
   return answer();
+}
+
+/** What the marks of the rows mean. */
+function legendOf(roles: readonly Role[], { symbols }: Style): string {
+  const { fromRole, fromPermission, fromBoth, contained } = symbols;
+  const byRole = roles.length === 0 ? [] : [`${fromRole} by role`];
+  const byBoth = roles.length === 0 ? [] : [`${fromBoth} both`];
+  return [...byRole, `${fromPermission} ticked`, ...byBoth, `${contained} in ANY`].join("  ");
 }

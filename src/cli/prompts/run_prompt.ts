@@ -33,6 +33,7 @@ export async function runPrompt<Value>(
   const abandon = (): void => abandoned.abort();
   const restore = host.onSignal(["SIGINT", "SIGTERM"], abandon);
   input.once("end", abandon);
+  if (input.readableEnded) abandon();
   try {
     const prompt = make({ input, output, signal: abandoned.signal });
     // Ctrl-D ends the input for the line editor, which then says nothing more.
