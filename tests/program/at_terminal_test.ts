@@ -76,7 +76,7 @@ testAtTerminal(
   ◯ CONNECT  Access to the connect features of the service
   ◯ VIEWER   Read-only access
   ◯ GUEST    Limited access
-  space ticks · enter ends · letters filter`);
+  space ticks · enter ends · letters filter · ctrl-a ticks all`);
     await terminal.press("Down", "Down", "Space", "Enter");
     await terminal.shows(/Permissions: █/);
     await terminal.type("docker:update");
@@ -153,7 +153,7 @@ testAtTerminal("keys are ticked in a list and deleted", {}, async ({ terminal, p
 ? Keys to delete: ci█ (2 ticked, 2 of 3)
   ◉ ci deploy       VIEWER  2026-11-20  of ci deploy
 ❯ ◉ ci test         VIEWER  2026-11-20  of ci test
-  space ticks · enter ends · letters filter`);
+  space ticks · enter ends · letters filter · ctrl-a ticks all`);
   await terminal.press("Enter");
   await terminal.shows(/\(y\/N\)/);
   await terminal.press("y");
