@@ -74,16 +74,24 @@ export async function compile(options: CompileOptions): Promise<readonly string[
 }
 
 /**
- * Bundles into a directory: the program with what it loads on demand in files beside it, and the server apart. Were
- * the server in the same bundle, a remote create would load the half of `graphql` that only servers need.
+ * Bundles into a directory: the program, and each part that it loads on demand apart from it, which are the names with
+ * `#` in the import map. A part has all that it needs in it. Were they one bundle with code splitting, what they have
+ * in common would lie in a dozen small files, each of which takes its time to load; and a remote create would load the
+ * half of `graphql` that only servers need.
  *
  * The minifier loses the end of a `using` declaration (evanw/esbuild issue 4482): the program has none.
  */
 async function bundle(main: string, directory: string): Promise<void> {
-  const flags = ["bundle", "--quiet", "--minify", "--code-splitting"];
-  await execute(Deno.execPath(), [...flags, "--external", "#server", "--outdir", directory, main]);
-  await execute(Deno.execPath(), [...flags, "--outdir", `${directory}/server`, deno.imports["#server"]]);
-  const imports = { "#server": "./server/server.js" };
+  const parts = Object.entries(deno.imports).filter(([name]) => name.startsWith("#"));
+  const imports: Record<string, string> = {};
+  const flags = ["bundle", "--quiet", "--minify", "--code-splitting", "--external", "#*"];
+  await execute(Deno.execPath(), [...flags, "--outdir", directory, main]);
+  for (const [name, module] of parts) {
+    const folder = name.slice(1);
+    // deno-lint-ignore no-await-in-loop -- one at a time: there are two processors
+    await execute(Deno.execPath(), [...flags, "--outdir", `${directory}/${folder}`, module]);
+    imports[name] = `./${folder}/${module.replace(/^.*\//, "").replace(/ts$/, "js")}`;
+  }
   await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports }));
 }
 

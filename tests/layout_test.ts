@@ -4,6 +4,9 @@ import deno from "../deno.json" with { type: "json" };
 
 const ROOT = new URL("../", import.meta.url);
 
+/** What is loaded on demand, by the names of the import map. */
+const PARTS: ReadonlyMap<string, string> = new Map(Object.entries(deno.imports));
+
 interface Import {
   readonly target: string;
   /** Gone when types are erased. */
@@ -16,8 +19,8 @@ interface Import {
 async function importsOf(module: string): Promise<readonly Import[]> {
   const text = await Deno.readTextFile(new URL(module, ROOT));
   const resolve = (specifier: string): string =>
-    specifier === "#server"
-      ? deno.imports["#server"].slice(2)
+    specifier.startsWith("#")
+      ? (PARTS.get(specifier) ?? specifier).slice(2)
       : specifier.startsWith(".")
       ? new URL(specifier, new URL(module, ROOT)).pathname.slice(ROOT.pathname.length)
       : specifier;
@@ -73,7 +76,7 @@ for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
 Deno.test("starting up loads no client, no server, no store, no logging, no completions", async () => {
   const loaded = [...await loadedFrom("main.ts")];
   expect(loaded).toContain("src/cli/create.ts");
-  const onDemand = /^src\/((client|server|store)|cli\/completions)\/|logtape|graphql|zod|sqlite/;
+  const onDemand = /^src\/((client|server|store)|cli\/completions)\/|cli\/(serve|login)|logtape|graphql|zod|sqlite/;
   expect(loaded.filter((module) => onDemand.test(module))).toEqual([]);
 });
 

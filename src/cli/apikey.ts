@@ -2,7 +2,7 @@
 import { Failure } from "../apikey/failure.ts";
 import { ACTIONS, RESOURCES } from "../apikey/permission.ts";
 import { ROLE_MEANINGS, ROLES } from "../apikey/role.ts";
-import type { CommandDefinition } from "./command.ts";
+import type { Define } from "./command.ts";
 import { mayAsk } from "./asking.ts";
 import { type Ask, askServer } from "./connection.ts";
 import { create, type CreateFlags } from "./create.ts";
@@ -12,38 +12,34 @@ import type { Host } from "./host.ts";
 import { withServerFlags } from "./settings/server_flags.ts";
 import { wrapWords } from "./wrap.ts";
 
-export const apikeyCommand: CommandDefinition = {
-  name: "apikey",
-  summary: "create or delete an API key",
-  define: (command, { host, log, finish }) => {
-    const withOwnFlags = command
-      .description(
-        "Create or delete API keys. At a terminal you are asked for what is missing; with\n" +
-          "a name and a role or permission given, nothing is asked.",
-      )
-      .usage(
-        "[--create | --delete]\n" +
-          "       service-api apikey --create --name <name> [options]\n" +
-          "       service-api apikey --delete --name <name> [options]",
-      )
-      .optionsGroup("Mode:")
-      .option("--create", "create a key and print its secret, once")
-      .option("--delete", "delete the keys of a name, or those you tick")
-      .optionsGroup("Key:")
-      .option("--name <name>", "letters, digits and spaces; unique")
-      .option("--roles <roles>", "comma-separated roles")
-      .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs")
-      .option("--description <desc>", "what the key is for")
-      .option("--overwrite", "replace the key of that name, if there is one")
-      .optionsGroup("Questions, at a terminal:")
-      .option("--yes", "confirm what is asked last")
-      .option("--no-input", "ask nothing: what is missing is an error")
-      .optionsGroup("Output:")
-      .option("--json", "print one line of JSON, failures too");
-    withServerFlags(withOwnFlags)
-      .addHelpText("after", NOTES)
-      .action(async (flags) => finish(await apikey(flags, host, askServer(flags, host, log))));
-  },
+export const defineApikey: Define = (command, { host, log, finish }) => {
+  const withOwnFlags = command
+    .description(
+      "Create or delete API keys. At a terminal you are asked for what is missing; with\n" +
+        "a name and a role or permission given, nothing is asked.",
+    )
+    .usage(
+      "[--create | --delete]\n" +
+        "       service-api apikey --create --name <name> [options]\n" +
+        "       service-api apikey --delete --name <name> [options]",
+    )
+    .optionsGroup("Mode:")
+    .option("--create", "create a key and print its secret, once")
+    .option("--delete", "delete the keys of a name, or those you tick")
+    .optionsGroup("Key:")
+    .option("--name <name>", "letters, digits and spaces; unique")
+    .option("--roles <roles>", "comma-separated roles")
+    .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs")
+    .option("--description <desc>", "what the key is for")
+    .option("--overwrite", "replace the key of that name, if there is one")
+    .optionsGroup("Questions, at a terminal:")
+    .option("--yes", "confirm what is asked last")
+    .option("--no-input", "ask nothing: what is missing is an error")
+    .optionsGroup("Output:")
+    .option("--json", "print one line of JSON, failures too");
+  withServerFlags(withOwnFlags)
+    .addHelpText("after", NOTES)
+    .action(async (flags) => finish(await apikey(flags, host, askServer(flags, host, log))));
 };
 
 /** The flags that go with `--create` alone. */
@@ -65,7 +61,7 @@ async function apikey(flags: ApikeyFlags, host: Host, ask: Ask): Promise<ExitCod
 
 async function askForMode(flags: ApikeyFlags, host: Host): Promise<"create" | "delete"> {
   if (!mayAsk(flags, host)) throw new Failure("USAGE", "Say what to do: give --create or --delete.");
-  const { openQuestions } = await import("./prompts/questions.ts");
+  const { openQuestions } = await import("#questions");
   const questions = await openQuestions(host);
   return await questions.choose({
     label: "What is to be done?",

@@ -1,24 +1,20 @@
 /** `audit`: the audit trail as JSON lines. */
 import { Failure, quote } from "../apikey/failure.ts";
-import type { CommandDefinition } from "./command.ts";
+import type { Define } from "./command.ts";
 import { type Ask, askServer } from "./connection.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { toJsonLine } from "./report.ts";
 import { withServerFlags } from "./settings/server_flags.ts";
 
-export const auditCommand: CommandDefinition = {
-  name: "audit",
-  summary: "print who created and deleted which key",
-  define: (command, { host, log, finish }) => {
-    const withOwnFlags = command
-      .description("Print the audit trail of the embedded server, oldest first, as one line of JSON\nan event.")
-      .optionsGroup("Events:")
-      .option("--after <id>", "only those after the event of this id; empty: all");
-    withServerFlags(withOwnFlags)
-      .addHelpText("after", NOTES)
-      .action(async (flags) => finish(await audit(flags, host, askServer(flags, host, log))));
-  },
+export const defineAudit: Define = (command, { host, log, finish }) => {
+  const withOwnFlags = command
+    .description("Print the audit trail of the embedded server, oldest first, as one line of JSON\nan event.")
+    .optionsGroup("Events:")
+    .option("--after <id>", "only those after the event of this id; empty: all");
+  withServerFlags(withOwnFlags)
+    .addHelpText("after", NOTES)
+    .action(async (flags) => finish(await audit(flags, host, askServer(flags, host, log))));
 };
 
 /** The flags of the command, as they were typed. */

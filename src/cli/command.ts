@@ -4,13 +4,8 @@ import type { ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
 
-export interface CommandDefinition {
-  readonly name: string;
-  /** One line in the list of commands. */
-  readonly summary: string;
-  /** Declares flags, help and action. Called only for the command that is asked for: flags cost time. */
-  readonly define: (command: Command, session: Session) => void;
-}
+/** Declares flags, help and action. Called only for the command that is asked for: flags cost time. */
+export type Define = (command: Command, session: Session) => void;
 
 /** One run of the program. */
 export interface Session {

@@ -1,8 +1,7 @@
 /** `completions`: the script with which a shell completes the program's commands, flags and values. */
-import { Argument } from "@commander-js/extra-typings";
 import { Failure, quote } from "../apikey/failure.ts";
 import { nearest } from "../apikey/nearest.ts";
-import type { CommandDefinition } from "./command.ts";
+import type { Define } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 
@@ -10,19 +9,15 @@ const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 
 type Shell = typeof SHELLS[number];
 
-export const completionsCommand: CommandDefinition = {
-  name: "completions",
-  summary: "print the script with which a shell completes",
-  define: (command, { host, finish }) => {
-    command
-      .description(
-        "Print the script with which a shell completes commands, flags, files, roles,\npermissions and the names of keys.",
-      )
-      .usage("bash|zsh|fish|powershell")
-      .addArgument(new Argument("[shell]").choices(SHELLS).argParser(parseShell))
-      .addHelpText("after", NOTES)
-      .action(async (shell) => finish(await completions(shell, host)));
-  },
+export const defineCompletions: Define = (command, { host, finish }) => {
+  command
+    .description(
+      "Print the script with which a shell completes commands, flags, files, roles,\npermissions and the names of keys.",
+    )
+    .usage("bash|zsh|fish|powershell")
+    .addArgument(command.createArgument("[shell]").choices(SHELLS).argParser(parseShell))
+    .addHelpText("after", NOTES)
+    .action(async (shell) => finish(await completions(shell, host)));
 };
 
 function parseShell(typed: string): Shell {

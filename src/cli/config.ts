@@ -1,7 +1,7 @@
 /** `config`: the settings in force and where each comes from, without asking any server. */
 import { escapeInvisible } from "../apikey/failure.ts";
 import { isWellFormedSecret, maskSecret, secretTail } from "../apikey/secret.ts";
-import type { CommandDefinition } from "./command.ts";
+import type { Define } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
@@ -14,21 +14,17 @@ import type { GivenSetting } from "./settings/setting.ts";
 import { checkSettings } from "./settings/settings.ts";
 import { SETTINGS } from "./settings/table.ts";
 
-export const configCommand: CommandDefinition = {
-  name: "config",
-  summary: "print the settings in force and where they come from",
-  define: (command, { host, log, finish }) => {
-    const withOwnFlags = command
-      .description(
-        "Print every setting in force, its value, and the flag, variable or place in the\n" +
-          "config file that it comes from. Secrets are masked. No server is asked.",
-      )
-      .optionsGroup("Output:")
-      .option("--json", "print one line of JSON, failures too");
-    withServerFlags(withOwnFlags)
-      .addHelpText("after", NOTES)
-      .action(async (flags) => finish(await config(flags, host, log)));
-  },
+export const defineConfig: Define = (command, { host, log, finish }) => {
+  const withOwnFlags = command
+    .description(
+      "Print every setting in force, its value, and the flag, variable or place in the\n" +
+        "config file that it comes from. Secrets are masked. No server is asked.",
+    )
+    .optionsGroup("Output:")
+    .option("--json", "print one line of JSON, failures too");
+  withServerFlags(withOwnFlags)
+    .addHelpText("after", NOTES)
+    .action(async (flags) => finish(await config(flags, host, log)));
 };
 
 /** The flags of the command, as they were typed. */

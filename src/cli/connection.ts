@@ -50,14 +50,14 @@ async function askOver<Result>(
     route ??= server.kind === "network"
       ? await openNetwork(server, host)
       : await openEmbedded(server, timeout, interrupted, host, log);
-    const { createClient } = await import("../client/client.ts");
+    const { createClient } = await import("#client");
     const { fetch, label } = route;
     return createClient({
       ...route,
       fetch: async (request) => {
         const answer = fetch(request);
         if (!host.stderr.isTerminal()) return await answer;
-        const { whileWaiting } = await import("./status_line.ts");
+        const { whileWaiting } = await import("#terminal");
         return await whileWaiting(`Waiting for ${label}`, host, answer);
       },
       headers,
@@ -88,7 +88,7 @@ async function openEmbedded(
 ): Promise<Route> {
   const [{ openLocalServer }, { DOCUMENTS }] = await Promise.all([
     import("#server"),
-    import("../client/client.ts"),
+    import("#client"),
   ]);
   const server = await openLocalServer({
     location,

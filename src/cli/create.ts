@@ -36,7 +36,7 @@ export async function create(flags: CreateFlags, host: Host, ask: Ask): Promise<
     const key = requireComplete(given);
     await ask(async (connect) => print(await (await connect()).create(key), key, "not asked", flags, host));
   } else {
-    const { askForKey } = await import("./create_questions.ts");
+    const { askForKey } = await import("#questions");
     await ask(async (connect) => {
       const key = await askForKey(given, flags, host, connect);
       await print(await (await connect()).create(key), key, "asked", flags, host);
@@ -93,7 +93,7 @@ async function print(
 }
 
 async function picture({ roles, permissions }: NewKey, host: Host): Promise<string> {
-  const [{ drawRights }, { styleFor }] = await Promise.all([import("./rights_matrix.ts"), import("./style.ts")]);
+  const { drawRights, styleFor } = await import("#terminal");
   return [...drawRights(roles, permissions, host.stderr.columns(), styleFor(host.stderr, host)), "", ""].join("\n");
 }
 

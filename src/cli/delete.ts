@@ -60,7 +60,7 @@ async function deleteByName(client: Client, name: Name, attempts = 3): Promise<D
 async function deleteTicked(client: Client, flags: DeleteFlags, host: Host): Promise<DeleteResult> {
   const keys = await client.list();
   if (keys.length === 0) return { kind: "no keys" };
-  const { askForKeys } = await import("./delete_questions.ts");
+  const { askForKeys } = await import("#questions");
   const ticked = await askForKeys(keys, flags, host);
   if (ticked.length === 0) return { kind: "none selected" };
   return { kind: "deleted", keys: await deleteAll(client, ticked, host) };
@@ -76,7 +76,7 @@ const STEPS = 50;
  * @throws {DeletionFailure} that says how many were deleted before
  */
 async function deleteAll(client: Client, keys: readonly KeyReference[], host: Host): Promise<readonly KeyReference[]> {
-  const { openProgress } = await import("./status_line.ts");
+  const { openProgress } = await import("#terminal");
   const progress = openProgress("Deleting keys", keys.length, host);
   const size = Math.ceil(keys.length / STEPS);
   const deleted: KeyReference[] = [];

@@ -33,11 +33,11 @@ export async function atLast(written: Promise<void>): Promise<void> {
 /** The log for `LOG_LEVEL`; without that variable it takes warnings and errors. */
 export async function openLog(host: Host): Promise<Log> {
   const level = host.env("LOG_LEVEL");
-  if (level !== undefined) return (await import("./logging.ts")).configureLogging(level, host);
+  if (level !== undefined) return (await import("#logging")).configureLogging(level, host);
   let records = Promise.resolve();
   const later = (kind: "warn" | "error"): TakeRecord => (message, properties) => {
     records = records.then(async () => {
-      const log = (await import("./logging.ts")).configureLogging("warn", host);
+      const log = (await import("#logging")).configureLogging("warn", host);
       log[kind](message, properties);
       await log.flush();
     });

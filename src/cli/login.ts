@@ -1,7 +1,7 @@
 /** `login`: asks for a server and a key, tries them, and stores them as a profile. */
 import { Failure, quote } from "../apikey/failure.ts";
 import { type AskingFlags, mayAsk } from "./asking.ts";
-import type { CommandDefinition } from "./command.ts";
+import type { Define } from "./command.ts";
 import { askWith } from "./connection.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
@@ -20,25 +20,21 @@ import { choose, given, type GivenSetting, type Profile } from "./settings/setti
 import { checkSettings } from "./settings/settings.ts";
 import { MEMBERS } from "./settings/table.ts";
 
-export const loginCommand: CommandDefinition = {
-  name: "login",
-  summary: "store the key for a server",
-  define: (command, { host, log, finish }) => {
-    const withOwnFlags = command
-      .description("Ask for a server and a key, try the key, and store both as a profile of the\nconfig file.")
-      .optionsGroup("Questions:")
-      .option("--no-input", "ask nothing: what is missing is an error");
-    withProfileFlags(withAddressFlags(withOwnFlags))
-      .addHelpText("after", NOTES)
-      .action(async (flags) => finish(await login(flags, host, log, openTerminalQuestions)));
-  },
+export const defineLogin: Define = (command, { host, log, finish }) => {
+  const withOwnFlags = command
+    .description("Ask for a server and a key, try the key, and store both as a profile of the\nconfig file.")
+    .optionsGroup("Questions:")
+    .option("--no-input", "ask nothing: what is missing is an error");
+  withProfileFlags(withAddressFlags(withOwnFlags))
+    .addHelpText("after", NOTES)
+    .action(async (flags) => finish(await login(flags, host, log, openTerminalQuestions)));
 };
 
 /** The flags of the command, as they were typed. */
 export interface LoginFlags extends AddressFlags, Pick<AskingFlags, "input"> {}
 
 async function openTerminalQuestions(host: Host): Promise<Questions> {
-  return (await import("./prompts/questions.ts")).openQuestions(host);
+  return (await import("#questions")).openQuestions(host);
 }
 
 /**
@@ -164,7 +160,7 @@ interface NewProfile {
 
 /** Stores the key and the profile: at no moment does the profile lead one server's key to another server. */
 async function store({ file, name, changes, key, isNewServer }: NewProfile, host: Host): Promise<void> {
-  const { stageChanges } = await import("./settings/config_edit.ts");
+  const { stageChanges } = await import("#config-document");
   const keyPath = `${directoryOf(file.path, host)}${storedKey(name)}`;
   const stagedKey = await stageFile(keyPath, `${key}\n`, 0o600, host);
   let stagedConfig: StagedFile | undefined;

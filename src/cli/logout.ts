@@ -1,6 +1,6 @@
 /** `logout`: removes the key that `login` stored. */
 import { Failure, quote } from "../apikey/failure.ts";
-import type { CommandDefinition } from "./command.ts";
+import type { Define } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { readConfig } from "./settings/config_file.ts";
@@ -8,14 +8,10 @@ import { directoryOf, storedKey } from "./settings/config_path.ts";
 import { removeFile } from "./settings/private_file.ts";
 import { type ProfileFlags, withProfileFlags } from "./settings/server_flags.ts";
 
-export const logoutCommand: CommandDefinition = {
-  name: "logout",
-  summary: "remove the key that login stored",
-  define: (command, { host, finish }) => {
-    withProfileFlags(command.description("Remove the key that login stored. The profile keeps its server."))
-      .addHelpText("after", NOTES)
-      .action(async (flags) => finish(await logout(flags, host)));
-  },
+export const defineLogout: Define = (command, { host, finish }) => {
+  withProfileFlags(command.description("Remove the key that login stored. The profile keeps its server."))
+    .addHelpText("after", NOTES)
+    .action(async (flags) => finish(await logout(flags, host)));
 };
 
 /**
@@ -40,7 +36,7 @@ export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode>
   }
   const wasThere = await removeFile(keyPath);
   if (keyFile !== undefined) {
-    const { stageChanges } = await import("./settings/config_edit.ts");
+    const { stageChanges } = await import("#config-document");
     await (await stageChanges(file, profile.name, { "key-file": undefined }, host)).commit();
   }
   const server = profile.values.get("baseUrl")?.value;

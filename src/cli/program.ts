@@ -5,31 +5,27 @@
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import deno from "../../deno.json" with { type: "json" };
 import { Failure } from "../apikey/failure.ts";
-import { apikeyCommand } from "./apikey.ts";
-import { auditCommand } from "./audit.ts";
-import { type CommandDefinition, isRepeatable, type Session } from "./command.ts";
-import { completionsCommand } from "./completions.ts";
-import { configCommand } from "./config.ts";
+import { defineApikey } from "./apikey.ts";
+import { type Define, isRepeatable, type Session } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host.ts";
 import { atLast, type Log, openLog, SILENT_LOG } from "./log.ts";
-import { loginCommand } from "./login.ts";
-import { logoutCommand } from "./logout.ts";
 import { reportFailure } from "./report.ts";
-import { requestCommand } from "./request.ts";
-import { serveCommand } from "./serve.ts";
 import type { KnownCommand } from "./usage_failure.ts";
 
-const COMMANDS: readonly CommandDefinition[] = [
-  apikeyCommand,
-  requestCommand,
-  serveCommand,
-  auditCommand,
-  configCommand,
-  loginCommand,
-  logoutCommand,
-  completionsCommand,
-];
+/** The commands, and what the list of them says of each. */
+const COMMANDS = [
+  ["apikey", "create or delete API keys"],
+  ["request", "send a GraphQL request with a key"],
+  ["serve", "run the embedded server on HTTP"],
+  ["audit", "print who created and deleted which key"],
+  ["config", "print the settings in force and where they come from"],
+  ["login", "store the key for a server"],
+  ["logout", "remove the key that login stored"],
+  ["completions", "print the script with which a shell completes"],
+] as const;
+
+type CommandName = typeof COMMANDS[number][0];
 
 /** What the scripts of `completions` call at each Tab, as `service-api __complete -- WORDS…`; no help shows it. */
 const COMPLETE = "__complete";
@@ -65,7 +61,7 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
   let help = "";
   const program = createProgram((text) => help += text);
   const session: Session = { host, log, finish };
-  addCommands(program, session);
+  await addCommands(program, session);
   program.commands.forEach(refuseRepetition);
   try {
     await program.parseAsync(host.args, { from: "user" });
@@ -74,8 +70,8 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
     if (!(error instanceof CommanderError)) throw error;
     const isHelp = error.exitCode === 0;
     if (!isHelp && error.code !== "commander.help") {
-      const { usageFailure } = await import("./usage_failure.ts");
-      throw usageFailure(error, host.args, knownCommands(session));
+      const { usageFailure } = await import("#commands");
+      throw usageFailure(error, host.args, await knownCommands(session));
     }
     const output = isHelp ? host.stdout : host.stderr;
     await output.write(await withBoldTitles(help, output, host));
@@ -84,19 +80,31 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
 }
 
 async function answerTab(host: Host): Promise<ExitCode> {
-  const { complete } = await import("./completions/complete.ts");
+  const { complete } = await import("#commands");
   const program = createProgram(() => {});
-  addCommands(program, { host, log: SILENT_LOG, finish: () => {} });
+  await addCommands(program, { host, log: SILENT_LOG, finish: () => {} });
   await complete(host.args.slice(host.args[1] === "--" ? 2 : 1), program, host);
   return ExitCode.OK;
 }
 
-function addCommands(program: Command, session: Session): void {
-  for (const { name, summary, define } of COMMANDS) {
+/** Adds the command that is asked for with its flags, and, unless that comes first, every other by its name. */
+async function addCommands(program: Command, session: Session): Promise<void> {
+  const { args } = session.host;
+  const asked = args.find(isCommandName);
+  const define = asked && await loadDefinition(asked);
+  for (const [name, summary] of COMMANDS.filter(([name]) => asked !== args[0] || name === asked)) {
     const command = new Command(name).copyInheritedSettings(program).summary(summary);
-    if (session.host.args.includes(name)) define(command, session);
+    if (name === asked) define?.(command, session);
     program.addCommand(command);
   }
+}
+
+function isCommandName(word: string): word is CommandName {
+  return COMMANDS.some(([name]) => name === word);
+}
+
+async function loadDefinition(name: CommandName): Promise<Define> {
+  return name === "apikey" ? defineApikey : (await import("#commands")).DEFINITIONS[name];
 }
 
 function createProgram(write: (text: string) => void): Command {
@@ -122,7 +130,7 @@ function createProgram(write: (text: string) => void): Command {
 /** A help as it is drawn at a terminal: its titles are the lines that end with a colon and are not indented. */
 async function withBoldTitles(help: string, output: Output, host: Host): Promise<string> {
   if (!output.isTerminal() && host.env("FORCE_COLOR") === undefined) return help;
-  const { styleFor } = await import("./style.ts");
+  const { styleFor } = await import("#terminal");
   const { bold } = styleFor(output, host);
   return help.replaceAll(/^(?:Usage|\S.*(?=:$)|Exit status):/gm, bold);
 }
@@ -140,10 +148,10 @@ function refuseRepetition(command: CommandUnknownOpts): void {
 }
 
 /** Every command with its flags: declaring them takes time, which only a mistake is worth. */
-function knownCommands(session: Session): readonly KnownCommand[] {
-  return COMMANDS.map(({ name, define }) => {
+async function knownCommands(session: Session): Promise<readonly KnownCommand[]> {
+  return await Promise.all(COMMANDS.map(async ([name]) => {
     const command = new Command(name);
-    define(command, session);
+    (await loadDefinition(name))(command, session);
     return { name, flags: command.options.flatMap(({ long }) => long ?? []) };
-  });
+  }));
 }

@@ -1,6 +1,6 @@
 /** `request`: a GraphQL request with a key (spec section 4.3). */
 import { Failure, reasonOf } from "../apikey/failure.ts";
-import type { CommandDefinition } from "./command.ts";
+import type { Define } from "./command.ts";
 import { type Ask, askServer } from "./connection.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
@@ -8,23 +8,19 @@ import { reportFailure } from "./report.ts";
 import { withServerFlags } from "./settings/server_flags.ts";
 import { readSettingFile, readStandardInput } from "./settings/setting.ts";
 
-export const requestCommand: CommandDefinition = {
-  name: "request",
-  summary: "send a GraphQL request with a key",
-  define: (command, { host, log, finish }) => {
-    const withOwnFlags = command
-      .description("POST to {base_url}/graphql with the key as bearer credential, and print the answer.")
-      .usage("(--query <text> | --body <json>) [options]")
-      .optionsGroup("Request:")
-      .option("--query <text>", "GraphQL document; @file; -: standard input")
-      .option("--variables <json>", "JSON object; @file; -: standard input")
-      .option("--body <json>", "JSON to send as it is; @file; -: standard input")
-      .optionsGroup("Output:")
-      .option("--json", "print one line of JSON, failures too");
-    withServerFlags(withOwnFlags)
-      .addHelpText("after", NOTES)
-      .action(async (flags) => finish(await request(flags, host, askServer(flags, host, log))));
-  },
+export const defineRequest: Define = (command, { host, log, finish }) => {
+  const withOwnFlags = command
+    .description("POST to {base_url}/graphql with the key as bearer credential, and print the answer.")
+    .usage("(--query <text> | --body <json>) [options]")
+    .optionsGroup("Request:")
+    .option("--query <text>", "GraphQL document; @file; -: standard input")
+    .option("--variables <json>", "JSON object; @file; -: standard input")
+    .option("--body <json>", "JSON to send as it is; @file; -: standard input")
+    .optionsGroup("Output:")
+    .option("--json", "print one line of JSON, failures too");
+  withServerFlags(withOwnFlags)
+    .addHelpText("after", NOTES)
+    .action(async (flags) => finish(await request(flags, host, askServer(flags, host, log))));
 };
 
 /** The flags of the command, as they were typed. */

@@ -3,7 +3,7 @@ import { Failure, quote } from "../apikey/failure.ts";
 import type { HttpServerOptions } from "../server/http.ts";
 import { openAccessLog } from "./access_log.ts";
 import { isLoopback } from "./settings/base_url.ts";
-import type { CommandDefinition } from "./command.ts";
+import type { Define } from "./command.ts";
 import { parseDuration } from "./duration.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
@@ -13,42 +13,38 @@ import { chooseStore, readStoreLocation, type StoreFlags } from "./settings/stor
 import { helpOf, SETTINGS } from "./settings/table.ts";
 import { readTlsFiles } from "./tls_files.ts";
 
-export const serveCommand: CommandDefinition = {
-  name: "serve",
-  summary: "run the embedded server on HTTP",
-  define: (command, { host, log, finish }) => {
-    command
-      .description("Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.")
-      .optionsGroup("Address:")
-      .option("--host <host>", "address to listen on", "127.0.0.1")
-      .option("--port <port>", "port to listen on; 0: any free one", "4000")
-      .option("--tls-cert <pem>", "certificate, with its chain: speak HTTPS")
-      .option("--tls-key <pem>", "private key of the certificate")
-      .option("--allow-http", "listen beyond this machine without TLS")
-      .option("--trust-proxy <list>", "addresses and networks of proxies whose\nX-Forwarded-For names the client")
-      .optionsGroup("Store:")
-      .option(SETTINGS.dataDir.option, helpOf("dataDir"))
-      .option(SETTINGS.databaseUrl.option, helpOf("databaseUrl"))
-      .option("--audit-retention <duration>", "drop older events of the audit trail; 0: never", "365d")
-      .optionsGroup("Limits:")
-      .option("--request-timeout <duration>", "for a request and its answer", "30s")
-      .option("--idle-timeout <duration>", "for a connection between requests", "75s")
-      .option("--drain-timeout <duration>", "for requests in flight, when told to stop", "10s")
-      .option("--max-body <size>", "of a request, such as 500KB or 1MB", "1MB")
-      .option("--max-depth <number>", "levels of fields in a document; 0: any number", "20")
-      .option("--max-aliases <number>", "aliases in a document; 0: any number", "100")
-      .option("--max-tokens <number>", "lexical tokens in a document; 0: any number", "5000")
-      .option("--max-keys <number>", "keys in an answer; 0: any number", "100000")
-      .option(
-        "--max-auth-failures <number>",
-        "requests without a valid key, per address and\nminute, then 429; 0: any number",
-        "20",
-      )
-      .optionsGroup("Output:")
-      .option("--no-access-log", "no line on standard error for each request")
-      .addHelpText("after", NOTES)
-      .action(async (flags) => finish(await serve(flags, host, log)));
-  },
+export const defineServe: Define = (command, { host, log, finish }) => {
+  command
+    .description("Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.")
+    .optionsGroup("Address:")
+    .option("--host <host>", "address to listen on", "127.0.0.1")
+    .option("--port <port>", "port to listen on; 0: any free one", "4000")
+    .option("--tls-cert <pem>", "certificate, with its chain: speak HTTPS")
+    .option("--tls-key <pem>", "private key of the certificate")
+    .option("--allow-http", "listen beyond this machine without TLS")
+    .option("--trust-proxy <list>", "addresses and networks of proxies whose\nX-Forwarded-For names the client")
+    .optionsGroup("Store:")
+    .option(SETTINGS.dataDir.option, helpOf("dataDir"))
+    .option(SETTINGS.databaseUrl.option, helpOf("databaseUrl"))
+    .option("--audit-retention <duration>", "drop older events of the audit trail; 0: never", "365d")
+    .optionsGroup("Limits:")
+    .option("--request-timeout <duration>", "for a request and its answer", "30s")
+    .option("--idle-timeout <duration>", "for a connection between requests", "75s")
+    .option("--drain-timeout <duration>", "for requests in flight, when told to stop", "10s")
+    .option("--max-body <size>", "of a request, such as 500KB or 1MB", "1MB")
+    .option("--max-depth <number>", "levels of fields in a document; 0: any number", "20")
+    .option("--max-aliases <number>", "aliases in a document; 0: any number", "100")
+    .option("--max-tokens <number>", "lexical tokens in a document; 0: any number", "5000")
+    .option("--max-keys <number>", "keys in an answer; 0: any number", "100000")
+    .option(
+      "--max-auth-failures <number>",
+      "requests without a valid key, per address and\nminute, then 429; 0: any number",
+      "20",
+    )
+    .optionsGroup("Output:")
+    .option("--no-access-log", "no line on standard error for each request")
+    .addHelpText("after", NOTES)
+    .action(async (flags) => finish(await serve(flags, host, log)));
 };
 
 const NOTES = `

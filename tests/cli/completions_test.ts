@@ -30,7 +30,7 @@ const NO_CANDIDATE: Shown = { words: {}, directive: ":space" };
 
 Deno.test("the first word completes to the commands and what they do, the hidden one not among them", async () => {
   const { words } = await tab([""]);
-  expect(words).toMatchObject({ apikey: "create or delete an API key", help: "print the help of a command" });
+  expect(words).toMatchObject({ apikey: "create or delete API keys", help: "print the help of a command" });
   expect(Object.keys(words)).toEqual(expect.arrayContaining(["request", "serve", "audit", "completions", "--version"]));
   expect(words).not.toHaveProperty("__complete");
   expect(await offered(["ser"])).toEqual(["serve"]);

@@ -91,6 +91,7 @@ testAtTerminal(
   every resource           ·   ·    ·   ·    ●   ·    ·   ·
 ❯ DOCKER                   ·   ·    ◆   ◆   [●]  ○    ·   ·
   DOCKER:UPDATE_ANY
+  ◆ by role  ● ticked  ◈ both  ○ in ANY
   space ticks · enter ends · arrows move · letters filter`);
     await terminal.press("Enter");
     await terminal.shows(/Create this key/);

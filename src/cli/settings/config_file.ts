@@ -54,7 +54,7 @@ function noSuchProfile({ name, value }: GivenSetting, path: string | undefined, 
 export async function readConfigFile(config: ConfigPath, host: Host): Promise<ConfigDocument | undefined> {
   const text = await readConfigText(config, host);
   if (text === undefined) return undefined;
-  const { parseConfig } = await import("./config_yaml.ts");
+  const { parseConfig } = await import("#config-document");
   return parseConfig(text, config.path, (written) => resolvePath(written, config.path, host));
 }
 

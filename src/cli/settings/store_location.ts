@@ -2,6 +2,7 @@
 import { Failure } from "../../apikey/failure.ts";
 import type { StoreLocation } from "#server";
 import { readDataDir } from "./data_dir.ts";
+import { parseDatabaseUrl } from "./database_url.ts";
 import type { Host } from "../host.ts";
 import type { Log } from "../log.ts";
 import { choose, type GivenSetting, type Profile, rank } from "./setting.ts";
@@ -42,7 +43,6 @@ export async function readStoreLocation(
   log: Log,
 ): Promise<StoreLocation> {
   if (databaseUrl === undefined) return { kind: "directory", path: readDataDir(dataDir, host) };
-  const { parseDatabaseUrl } = await import("./database_url.ts");
   const address = await parseDatabaseUrl(databaseUrl, host);
   if (databaseUrl.source === "flag" && /^[^/]*\/\/[^/@]*:[^/@]+@/.test(databaseUrl.value)) {
     log.warn(
