@@ -63,7 +63,8 @@ async function deleteTicked(client: Client, flags: DeleteFlags, host: Host): Pro
   const { askForKeys } = await import("#questions");
   const ticked = await askForKeys(keys, flags, host);
   if (ticked.length === 0) return { kind: "none selected" };
-  return { kind: "deleted", keys: await deleteAll(client, ticked, host) };
+  const deleted = await deleteAll(client, ticked, host);
+  return deleted.length === 0 ? { kind: "no keys" } : { kind: "deleted", keys: deleted };
 }
 
 /** In how many steps many keys are deleted, so that progress can be seen. */

@@ -92,7 +92,9 @@ async function addCommands(program: Command, session: Session): Promise<void> {
   const { args } = session.host;
   const asked = args.find(isCommandName);
   const define = asked && await loadDefinition(asked);
-  for (const [name, summary] of COMMANDS.filter(([name]) => asked !== args[0] || name === asked)) {
+  for (
+    const [name, summary] of COMMANDS.filter(([name]) => asked === undefined || asked !== args[0] || name === asked)
+  ) {
     const command = new Command(name).copyInheritedSettings(program).summary(summary);
     if (name === asked) define?.(command, session);
     program.addCommand(command);

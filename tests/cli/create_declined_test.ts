@@ -30,7 +30,7 @@ Deno.test("a name that is taken is asked about at once, and a no asks for anothe
   await screen.until(/\? Name/);
   screen.press(..." taken ", KEYS.enter);
   expect(await screen.until(/Replace it/)).toBe(`\
-✔ Name:  taken
+✔ Name: taken
 ? A key named "taken" exists. Replace it? Its secret fails at once. (y/N)`);
   screen.press(KEYS.enter);
   await screen.until(/\? Name/);

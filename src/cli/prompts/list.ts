@@ -3,7 +3,7 @@ import type { Key } from "node:readline";
 import { cut, fit, widthOf } from "../text_width.ts";
 import { edited, moved, pageOf, windowOf } from "./keys.ts";
 import type { ListItem, ListQuestion } from "./questions.ts";
-import { problemLine, questionLine, runView, type Screen } from "./run_prompt.ts";
+import { problemLines, questionLine, runView, type Screen } from "./run_prompt.ts";
 
 /** The widest that labels may make their column. */
 const WIDEST_LABEL = 40;
@@ -81,7 +81,7 @@ export async function askTicks<Value>(
     const help = ["space ticks", "enter ends", "letters filter", "ctrl-a ticks all"].join(symbols.separator);
     return [
       questionLine(label, `${filter}${symbols.cursor} ${dim(count)}`, style),
-      ...(lines.length > 0 ? lines : [problemLine("Nothing has that in it.", style)]),
+      ...(lines.length > 0 ? lines : problemLines("Nothing has that in it.", screen)),
       dim(`  ${cut(help, columns - 3, symbols.ellipsis)}`),
     ].join("\n");
   }

@@ -12,7 +12,7 @@ import { cut, widthOf } from "../text_width.ts";
 import { edited, moved, pageOf, windowOf } from "./keys.ts";
 import { BESIDE_COUNT, countOf, toggle } from "./list.ts";
 import type { PermissionsQuestion } from "./questions.ts";
-import { problemLine, questionLine, runView, type Screen } from "./run_prompt.ts";
+import { problemLines, questionLine, runView, type Screen } from "./run_prompt.ts";
 
 const EVERY = "every resource";
 
@@ -105,10 +105,12 @@ export async function askPermissions(
       questionLine(label, `${filter}${symbols.cursor} ${count}`, style),
       ...matrixHeader(layout),
       line(0, EVERY, ofAll),
-      ...(rows.length > 0 ? rows : [problemLine("No resource has that in its name.", style)]),
+      ...(rows.length > 0 ? rows : problemLines("No resource has that in its name.", screen)),
       `  ${cut([...ticked].join(symbols.separator), columns - 3, symbols.ellipsis)}`.trimEnd(),
       dim(`  ${cut(legend, columns - 3, symbols.ellipsis)}`),
-      refusal === undefined ? dim(`  ${cut(help, columns - 3, symbols.ellipsis)}`) : problemLine(refusal, style),
+      ...(refusal === undefined
+        ? [dim(`  ${cut(help, columns - 3, symbols.ellipsis)}`)]
+        : problemLines(refusal, screen)),
     ].join("\n");
   }
 

@@ -4,6 +4,7 @@ import type { Key } from "node:readline";
 import { Failure } from "../../apikey/failure.ts";
 import type { Host, Terminal } from "../host.ts";
 import type { Style } from "../style.ts";
+import { linesOf } from "../text_width.ts";
 
 /** Where prompts are drawn, and how. */
 export interface Screen {
@@ -107,9 +108,11 @@ export function isOver(state: string): boolean {
   return state === "submit" || state === "cancel";
 }
 
-/** A line that says what is wrong with the answer. */
-export function problemLine(message: string, { yellow, symbols }: Style): string {
-  return `  ${yellow(`${symbols.problem} ${message}`)}`;
+/** What is wrong with the answer, in as many lines as it takes. */
+export function problemLines(message: string, { style: { symbols, yellow }, terminal }: Screen): readonly string[] {
+  const start = `  ${symbols.problem} `;
+  return linesOf(message, Math.max(2, terminal.size().columns - start.length - 1))
+    .map((line, index) => yellow(`${index === 0 ? start : " ".repeat(start.length)}${line}`));
 }
 
 /** What a check says of an answer, if it does not take it. */

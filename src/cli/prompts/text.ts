@@ -2,7 +2,7 @@
 import { TextPrompt } from "@clack/core";
 import { escapeInvisible } from "../../apikey/failure.ts";
 import type { TextQuestion } from "./questions.ts";
-import { answerLine, isOver, problemLine, questionLine, refusalOf, runPrompt, type Screen } from "./run_prompt.ts";
+import { answerLine, isOver, problemLines, questionLine, refusalOf, runPrompt, type Screen } from "./run_prompt.ts";
 
 /** @throws {Failure} `INTERRUPTED` */
 export async function askText(question: TextQuestion, screen: Screen): Promise<string> {
@@ -32,11 +32,12 @@ async function askLine(
       validate: (typed = "") => problemOf(typed),
       render(): string {
         const { state, userInput: typed, cursor } = this;
-        if (isOver(state)) return answerLine(label, show(typed), state, style);
+        if (isOver(state)) return answerLine(label, show(typed.trim()), state, style);
         const shown = `${show(typed.slice(0, cursor))}${style.symbols.cursor}${show(typed.slice(cursor))}`;
         const problem = typed !== "" || state === "error" ? problemOf(typed) : undefined;
-        const below = problem === undefined ? hint && `  ${style.dim(hint)}` : problemLine(problem, style);
-        return [questionLine(label, shown, style), ...(below ? [below] : [])].join("\n");
+        const hints = hint === undefined ? [] : [`  ${style.dim(hint)}`];
+        const below = problem === undefined ? hints : problemLines(problem, screen);
+        return [questionLine(label, shown, style), ...below].join("\n");
       },
     }));
   return answer ?? "";
