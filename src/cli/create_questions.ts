@@ -10,7 +10,6 @@ import { openQuestions, type Questions } from "./prompts/questions.ts";
 import { drawRights } from "./rights_matrix.ts";
 import { styleFor } from "./style.ts";
 import { linesOf } from "./text_width.ts";
-import { wrapWords } from "./wrap.ts";
 
 /** Columns before the values of the summary. */
 const TITLE_WIDTH = 15;
@@ -82,16 +81,14 @@ function summarize({ name, description, roles, permissions }: NewKey, host: Host
   const style = styleFor(host.stderr, host);
   const columns = host.stderr.columns();
   const room = columns - TITLE_WIDTH - 1;
-  const rows: readonly (readonly [string, readonly string[]])[] = [
-    ["Name", [name]],
-    ["Description", description === undefined ? [] : [escapeInvisible(description)]],
-    ["Roles", wrapWords(roles, room, ", ")],
-    ["Permissions", wrapWords(permissions, room, ", ")],
-  ];
-  const lines = rows.flatMap(([title, values]) =>
-    values.flatMap((value) => linesOf(value, room)).map((value, index) =>
-      style.dim((index === 0 ? `  ${title}` : "").padEnd(TITLE_WIDTH)) + value
-    )
+  const rows = [
+    ["Name", name],
+    ["Description", escapeInvisible(description ?? "")],
+    ["Roles", roles.join(", ")],
+    ["Permissions", permissions.join(", ")],
+  ] as const;
+  const lines = rows.filter(([, value]) => value !== "").flatMap(([title, value]) =>
+    linesOf(value, room).map((line, index) => style.dim((index === 0 ? `  ${title}` : "").padEnd(TITLE_WIDTH)) + line)
   );
   return ["", ...lines, "", ...drawRights(roles, permissions, columns, style), "", ""].join("\n");
 }
