@@ -202,7 +202,7 @@ testAtTerminal("at 40 columns the summary fits", { columns: 40, rows: 30 }, asyn
   Name         new
   Description  x
   Roles        VIEWER
-  Permissions  DOCKER:READ_ANY
+  Permissions  DOCKER:READ_ANY,
                DISK:UPDATE_OWN
 
                  Cre Rea Upd Del
