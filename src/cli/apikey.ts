@@ -1,8 +1,9 @@
 /** `apikey`: its flags, its help, and which of its modes runs. */
+import type { Command } from "@commander-js/extra-typings";
 import { Failure } from "../apikey/failure.ts";
 import { ACTIONS, RESOURCES } from "../apikey/permission.ts";
 import { ROLE_MEANINGS, ROLES } from "../apikey/role.ts";
-import type { Define } from "./command.ts";
+import type { Session } from "./command.ts";
 import { mayAsk } from "./asking.ts";
 import { type Ask, askServer } from "./connection.ts";
 import { create, type CreateFlags } from "./create.ts";
@@ -12,7 +13,8 @@ import type { Host } from "./host.ts";
 import { withServerFlags } from "./settings/server_flags.ts";
 import { wrapWords } from "./wrap.ts";
 
-export const defineApikey: Define = (command, { host, log, finish }) => {
+/** Declares the command. */
+export function defineApikey(command: Command, { host, log, finish }: Session): void {
   const withOwnFlags = command
     .description(
       "Create or delete API keys. At a terminal you are asked for what is missing; with\n" +
@@ -40,7 +42,7 @@ export const defineApikey: Define = (command, { host, log, finish }) => {
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => finish(await apikey(flags, host, askServer(flags, host, log))));
-};
+}
 
 /** The flags that go with `--create` alone. */
 export const FLAGS_OF_CREATE = ["roles", "permissions", "description", "overwrite"] as const;

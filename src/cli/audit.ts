@@ -1,13 +1,15 @@
 /** `audit`: the audit trail as JSON lines. */
+import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../apikey/failure.ts";
-import type { Define } from "./command.ts";
+import type { Session } from "./command.ts";
 import { type Ask, askServer } from "./connection.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { toJsonLine } from "./report.ts";
 import { withServerFlags } from "./settings/server_flags.ts";
 
-export const defineAudit: Define = (command, { host, log, finish }) => {
+/** Declares the command. */
+export function defineAudit(command: Command, { host, log, finish }: Session): void {
   const withOwnFlags = command
     .description("Print the audit trail of the embedded server, oldest first, as one line of JSON\nan event.")
     .optionsGroup("Events:")
@@ -15,7 +17,7 @@ export const defineAudit: Define = (command, { host, log, finish }) => {
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => finish(await audit(flags, host, askServer(flags, host, log))));
-};
+}
 
 /** The flags of the command, as they were typed. */
 export interface AuditFlags {

@@ -1,7 +1,8 @@
 /** `completions`: the script with which a shell completes the program's commands, flags and values. */
+import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../apikey/failure.ts";
 import { nearest } from "../apikey/nearest.ts";
-import type { Define } from "./command.ts";
+import type { Session } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 
@@ -9,7 +10,8 @@ const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 
 type Shell = typeof SHELLS[number];
 
-export const defineCompletions: Define = (command, { host, finish }) => {
+/** Declares the command. */
+export function defineCompletions(command: Command, { host, finish }: Session): void {
   command
     .description(
       "Print the script with which a shell completes commands, flags, files, roles,\npermissions and the names of keys.",
@@ -18,7 +20,7 @@ export const defineCompletions: Define = (command, { host, finish }) => {
     .addArgument(command.createArgument("[shell]").choices(SHELLS).argParser(parseShell))
     .addHelpText("after", NOTES)
     .action(async (shell) => finish(await completions(shell, host)));
-};
+}
 
 function parseShell(typed: string): Shell {
   const shell = SHELLS.find((candidate) => candidate === typed);

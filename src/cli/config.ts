@@ -1,7 +1,8 @@
 /** `config`: the settings in force and where each comes from, without asking any server. */
+import type { Command } from "@commander-js/extra-typings";
 import { escapeInvisible } from "../apikey/failure.ts";
 import { isWellFormedSecret, maskSecret, secretTail } from "../apikey/secret.ts";
-import type { Define } from "./command.ts";
+import type { Session } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
@@ -14,7 +15,8 @@ import type { GivenSetting } from "./settings/setting.ts";
 import { checkSettings } from "./settings/settings.ts";
 import { SETTINGS } from "./settings/table.ts";
 
-export const defineConfig: Define = (command, { host, log, finish }) => {
+/** Declares the command. */
+export function defineConfig(command: Command, { host, log, finish }: Session): void {
   const withOwnFlags = command
     .description(
       "Print every setting in force, its value, and the flag, variable or place in the\n" +
@@ -25,7 +27,7 @@ export const defineConfig: Define = (command, { host, log, finish }) => {
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => finish(await config(flags, host, log)));
-};
+}
 
 /** The flags of the command, as they were typed. */
 export interface ConfigFlags extends ServerFlags {

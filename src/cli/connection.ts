@@ -12,7 +12,10 @@ import { type EmbeddedServer, type NetworkServer, readSettings, type Settings } 
  * Does something that takes a client, and closes the connection whatever comes of it. Settings are read at once; the
  * connection is opened when it is first asked for, so that a question can be on the screen before.
  */
-export type Ask = <Result>(act: (connect: () => Promise<Client>) => Promise<Result>) => Promise<Result>;
+export type Ask = <Result>(act: Act<Result>) => Promise<Result>;
+
+/** @param interrupted aborted by SIGINT or SIGTERM, at whatever moment */
+type Act<Result> = (connect: () => Promise<Client>, interrupted: AbortSignal) => Promise<Result>;
 
 /**
  * Asks the server that the flags and the environment name. Loads the server's code only for the embedded one.
@@ -42,7 +45,7 @@ async function askOver<Result>(
   host: Host,
   log: Log,
   interrupted: AbortSignal,
-  act: (connect: () => Promise<Client>) => Promise<Result>,
+  act: Act<Result>,
 ): Promise<Result> {
   const { server, headers, timeout } = settings;
   let route: Route | undefined;
@@ -67,7 +70,7 @@ async function askOver<Result>(
     });
   };
   try {
-    return await act(connect);
+    return await act(connect, interrupted);
   } finally {
     // What the server did is done and on disk: an error here must not hide it.
     await route?.close().catch((error) => log.error("Closing failed: {error}", { error }));

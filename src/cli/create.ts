@@ -1,5 +1,5 @@
 /** `apikey --create` (spec section 4.1). */
-import { escapeInvisible, Failure, quote, reasonOf } from "../apikey/failure.ts";
+import { Failure, quote, reasonOf } from "../apikey/failure.ts";
 import { parseName } from "../apikey/name.ts";
 import { parsePermissions } from "../apikey/permission.ts";
 import { requireSomeRights } from "../apikey/rights.ts";
@@ -11,7 +11,6 @@ import type { GivenKey } from "./create_questions.ts";
 import { ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { writeJson } from "./report.ts";
-import { wrapWords } from "./wrap.ts";
 
 /** The flags of the command, as they were typed. */
 export interface CreateFlags extends AskingFlags {
@@ -37,8 +36,8 @@ export async function create(flags: CreateFlags, host: Host, ask: Ask): Promise<
     await ask(async (connect) => print(await (await connect()).create(key), key, "not asked", flags, host));
   } else {
     const { askForKey } = await import("#questions");
-    await ask(async (connect) => {
-      const key = await askForKey(given, flags, host, connect);
+    await ask(async (connect, interrupted) => {
+      const key = await askForKey(given, flags, host, connect, interrupted);
       await print(await (await connect()).create(key), key, "asked", flags, host);
     });
   }
@@ -78,33 +77,24 @@ async function print(
   flags: CreateFlags,
   host: Host,
 ): Promise<void> {
-  const isSeen = host.stdout.isTerminal() && host.stderr.isTerminal();
-  // A picture that cannot be shown is no reason to lose the secret.
-  if (isSeen && !flags.json && person === "not asked") {
-    await host.stderr.write(await picture(key, host)).catch(() => {});
-  }
+  const isShown = !flags.json && host.stdout.isTerminal() && host.stderr.isTerminal();
+  if (isShown && person === "not asked") await tell(host, ({ pictureOf }) => pictureOf(key, host));
   try {
     if (flags.json) await writeJson(host.stdout, { key: created.key, name: created.name, id: created.id });
     else await host.stdout.write(`${created.key}\n`);
   } catch (error) {
     throw undelivered(created, error);
   }
-  if (isSeen || person === "asked") await host.stderr.write(advice(created, host));
+  if (isShown || person === "asked") await tell(host, ({ adviceOn }) => adviceOn(created, host));
 }
 
-async function picture({ roles, permissions }: NewKey, host: Host): Promise<string> {
-  const { drawRights, styleFor } = await import("#terminal");
-  return [...drawRights(roles, permissions, host.stderr.columns(), styleFor(host.stderr, host)), "", ""].join("\n");
-}
-
-/** What to do with the secret. */
-function advice({ name, id }: CreatedKey, host: Host): string {
-  const where = host.stdout.isTerminal() ? "above" : "on standard output";
-  const words = `Its secret is ${where} and is not shown again: keep it in a secrets manager, or in a file that only ` +
-    "you can read.";
-  const said = [`Created API key ${quote(name)} (${escapeInvisible(id)}).`, words];
-  const lines = said.flatMap((text) => wrapWords(text.split(" "), host.stderr.columns() - 1, " "));
-  return [...lines, ""].join("\n");
+/** Tells a person something. That it cannot be told is no reason to lose the secret. */
+async function tell(host: Host, words: (terminal: typeof import("#terminal")) => string): Promise<void> {
+  try {
+    await host.stderr.write(words(await import("#terminal")));
+  } catch {
+    // The secret is what counts, and whoever reads standard output has it.
+  }
 }
 
 /** The key is there, but nobody has its secret: say so, since only the user can mend it. */

@@ -33,8 +33,9 @@ export async function askForKey(
   flags: AskingFlags,
   host: Host,
   connect: () => Promise<Client>,
+  interrupted: AbortSignal,
 ): Promise<NewKey> {
-  const questions = await openQuestions(host);
+  const questions = await openQuestions(host, interrupted);
   const { name, overwrite } = await askForName(given, questions, connect);
   const description = given.description ??
     await questions.text({ label: "Description", hint: "what the key is for; may be empty" });
@@ -80,7 +81,7 @@ async function isTaken(name: Name, client: Client): Promise<boolean> {
 function summarize({ name, description, roles, permissions }: NewKey, host: Host): string {
   const style = styleFor(host.stderr, host);
   const columns = host.stderr.columns();
-  const room = columns - TITLE_WIDTH - 1;
+  const room = Math.max(2, columns - TITLE_WIDTH - 1);
   const rows = [
     ["Name", name],
     ["Description", escapeInvisible(description ?? "")],

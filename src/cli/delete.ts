@@ -24,19 +24,25 @@ type DeleteResult =
 /**
  * Deletes the keys of a name, or those that a person at a terminal ticks, and prints what was deleted.
  *
- * @throws {Failure} of any kind; nothing was deleted, unless the message says otherwise
+ * @throws {DeletionFailure} of any kind; nothing was deleted, unless the message says otherwise
  */
 export async function remove(flags: DeleteFlags, host: Host, ask: Ask): Promise<ExitCode> {
   if (flags.name === undefined && !mayAsk(flags, host)) {
     throw new Failure("USAGE", "Deleting a key needs its name: give --name.");
   }
   const name = flags.name === undefined ? undefined : parseName(flags.name);
-  return await ask(async (connect) => {
-    const client = await connect();
-    const result = name === undefined ? await deleteTicked(client, flags, host) : await deleteByName(client, name);
-    await print(result, flags, host);
-    return result.kind === "not found" ? ExitCode.FAILED : ExitCode.OK;
-  });
+  try {
+    return await ask(async (connect, interrupted) => {
+      const client = await connect();
+      const result = name === undefined
+        ? await deleteTicked(client, flags, host, interrupted)
+        : await deleteByName(client, name);
+      await print(result, flags, host);
+      return result.kind === "not found" ? ExitCode.FAILED : ExitCode.OK;
+    });
+  } catch (error) {
+    throw error instanceof DeletionFailure ? error : new DeletionFailure(0, error);
+  }
 }
 
 async function print(result: DeleteResult, flags: DeleteFlags, host: Host): Promise<void> {
@@ -57,11 +63,16 @@ async function deleteByName(client: Client, name: Name, attempts = 3): Promise<D
   throw notDeleted();
 }
 
-async function deleteTicked(client: Client, flags: DeleteFlags, host: Host): Promise<DeleteResult> {
+async function deleteTicked(
+  client: Client,
+  flags: DeleteFlags,
+  host: Host,
+  interrupted: AbortSignal,
+): Promise<DeleteResult> {
   const keys = await client.list();
   if (keys.length === 0) return { kind: "no keys" };
   const { askForKeys } = await import("#questions");
-  const ticked = await askForKeys(keys, flags, host);
+  const ticked = await askForKeys(keys, flags, host, interrupted);
   if (ticked.length === 0) return { kind: "none selected" };
   const deleted = await deleteAll(client, ticked, host);
   return deleted.length === 0 ? { kind: "no keys" } : { kind: "deleted", keys: deleted };
@@ -90,7 +101,7 @@ async function deleteAll(client: Client, keys: readonly KeyReference[], host: Ho
     }
     return deleted;
   } catch (error) {
-    throw deleted.length === 0 ? error : new DeletionFailure(deleted.length, error);
+    throw new DeletionFailure(deleted.length, error);
   } finally {
     if (keys.length > 1) await progress.end();
   }

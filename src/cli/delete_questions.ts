@@ -4,6 +4,7 @@ import type { KeySummary } from "../client/client.ts";
 import type { AskingFlags } from "./asking.ts";
 import type { Host } from "./host.ts";
 import { openQuestions } from "./prompts/questions.ts";
+import { fit, widthOf } from "./text_width.ts";
 
 /**
  * Shows the keys to be ticked, and asks whether those that were are to be deleted.
@@ -15,9 +16,10 @@ export async function askForKeys(
   keys: readonly KeySummary[],
   flags: AskingFlags,
   host: Host,
+  interrupted: AbortSignal,
 ): Promise<readonly KeySummary[]> {
-  const questions = await openQuestions(host);
-  const rolesWidth = keys.reduce((width, { roles }) => Math.max(width, roles.join(",").length), 0);
+  const questions = await openQuestions(host, interrupted);
+  const rolesWidth = keys.reduce((width, { roles }) => Math.max(width, widthOf(roles.join(","))), 0);
   const ticked = await questions.tick({
     label: "Keys to delete",
     items: keys.map((key) => ({ value: key, label: escapeInvisible(key.name), hint: describe(key, rolesWidth) })),
@@ -33,6 +35,6 @@ export async function askForKeys(
 /** Roles, day of creation, description: the first two in columns. */
 function describe({ roles, createdAt, description }: KeySummary, rolesWidth: number): string {
   const day = createdAt === null ? "" : /^\d{4}-\d{2}-\d{2}/.exec(createdAt)?.[0] ?? createdAt;
-  const columns = [...(rolesWidth === 0 ? [] : [roles.join(",").padEnd(rolesWidth)]), day, description ?? ""];
+  const columns = [...(rolesWidth === 0 ? [] : [fit(roles.join(","), rolesWidth, "")]), day, description ?? ""];
   return escapeInvisible(columns.join("  ").trimEnd());
 }

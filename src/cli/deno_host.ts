@@ -1,6 +1,6 @@
 /** The real outside: this process under Deno. */
 import { Failure, reasonOf } from "../apikey/failure.ts";
-import type { Host, Input, Output, TerminalSize } from "./host.ts";
+import type { Host, Input, Output, Terminal, TerminalSize } from "./host.ts";
 
 /** The line editor would stop this process for it, which takes a permission that the program does not have. */
 const CTRL_Z = 0x1a;
@@ -54,33 +54,38 @@ const stdin: Input = {
   },
 };
 
+let terminal: Promise<Terminal> | undefined;
+
+async function openTerminal(): Promise<Terminal> {
+  const [{ stdin, stderr }, { PassThrough, Transform }] = await Promise.all([
+    import("node:process"),
+    import("node:stream"),
+  ]);
+  const keys = new Transform({
+    transform: (chunk: Uint8Array, _encoding, done) =>
+      done(null, chunk.filter((byte) => byte !== CTRL_Z).map((byte) => byte === LINE_FEED ? CARRIAGE_RETURN : byte)),
+  });
+  const input = Object.assign(stdin.pipe(keys), {
+    isTTY: true,
+    setRawMode: (isRaw: boolean) => void stdin.setRawMode(isRaw),
+  });
+  const output = Object.defineProperties(new PassThrough(), {
+    columns: { get: () => terminalSize().columns },
+    rows: { get: () => terminalSize().rows },
+  });
+  output.pipe(stderr);
+  stderr.on("resize", () => output.emit("resize"));
+  return { input, output, size: terminalSize };
+}
+
 export const denoHost: Host = {
   args: Deno.args,
   env: (name) => Deno.env.get(name) || undefined,
   stdin,
   stdout: output(Deno.stdout),
   stderr: output(Deno.stderr),
-  openTerminal: async () => {
-    const [{ stdin, stderr }, { PassThrough, Transform }] = await Promise.all([
-      import("node:process"),
-      import("node:stream"),
-    ]);
-    const keys = new Transform({
-      transform: (chunk: Uint8Array, _encoding, done) =>
-        done(null, chunk.filter((byte) => byte !== CTRL_Z).map((byte) => byte === LINE_FEED ? CARRIAGE_RETURN : byte)),
-    });
-    const input = Object.assign(stdin.pipe(keys), {
-      isTTY: true,
-      setRawMode: (isRaw: boolean) => void stdin.setRawMode(isRaw),
-    });
-    const output = Object.defineProperties(new PassThrough(), {
-      columns: { get: () => terminalSize().columns },
-      rows: { get: () => terminalSize().rows },
-    });
-    output.pipe(stderr);
-    stderr.on("resize", () => output.emit("resize"));
-    return { input, output, size: terminalSize };
-  },
+  // One for all questions: keys that are pressed early wait in it for the next one.
+  openTerminal: () => terminal ??= openTerminal(),
   platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
   now: () => new Date(),
   onSignal: (signals, handler) => {

@@ -1,7 +1,8 @@
 /** `login`: asks for a server and a key, tries them, and stores them as a profile. */
+import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../apikey/failure.ts";
 import { type AskingFlags, mayAsk } from "./asking.ts";
-import type { Define } from "./command.ts";
+import type { Session } from "./command.ts";
 import { askWith } from "./connection.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
@@ -20,7 +21,8 @@ import { choose, given, type GivenSetting, type Profile } from "./settings/setti
 import { checkSettings } from "./settings/settings.ts";
 import { MEMBERS } from "./settings/table.ts";
 
-export const defineLogin: Define = (command, { host, log, finish }) => {
+/** Declares the command. */
+export function defineLogin(command: Command, { host, log, finish }: Session): void {
   const withOwnFlags = command
     .description("Ask for a server and a key, try the key, and store both as a profile of the\nconfig file.")
     .optionsGroup("Questions:")
@@ -28,7 +30,7 @@ export const defineLogin: Define = (command, { host, log, finish }) => {
   withProfileFlags(withAddressFlags(withOwnFlags))
     .addHelpText("after", NOTES)
     .action(async (flags) => finish(await login(flags, host, log, openTerminalQuestions)));
-};
+}
 
 /** The flags of the command, as they were typed. */
 export interface LoginFlags extends AddressFlags, Pick<AskingFlags, "input"> {}

@@ -1,6 +1,7 @@
 /** `logout`: removes the key that `login` stored. */
+import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../apikey/failure.ts";
-import type { Define } from "./command.ts";
+import type { Session } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { readConfig } from "./settings/config_file.ts";
@@ -8,11 +9,12 @@ import { directoryOf, storedKey } from "./settings/config_path.ts";
 import { removeFile } from "./settings/private_file.ts";
 import { type ProfileFlags, withProfileFlags } from "./settings/server_flags.ts";
 
-export const defineLogout: Define = (command, { host, finish }) => {
+/** Declares the command. */
+export function defineLogout(command: Command, { host, finish }: Session): void {
   withProfileFlags(command.description("Remove the key that login stored. The profile keeps its server."))
     .addHelpText("after", NOTES)
     .action(async (flags) => finish(await logout(flags, host)));
-};
+}
 
 /**
  * Removes the key of a profile.

@@ -41,7 +41,7 @@ ${EXIT_STATUS}`;
  * @returns its exit status; it never rejects and never exits
  */
 export async function run(host: Host): Promise<ExitCode> {
-  if (host.args[0] === COMPLETE) return await answerTab(host);
+  if (host.args[0] === COMPLETE) return await answerTab(host).catch(() => ExitCode.OK);
   const log = await openLog(host);
   try {
     return await dispatch(host, log);

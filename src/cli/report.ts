@@ -4,12 +4,12 @@ import { redactSecrets } from "../apikey/secret.ts";
 import { EXIT_CODES, type ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host.ts";
 
-/** A failure after some of several keys were deleted. */
+/** A failure to delete, after so many of several keys were deleted. */
 export class DeletionFailure extends Failure {
   constructor(readonly deleted: number, cause: unknown) {
     const { code, message } = asFailure(cause);
     const keys = deleted === 1 ? "1 key was" : `${deleted} keys were`;
-    super(code, `${message} Before that, ${keys} deleted.`, { cause });
+    super(code, deleted === 0 ? message : `${message} Before that, ${keys} deleted.`, { cause });
   }
 }
 

@@ -1,6 +1,7 @@
 /** `request`: a GraphQL request with a key (spec section 4.3). */
+import type { Command } from "@commander-js/extra-typings";
 import { Failure, reasonOf } from "../apikey/failure.ts";
-import type { Define } from "./command.ts";
+import type { Session } from "./command.ts";
 import { type Ask, askServer } from "./connection.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
@@ -8,7 +9,8 @@ import { reportFailure } from "./report.ts";
 import { withServerFlags } from "./settings/server_flags.ts";
 import { readSettingFile, readStandardInput } from "./settings/setting.ts";
 
-export const defineRequest: Define = (command, { host, log, finish }) => {
+/** Declares the command. */
+export function defineRequest(command: Command, { host, log, finish }: Session): void {
   const withOwnFlags = command
     .description("POST to {base_url}/graphql with the key as bearer credential, and print the answer.")
     .usage("(--query <text> | --body <json>) [options]")
@@ -21,7 +23,7 @@ export const defineRequest: Define = (command, { host, log, finish }) => {
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => finish(await request(flags, host, askServer(flags, host, log))));
-};
+}
 
 /** The flags of the command, as they were typed. */
 export interface RequestFlags {

@@ -1,19 +1,23 @@
 /** `serve`: the embedded server on HTTP. */
+import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../apikey/failure.ts";
 import type { HttpServerOptions } from "../server/http.ts";
 import { openAccessLog } from "./access_log.ts";
 import { isLoopback } from "./settings/base_url.ts";
-import type { Define } from "./command.ts";
+import type { Session } from "./command.ts";
 import { parseDuration } from "./duration.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { atLast, type Log } from "./log.ts";
 import { parseCount, parseLimit, parseSize } from "./number.ts";
+import { readConfig } from "./settings/config_file.ts";
+import type { ProfileFlags } from "./settings/server_flags.ts";
 import { chooseStore, readStoreLocation, type StoreFlags } from "./settings/store_location.ts";
 import { helpOf, SETTINGS } from "./settings/table.ts";
 import { readTlsFiles } from "./tls_files.ts";
 
-export const defineServe: Define = (command, { host, log, finish }) => {
+/** Declares the command. */
+export function defineServe(command: Command, { host, log, finish }: Session): void {
   command
     .description("Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.")
     .optionsGroup("Address:")
@@ -26,6 +30,8 @@ export const defineServe: Define = (command, { host, log, finish }) => {
     .optionsGroup("Store:")
     .option(SETTINGS.dataDir.option, helpOf("dataDir"))
     .option(SETTINGS.databaseUrl.option, helpOf("databaseUrl"))
+    .option(SETTINGS.profile.option, helpOf("profile"))
+    .option(SETTINGS.config.option, helpOf("config"))
     .option("--audit-retention <duration>", "drop older events of the audit trail; 0: never", "365d")
     .optionsGroup("Limits:")
     .option("--request-timeout <duration>", "for a request and its answer", "30s")
@@ -45,14 +51,14 @@ export const defineServe: Define = (command, { host, log, finish }) => {
     .option("--no-access-log", "no line on standard error for each request")
     .addHelpText("after", NOTES)
     .action(async (flags) => finish(await serve(flags, host, log)));
-};
+}
 
 const NOTES = `
 Besides /graphql there are /healthz and /readyz, which need no key.
 ${EXIT_STATUS}`;
 
 /** The flags of the command, as they were typed. */
-export interface ServeFlags extends StoreFlags {
+export interface ServeFlags extends StoreFlags, ProfileFlags {
   readonly host: string;
   readonly port: string;
   readonly tlsCert?: string | undefined;
@@ -87,7 +93,8 @@ const LONGEST_RETENTION = 3650 * 24 * 3_600_000;
 export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<ExitCode> {
   const drainTimeout = parseDuration(flags.drainTimeout, "--drain-timeout");
   const options = await decideServe(flags, host, log);
-  const location = await readStoreLocation(chooseStore(flags, host), host, log);
+  const { profile } = await readConfig(flags, host);
+  const location = await readStoreLocation(chooseStore(flags, host, profile), host, log);
   const accessLog = openAccessLog(host);
   const { openHttpServer } = await import("#server");
   const server = await openHttpServer({

@@ -7,6 +7,9 @@ import { cut, widthOf } from "./text_width.ts";
 const DELAY = 300;
 const FRAME = 80;
 
+/** The line has one user at a time: while a bar is shown, nothing else is. */
+let barIsShown = false;
+
 const ERASE = "\r\x1b[2K";
 const BAR_WIDTH = 24;
 
@@ -19,7 +22,7 @@ const LEAST_BAR_WIDTH = 4;
  * @param label what is waited for
  */
 export async function whileWaiting<Result>(label: string, host: Host, work: Promise<Result>): Promise<Result> {
-  if (!canMoveCursor(host.stderr, host)) return await work;
+  if (barIsShown || !canMoveCursor(host.stderr, host)) return await work;
   const { dim, symbols } = styleFor(host.stderr, host);
   let frame = 0;
   let drawn = Promise.resolve();
@@ -40,7 +43,7 @@ export async function whileWaiting<Result>(label: string, host: Host, work: Prom
   }
 }
 
-/** A bar that grows. */
+/** A bar that grows. That it cannot be drawn is no failure. */
 export interface Progress {
   /** @param done how many of all are done */
   show(done: number): Promise<void>;
@@ -59,8 +62,12 @@ export function openProgress(label: string, total: number, host: Host): Progress
       const length = Math.round(width * done / total);
       const bar = `${cyan(symbols.barDone.repeat(length))}${dim(symbols.barLeft.repeat(width - length))}`;
       const words = cut(`${label} ${done}/${total}`, columns, symbols.ellipsis);
-      return host.stderr.write(`${ERASE}${width === 0 ? "" : `${bar} `}${words}`);
+      barIsShown = true;
+      return host.stderr.write(`${ERASE}${width === 0 ? "" : `${bar} `}${words}`).catch(() => {});
     },
-    end: () => host.stderr.write(ERASE),
+    end: () => {
+      barIsShown = false;
+      return host.stderr.write(ERASE).catch(() => {});
+    },
   };
 }

@@ -231,10 +231,10 @@ export function createClient(endpoint: Endpoint): Client {
 
     identify: async () => {
       try {
-        return await unlessRefused(
-          async () => (await run(ME, {}, MeAnswer)).me ?? undefined,
-          async () => void await list(),
-        );
+        const me = await unlessRefused(async () => (await run(ME, {}, MeAnswer)).me, () => Promise.resolve(null));
+        // Some servers answer strangers too, with nobody.
+        if (me === null) await list();
+        return me ?? undefined;
       } catch (error) {
         // A key that is told so is a valid one.
         if (error instanceof Failure && error.code === "FORBIDDEN") return undefined;

@@ -24,7 +24,7 @@ Deno.test("a bar shows how many are deleted, and is gone at the end", async () =
   await using server = startKeyServer(THREE, ([id]) => id === "2" ? step.promise.then(() => forbidden()) : undefined);
   const { screen, code } = await deleteAll(server);
   expect(await screen.until(/Deleting/)).toMatch(/\n[█░]{24} Deleting keys \d\/3$/);
-  await screen.until(/████████░░░░░░░░░░░░░░░░ Deleting keys 1\/3$|Waiting/);
+  await screen.until(/████████░░░░░░░░░░░░░░░░ Deleting keys 1\/3$/);
   step.resolve(undefined);
   await code;
   expect(await screen.text()).not.toContain("Deleting");
@@ -57,6 +57,21 @@ Deno.test("a step that fails half-way: how many were deleted is said, and counte
     code: "FORBIDDEN",
   });
   expect(second.keys.map(({ name }) => name)).toEqual(["three"]);
+});
+
+Deno.test("a failure of a delete that was chosen by question counts what was deleted too", async () => {
+  await using server = startKeyServer(THREE, forbidden);
+  const { host, screen, code } = runAtTerminal(["apikey", "--json"], { env: { SERVICE_API_URL: server.url } });
+  await screen.until(/What is to be done/);
+  screen.press(KEYS.down, KEYS.enter);
+  await screen.until(/Keys to delete/);
+  screen.press(KEYS.ctrlC);
+  expect(await code).toBe(130);
+  expect(JSON.parse(host.stdout.text)).toEqual({
+    deleted: 0,
+    error: "Interrupted. Nothing was changed.",
+    code: "INTERRUPTED",
+  });
 });
 
 Deno.test("when the first step fails nothing was deleted: 0 in the JSON", async () => {

@@ -48,3 +48,10 @@ Deno.test("input that is over already is INTERRUPTED too, and nothing hangs", as
   await expect(questions.text({ label: "Name" })).rejects.toMatchObject({ code: "INTERRUPTED" });
   expect(host.screen.isRestored).toBe(true);
 });
+
+Deno.test("a signal that came before the question is INTERRUPTED too", async () => {
+  const host = new TerminalHost([]);
+  const questions = await openQuestions(host, AbortSignal.abort());
+  await expect(questions.text({ label: "Name" })).rejects.toMatchObject({ code: "INTERRUPTED" });
+  expect(host.screen.isRestored).toBe(true);
+});

@@ -1,5 +1,7 @@
 /** Which of flag, variable, profile and default is in force, and to which server a profile's key goes. */
 import { expect } from "expect";
+import { run } from "../../src/cli/program.ts";
+import { until } from "../server/until.ts";
 import type { ServerFlags } from "../../src/cli/settings/server_flags.ts";
 import { readSettings } from "../../src/cli/settings/settings.ts";
 import { withServerFlags } from "../../src/cli/settings/server_flags.ts";
@@ -194,7 +196,16 @@ Deno.test("the profile's key and headers reach the profile's server", async () =
   expect(Object.fromEntries(server.requests[0]?.headers ?? [])).toMatchObject(OF_PROFILE);
 });
 
-Deno.test("serve takes no profile", async () => {
-  await using home = await configHome("profiles: [wrong]");
-  expect((await home.run(["serve", "--profile", "a"])).stderr).toMatch(/no option "--profile"/);
+Deno.test("serve has its keys in the store of the profile, as the other commands have", async () => {
+  await using home = await configHome("profiles:\n  default:\n    data-dir: store\n");
+  const made = await home.run(["apikey", "--create", "--name", "one", "--roles", "ADMIN"]);
+  const host = Object.assign(home.host(), { args: ["serve", "--port", "0"] });
+  const running = run(host);
+  await until(() => host.stdout.text.includes("\n"));
+  const env = { SERVICE_API_URL: /http\S+/.exec(host.stdout.text)?.[0] ?? "", SERVICE_API_KEY: made.stdout.trim() };
+  const asked = await home.run(["request", "--query", "{ me { name } }"], { env });
+  host.handlers.get("SIGTERM")?.();
+  expect(await running).toBe(0);
+  expect(asked.stdout).toBe('{"data":{"me":{"name":"one"}}}\n');
+  expect(await Deno.stat(`${home.directory}/store/keys.db`)).toMatchObject({ isFile: true });
 });

@@ -94,7 +94,7 @@ for (
     ["linux", { ...HOME, XDG_DATA_HOME: "/data" }, "/data/service-api"],
     ["linux", { ...HOME, XDG_DATA_HOME: "relative" }, "/home/user/.local/share/service-api"],
     ["darwin", HOME, "/home/user/Library/Application Support/service-api"],
-    ["windows", { LOCALAPPDATA: "C:\\Users\\u\\AppData\\Local" }, "C:\\Users\\u\\AppData\\Local/service-api"],
+    ["windows", { LOCALAPPDATA: "C:\\Users\\u\\AppData\\Local" }, "C:\\Users\\u\\AppData\\Local\\service-api"],
   ] as const
 ) {
   Deno.test(`on ${platform} with ${JSON.stringify(env)} keys are kept in ${directory}`, async () => {

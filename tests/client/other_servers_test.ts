@@ -147,3 +147,24 @@ Deno.test("a server that never deletes is a failure, not an endless try", async 
   expect(outcome.code).toBe(1);
   expect(JSON.parse(outcome.stdout)).toMatchObject({ deleted: 0, code: "FAILED" });
 });
+
+Deno.test("a server that answers strangers with nobody is asked for something that takes a key", async () => {
+  await using server = startServer(({ body }) =>
+    Response.json(
+      body.includes("me {")
+        ? { data: { me: null } }
+        : { errors: [{ message: "who are you?", extensions: { code: "UNAUTHENTICATED" } }] },
+    )
+  );
+  const directory = await Deno.makeTempDir();
+  try {
+    const outcome = await inProcess(["login", "--base-url", server.url, "--key-file", "-"], {
+      env: { HOME: directory },
+      stdin: "not-a-key-there",
+    });
+    expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code: 3, stdout: "" });
+    expect(await Array.fromAsync(Deno.readDir(directory))).toEqual([]);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});

@@ -3,6 +3,7 @@ import type { Key } from "node:readline";
 import { cut, fit, widthOf } from "../text_width.ts";
 import { edited, moved, pageOf, windowOf } from "./keys.ts";
 import type { ListItem, ListQuestion } from "./questions.ts";
+import { BESIDE_COUNT, countOf, toggle } from "./ticks.ts";
 import { problemLines, questionLine, runView, type Screen } from "./run_prompt.ts";
 
 /** The widest that labels may make their column. */
@@ -10,9 +11,6 @@ const WIDEST_LABEL = 40;
 
 /** A hint with fewer columns is left out. */
 const LEAST_HINT = 8;
-
-/** Columns of the line of the question that neither the label, the filter nor the count takes; the last stays free. */
-export const BESIDE_COUNT = 7;
 
 /**
  * Asks for one of a few.
@@ -102,21 +100,6 @@ export async function askTicks<Value>(
 
 function widest(items: readonly ListItem<unknown>[]): number {
   return Math.min(WIDEST_LABEL, items.reduce((width, { label }) => Math.max(width, widthOf(label)), 0));
-}
-
-/** How many are ticked, and how many the filter shows: as much of that as there are columns for. */
-export function countOf(ticked: number, shown: number, all: number, columns: number): string {
-  const counts = [`(${ticked} ticked, ${shown === all ? all : `${shown} of ${all}`})`, `(${ticked} ticked)`];
-  return counts.find((count) => count.length <= columns) ?? "";
-}
-
-/** Puts all of them into the set, or takes them out when all are in it. */
-export function toggle<Value>(set: Set<Value>, values: readonly Value[]): void {
-  const areIn = values.every((value) => set.has(value));
-  for (const value of values) {
-    if (areIn) set.delete(value);
-    else set.add(value);
-  }
 }
 
 function summary<Value>(ticked: ReadonlySet<ListItem<Value>>, items: readonly ListItem<Value>[]): string {

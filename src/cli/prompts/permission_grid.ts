@@ -10,8 +10,8 @@ import type { Style } from "../style.ts";
 import { layoutMatrix, markRights, matrixHeader, matrixRow } from "../rights_matrix.ts";
 import { cut, widthOf } from "../text_width.ts";
 import { edited, moved, pageOf, windowOf } from "./keys.ts";
-import { BESIDE_COUNT, countOf, toggle } from "./list.ts";
 import type { PermissionsQuestion } from "./questions.ts";
+import { BESIDE_COUNT, countOf, toggle } from "./ticks.ts";
 import { problemLines, questionLine, runView, type Screen } from "./run_prompt.ts";
 
 const EVERY = "every resource";

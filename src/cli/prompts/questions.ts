@@ -58,9 +58,13 @@ export interface PermissionsQuestion {
   readonly roles: readonly Role[];
 }
 
-/** Opens the terminal for questions: to be called only where there is one, see `mayAsk`. */
-export async function openQuestions(host: Host): Promise<Questions> {
-  const screen: Screen = { host, terminal: await host.openTerminal(), style: styleFor(host.stderr, host) };
+/**
+ * Opens the terminal for questions: to be called only where there is one, see `mayAsk`.
+ *
+ * @param interrupted ends every question once it is aborted, as a signal does that comes while one is open
+ */
+export async function openQuestions(host: Host, interrupted?: AbortSignal): Promise<Questions> {
+  const screen: Screen = { host, terminal: await host.openTerminal(), style: styleFor(host.stderr, host), interrupted };
   return {
     text: (question) => askText(question, screen),
     secret: (question) => askSecret(question, screen),

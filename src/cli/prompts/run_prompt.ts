@@ -11,6 +11,8 @@ export interface Screen {
   readonly host: Host;
   readonly terminal: Terminal;
   readonly style: Style;
+  /** Aborted when no question is to be asked any more. */
+  readonly interrupted: AbortSignal | undefined;
 }
 
 /** What a prompt is made with. */
@@ -26,7 +28,7 @@ export interface PromptStreams {
  * @throws {Failure} `INTERRUPTED` on Ctrl-C, Escape, Ctrl-D, a signal, or the end of the input
  */
 export async function runPrompt<Value>(
-  { host, terminal }: Screen,
+  { host, terminal, interrupted }: Screen,
   make: (streams: PromptStreams) => Prompt<Value>,
 ): Promise<Value | undefined> {
   const { input, output } = terminal;
@@ -34,7 +36,7 @@ export async function runPrompt<Value>(
   const abandon = (): void => abandoned.abort();
   const restore = host.onSignal(["SIGINT", "SIGTERM"], abandon);
   input.once("end", abandon);
-  if (input.readableEnded) abandon();
+  if (input.readableEnded || interrupted?.aborted) abandon();
   try {
     const prompt = make({ input, output, signal: abandoned.signal });
     // Ctrl-D ends the input for the line editor, which then says nothing more.

@@ -1,5 +1,6 @@
 /** Where the config file is, and what the paths in it mean. */
 import type { Host } from "../host.ts";
+import { platformDirectory } from "./platform_directory.ts";
 import type { ProfileFlags } from "./server_flags.ts";
 import { choose, type GivenSetting } from "./setting.ts";
 
@@ -17,15 +18,8 @@ export function chooseConfigPath(flags: ProfileFlags, host: Host): ConfigPath | 
 }
 
 function platformConfigPath(host: Host): string | undefined {
-  if (host.platform === "windows") return below(host.env("APPDATA"), "\\service-api\\config.yaml");
-  const home = host.env("HOME");
-  if (host.platform === "darwin") return below(home, "/Library/Application Support/service-api/config.yaml");
-  const config = host.env("XDG_CONFIG_HOME");
-  return below(config?.startsWith("/") ? config : below(home, "/.config"), "/service-api/config.yaml");
-}
-
-function below(directory: string | undefined, path: string): string | undefined {
-  return directory && `${directory}${path}`;
+  const directory = platformDirectory("config", host);
+  return directory && `${directory}${host.platform === "windows" ? "\\" : "/"}config.yaml`;
 }
 
 /** The directory of a file, with the separator at its end; empty for a bare name. */
