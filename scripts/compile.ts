@@ -84,7 +84,9 @@ export async function compile(options: CompileOptions): Promise<readonly string[
 async function bundle(main: string, directory: string): Promise<void> {
   const parts = Object.entries(deno.imports).filter(([name]) => name.startsWith("#"));
   const imports: Record<string, string> = {};
-  const flags = ["bundle", "--quiet", "--minify", "--code-splitting", "--external", "#*"];
+  // Each by its name: packages have imports with # of their own.
+  const externals = parts.flatMap(([name]) => ["--external", name]);
+  const flags = ["bundle", "--quiet", "--minify", "--code-splitting", ...externals];
   await execute(Deno.execPath(), [...flags, "--outdir", directory, main]);
   for (const [name, module] of parts) {
     const folder = name.slice(1);

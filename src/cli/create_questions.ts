@@ -81,7 +81,7 @@ async function isTaken(name: Name, client: Client): Promise<boolean> {
 function summarize({ name, description, roles, permissions }: NewKey, host: Host): string {
   const style = styleFor(host.stderr, host);
   const columns = host.stderr.columns();
-  const room = Math.max(2, columns - TITLE_WIDTH - 1);
+  const room = columns - TITLE_WIDTH - 1;
   const rows = [
     ["Name", name],
     ["Description", escapeInvisible(description ?? "")],

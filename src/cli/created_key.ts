@@ -18,6 +18,6 @@ export function adviceOn({ name, id }: CreatedKey, host: Host): string {
     `Created API key ${quote(name)} (${escapeInvisible(id)}).`,
     `Its secret is ${where} and is not shown again: keep it in a secrets manager, or in a file that only you can read.`,
   ];
-  const lines = said.flatMap((text) => linesOf(text, Math.max(2, host.stderr.columns() - 1)));
+  const lines = said.flatMap((text) => linesOf(text, host.stderr.columns() - 1));
   return [...lines, ""].join("\n");
 }

@@ -2,13 +2,6 @@
 import { Failure, reasonOf } from "../apikey/failure.ts";
 import type { Host, Input, Output, Terminal, TerminalSize } from "./host.ts";
 
-/** The line editor would stop this process for it, which takes a permission that the program does not have. */
-const CTRL_Z = 0x1a;
-
-/** What Enter is when it is pressed before the question is there, while the terminal is not in raw mode. */
-const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
-
 const COLUMNS = 80;
 const ROWS = 24;
 
@@ -57,17 +50,24 @@ const stdin: Input = {
 let terminal: Promise<Terminal> | undefined;
 
 async function openTerminal(): Promise<Terminal> {
-  const [{ stdin, stderr }, { PassThrough, Transform }] = await Promise.all([
+  const [{ stdin, stderr }, { PassThrough, Transform }, { createKeyReader, markPastes }] = await Promise.all([
     import("node:process"),
     import("node:stream"),
+    import("#questions"),
   ]);
+  const read = createKeyReader();
   const keys = new Transform({
-    transform: (chunk: Uint8Array, _encoding, done) =>
-      done(null, chunk.filter((byte) => byte !== CTRL_Z).map((byte) => byte === LINE_FEED ? CARRIAGE_RETURN : byte)),
+    transform(chunk: Uint8Array, _encoding, done): void {
+      for (const piece of read(chunk)) this.push(piece);
+      done();
+    },
   });
   const input = Object.assign(stdin.pipe(keys), {
     isTTY: true,
-    setRawMode: (isRaw: boolean) => void stdin.setRawMode(isRaw),
+    setRawMode: (isRaw: boolean) => {
+      stdin.setRawMode(isRaw);
+      if (denoHost.env("TERM") !== "dumb") stderr.write(markPastes(isRaw));
+    },
   });
   const output = Object.defineProperties(new PassThrough(), {
     columns: { get: () => terminalSize().columns },

@@ -2,3 +2,4 @@
 export { askForKey } from "./create_questions.ts";
 export { askForKeys } from "./delete_questions.ts";
 export { openQuestions } from "./prompts/questions.ts";
+export { createKeyReader, markPastes } from "./terminal_keys.ts";

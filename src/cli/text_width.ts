@@ -30,15 +30,14 @@ export function fit(text: string, columns: number, ellipsis: string): string {
 }
 
 /**
- * A text in lines of at most so many columns, broken between words where they fit.
- *
- * @param columns at least 2
+ * A text in lines of at most so many columns, or of two where there are fewer, broken between words where they fit.
  */
 export function linesOf(text: string, columns: number): readonly string[] {
+  const room = Math.max(2, columns);
   const lines: string[] = [];
   let rest = text;
-  while (widthOf(rest) > columns) {
-    const fitting = cut(rest, columns, "");
+  while (widthOf(rest) > room) {
+    const fitting = cut(rest, room, "");
     const space = rest[fitting.length] === " " ? fitting.length : fitting.lastIndexOf(" ");
     const line = rest.slice(0, space > 0 ? space : Math.max(1, fitting.length));
     lines.push(line.trimEnd());

@@ -113,3 +113,14 @@ for (const [initial, hint] of [[true, "(Y/n)"], [false, "(y/N)"]] as const) {
     });
   }
 }
+
+Deno.test("confirm: what was pressed before the question was there is no answer", async () => {
+  const { screen, answer } = await askAtTerminal(async (questions) => {
+    const name = await questions.text({ label: "Name" });
+    return [name, await questions.confirm({ label: "Sure?", initial: true })];
+  });
+  screen.press("a\r", "y", "\r");
+  await screen.until(/Sure/);
+  screen.press("n");
+  expect(await answer).toEqual(["a", false]);
+});

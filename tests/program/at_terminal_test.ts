@@ -181,6 +181,77 @@ testAtTerminal("Ctrl-C leaves everything as it was, the terminal too", {}, async
   expect((await program(["apikey", "--delete", "--name", "new"])).stdout).toBe("No API keys found to delete\n");
 });
 
+testAtTerminal("answers may be typed ahead, but not the last one", { rows: 50 }, async ({ terminal, program }) => {
+  await terminal.type("./service-api apikey --create");
+  await terminal.press("Enter");
+  await terminal.shows(/Name: █/);
+  await terminal.type("ahead\rof its time\rguest \rme:read_o \ryy\r");
+  expect(answer(await terminal.shows(/Create this key/))).toBe(`\
+✔ Name: ahead
+✔ Description: of its time
+✔ Roles: GUEST
+✔ Permissions: ME:READ_OWN
+
+  Name         ahead
+  Description  of its time
+  Roles        GUEST
+  Permissions  ME:READ_OWN
+
+        CREATE   READ     UPDATE   DELETE
+        ANY OWN  ANY OWN  ANY OWN  ANY OWN
+  ME     ·   ·    ·   ◈    ·   ·    ·   ·
+
+  ◈ by both
+
+? Create this key? (Y/n)`);
+  await terminal.press("n");
+  await terminal.shows(/Nothing was created/);
+  expect((await program(["apikey", "--delete", "--name", "ahead"])).stdout).toBe("No API keys found to delete\n");
+});
+
+testAtTerminal("a paste of several lines answers no more than it is pasted into", {}, async ({ terminal }) => {
+  await terminal.type("./service-api apikey --create --name new");
+  await terminal.press("Enter");
+  await terminal.shows(/Description: █/);
+  await terminal.paste("one\ntwo\r\n\ny\n");
+  expect(answer(await terminal.shows(/two/))).toBe("? Description: one two   y █\n  what the key is for; may be empty");
+  await terminal.press("C-c");
+  await terminal.shows(/Interrupted/);
+});
+
+testAtTerminal("a long paste is there at once", {}, async ({ terminal }) => {
+  await terminal.type("./service-api apikey --create --name new");
+  await terminal.press("Enter");
+  await terminal.shows(/Description: █/);
+  const start = performance.now();
+  await terminal.paste(`${"many words ".repeat(200)}end`);
+  await terminal.shows(/….*end█/s);
+  expect(performance.now() - start).toBeLessThan(5000);
+});
+
+for (const columns of [12, 20]) {
+  testAtTerminal(
+    `in a window of ${columns} columns every question still works`,
+    { columns, rows: 40 },
+    async (shell) => {
+      const { terminal } = shell;
+      await terminal.type("./service-api apikey --create");
+      await terminal.press("Enter");
+      await terminal.shows(/Name: █/);
+      await terminal.type("new\r");
+      await terminal.shows(/Description:\s+█/);
+      await terminal.press("Enter");
+      await terminal.shows(/Roles: █/);
+      await terminal.press("Space", "Enter");
+      await terminal.shows(/DOCK/);
+      await terminal.press("Enter");
+      await terminal.shows(/Create\s+this/);
+      await terminal.press("C-c");
+      await terminal.shows(/cancelled/);
+    },
+  );
+}
+
 const SUMMARY =
   "./service-api apikey --create --roles viewer --permissions docker:read_any,disk:update_own --description x";
 

@@ -27,6 +27,8 @@ export interface TerminalOptions {
 export interface Terminal extends AsyncDisposable {
   /** Types a text as it is. */
   type(text: string): Promise<void>;
+  /** Pastes a text, as a terminal does that marks what is pasted where the program wants that. */
+  paste(text: string): Promise<void>;
   /** Presses keys by the names that tmux has for them: `Tab`, `Enter`, `Escape`, `Up`, `C-c`, `BSpace`. */
   press(...keys: readonly string[]): Promise<void>;
   /** What is on the screen, lines without the spaces at their ends, without empty lines at the bottom. */
@@ -106,6 +108,10 @@ export async function openTerminal(
     type: async (text) => {
       // A semicolon at the end of an argument would end the command of tmux.
       await tmux("send-keys", "-l", "--", text.replace(/;$/, "\\;"));
+    },
+    paste: async (text) => {
+      await tmux("set-buffer", "--", text);
+      await tmux("paste-buffer", "-p");
     },
     press: async (...keys) => {
       await tmux("send-keys", "--", ...keys);

@@ -3,12 +3,14 @@ import type { ConfirmQuestion } from "./questions.ts";
 import { questionLine, runView, type Screen } from "./run_prompt.ts";
 
 /**
- * `y` and `n` answer at once, Enter with what `initial` says.
+ * `y` and `n` answer at once, Enter with what `initial` says; keys that were pressed before count for nothing.
  *
  * @throws {Failure} `INTERRUPTED`
  */
 export async function askConfirmation({ label, initial }: ConfirmQuestion, screen: Screen): Promise<boolean> {
-  const { style } = screen;
+  const { style, terminal: { input } } = screen;
+  // What was typed before the question was there is no answer to it.
+  while (input.read() !== null);
   let yes = initial;
   await runView({
     label,

@@ -39,10 +39,13 @@ export function moved(focus: number, count: number, { name }: Key, page: number)
   }
 }
 
+/** The longest filter, in UTF-16 code units: nobody types more, and what is pasted in is not looked for. */
+const LONGEST_FILTER = 60;
+
 /** The filter after a key: characters are added, Backspace takes the last one, Ctrl-U all. */
 export function edited(filter: string, typed: string | undefined, { ctrl, meta, name }: Key): string {
   if (name === "backspace") return [...filter].slice(0, -1).join("");
   if (ctrl && name === "u") return "";
   const isCharacter = typed !== undefined && !ctrl && !meta && /^[^\p{C}\p{Z}]+$/u.test(typed);
-  return isCharacter ? filter + typed : filter;
+  return isCharacter && filter.length < LONGEST_FILTER ? filter + typed : filter;
 }

@@ -113,7 +113,7 @@ export function isOver(state: string): boolean {
 /** What is wrong with the answer, in as many lines as it takes. */
 export function problemLines(message: string, { style: { symbols, yellow }, terminal }: Screen): readonly string[] {
   const start = `  ${symbols.problem} `;
-  return linesOf(message, Math.max(2, terminal.size().columns - start.length - 1))
+  return linesOf(message, terminal.size().columns - start.length - 1)
     .map((line, index) => yellow(`${index === 0 ? start : " ".repeat(start.length)}${line}`));
 }
 

@@ -1,8 +1,12 @@
 /** Asks for a line of text, shown or not. */
 import { TextPrompt } from "@clack/core";
 import { escapeInvisible } from "../../apikey/failure.ts";
+import { cut } from "../text_width.ts";
 import type { TextQuestion } from "./questions.ts";
 import { answerLine, isOver, problemLines, questionLine, refusalOf, runPrompt, type Screen } from "./run_prompt.ts";
+
+/** How much of a long text is on the screen on each side of the cursor: drawing all of it takes long for each key. */
+const MOST_SHOWN = 200;
 
 /** @throws {Failure} `INTERRUPTED` */
 export async function askText(question: TextQuestion, screen: Screen): Promise<string> {
@@ -24,6 +28,7 @@ async function askLine(
   show: (typed: string) => string,
 ): Promise<string> {
   const { style } = screen;
+  const { ellipsis } = style.symbols;
   const problemOf = (typed: string): string | undefined => refusalOf(() => check(typed));
   const answer = await runPrompt(screen, (streams) =>
     new TextPrompt({
@@ -32,8 +37,13 @@ async function askLine(
       validate: (typed = "") => problemOf(typed),
       render(): string {
         const { state, userInput: typed, cursor } = this;
-        if (isOver(state)) return answerLine(label, show(typed.trim()), state, style);
-        const shown = `${show(typed.slice(0, cursor))}${style.symbols.cursor}${show(typed.slice(cursor))}`;
+        if (isOver(state)) return answerLine(label, cut(show(typed.trim()), MOST_SHOWN, ellipsis), state, style);
+        const before = typed.slice(0, cursor);
+        const shown = [
+          before.length > MOST_SHOWN ? `${ellipsis}${show(before.slice(-MOST_SHOWN))}` : show(before),
+          style.symbols.cursor,
+          cut(show(typed.slice(cursor, cursor + MOST_SHOWN)), MOST_SHOWN, ellipsis),
+        ].join("");
         const problem = typed !== "" || state === "error" ? problemOf(typed) : undefined;
         const hints = hint === undefined ? [] : [`  ${style.dim(hint)}`];
         const below = problem === undefined ? hints : problemLines(problem, screen);
