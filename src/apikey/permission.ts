@@ -2,6 +2,7 @@
 import { parseCommaList, toUpperCase } from "./comma_list.ts";
 import { Failure, quote } from "./failure.ts";
 import { nearest } from "./nearest.ts";
+import { ROLES } from "./role.ts";
 
 export const RESOURCES = [
   "ACTIVATION_CODE",
@@ -75,12 +76,17 @@ function parsePermission(typed: string): Permission {
       "There is an empty permission in the list of permissions: look for a comma too many.",
     );
   }
+  const role = ROLES.find((known) => known === resource && rest.length === 0 && action === "");
+  if (role !== undefined && !resourceFits) {
+    throw new Failure("INVALID_PERMISSION", `${quote(typed)} is a role, not a permission: give it with --roles.`);
+  }
   const problem = resource === "" || action === "" || rest.length > 0
     ? `The permission ${quote(typed)} is not of the form RESOURCE:ACTION`
     : resourceFits
     ? `There is no action ${quote(action)}, asked for in the permission ${quote(typed)}`
     : `There is no resource ${quote(resource)}, asked for in the permission ${quote(typed)}`;
-  const meant = `${nearest(resource, RESOURCES)}:${nearest(action, ACTIONS)}`;
+  const isSwapped = isAction(resource) && isResource(action);
+  const meant = isSwapped ? `${action}:${resource}` : `${nearest(resource, RESOURCES)}:${nearest(action, ACTIONS)}`;
   throw new Failure(
     "INVALID_PERMISSION",
     `${problem}; did you mean ${meant}? "service-api apikey --help" lists the resources and actions.`,

@@ -21,6 +21,9 @@ function isRole(word: string): word is Role {
 function parseRole(typed: string): Role {
   const word = toUpperCase(typed);
   if (isRole(word)) return word;
+  if (word.includes(":")) {
+    throw new Failure("INVALID_ROLE", `${quote(typed)} is a permission, not a role: give it with --permissions.`);
+  }
   throw new Failure(
     "INVALID_ROLE",
     typed === ""

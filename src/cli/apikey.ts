@@ -92,7 +92,8 @@ Rights:
   A key may do what its roles and its permissions allow; _ANY contains _OWN.
   On the embedded server ADMIN may do everything, VIEWER has READ_ANY on every
   resource, CONNECT every action on CONNECT and CONNECT__REMOTE_ACCESS, GUEST
-  ME:READ_OWN. Nobody grants a right they do not hold.
+  ME:READ_OWN. Nobody grants a right they do not hold. --create needs
+  API_KEY:CREATE_ANY, --delete API_KEY:READ_ANY and API_KEY:DELETE_ANY.
 
 Results:
   --create prints the secret, alone on standard output, once and never again.
@@ -106,4 +107,6 @@ Examples:
     --permissions DOCKER:READ_ANY,DOCKER:UPDATE_ANY
   service-api apikey --delete --name "ci deploy"
   service-api apikey --delete
+  service-api request --query '{ apiKeys { name roles createdAt } }'
+  service-api audit
 ${EXIT_STATUS}`;

@@ -10,11 +10,18 @@ import type { Log } from "./log.ts";
 import type { Questions } from "./prompts/questions.ts";
 import { parseBaseUrl } from "./settings/base_url.ts";
 import { readConfigFile } from "./settings/config_file.ts";
-import { chooseConfigPath, type ConfigPath, directoryOf, resolvePath, storedKey } from "./settings/config_path.ts";
+import {
+  chooseConfigPath,
+  type ConfigPath,
+  directoryOf,
+  lockOf,
+  resolvePath,
+  storedKey,
+} from "./settings/config_path.ts";
 import type { Changes } from "./settings/config_edit.ts";
 import { parseKey, readKey } from "./settings/headers.ts";
 import { decideInForce, type InForce } from "./settings/in_force.ts";
-import { removeFile, type StagedFile, stageFile } from "./settings/private_file.ts";
+import { removeFile, type StagedFile, stageFile, withLock } from "./settings/private_file.ts";
 import { checkProfileName } from "./settings/profile_name.ts";
 import { type AddressFlags, withAddressFlags, withProfileFlags } from "./settings/server_flags.ts";
 import { choose, given, type GivenSetting, type Profile } from "./settings/setting.ts";
@@ -80,7 +87,8 @@ export async function login(
   const endpoint = parseBaseUrl(address.value, address.name, true).href;
   const server = endpoint.replace(/\/graphql$/, "");
   const changes = changesFor(name, server, flags, inForce, host);
-  await store({ file, name, changes, key: key.value, isNewServer: endpointOf(old) !== endpoint }, host);
+  const profile = { file, name, changes, key: key.value, isNewServer: endpointOf(old) !== endpoint };
+  await withLock(lockOf(file), host, () => store(profile, host));
   await host.stdout.write(
     `Logged in to ${server}${caller === undefined ? "" : ` as ${quote(caller.name)} (${caller.id})`}.\n`,
   );

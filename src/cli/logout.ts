@@ -5,8 +5,8 @@ import type { Session } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host } from "./host.ts";
 import { readConfig } from "./settings/config_file.ts";
-import { directoryOf, storedKey } from "./settings/config_path.ts";
-import { removeFile } from "./settings/private_file.ts";
+import { directoryOf, lockOf, storedKey } from "./settings/config_path.ts";
+import { removeFile, withLock } from "./settings/private_file.ts";
 import { type ProfileFlags, withProfileFlags } from "./settings/server_flags.ts";
 
 /** Declares the command. */
@@ -36,11 +36,14 @@ export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode>
       `${keyFile.name} is ${quote(keyFile.value)}, which login did not write: remove it yourself.`,
     );
   }
-  const wasThere = await removeFile(keyPath);
-  if (keyFile !== undefined) {
+  const wasThere = await withLock(lockOf(file), host, async () => {
     const { stageChanges } = await import("#config-document");
-    await (await stageChanges(file, profile.name, { "key-file": undefined }, host)).commit();
-  }
+    const isRemoved = await removeFile(keyPath);
+    if (keyFile !== undefined) {
+      await (await stageChanges(file, profile.name, { "key-file": undefined }, host)).commit();
+    }
+    return isRemoved;
+  });
   const server = profile.values.get("baseUrl")?.value;
   await host.stdout.write(
     wasThere || keyFile !== undefined

@@ -31,6 +31,11 @@ type CommandName = typeof COMMANDS[number][0];
 const COMPLETE = "__complete";
 
 const NOTES = `
+Examples:
+  service-api apikey
+  KEY=$(service-api apikey --create --name "ci deploy" --roles VIEWER)
+  service-api login
+
 Without --base-url or a profile the commands work on a store of this machine.
 LOG_LEVEL=debug shows what happens, on standard error.
 ${EXIT_STATUS}`;
@@ -64,6 +69,7 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
   await addCommands(program, session);
   program.commands.forEach(refuseRepetition);
   try {
+    requireCommand(host.args);
     await program.parseAsync(host.args, { from: "user" });
     return exitCode;
   } catch (error) {
@@ -127,6 +133,12 @@ function createProgram(write: (text: string) => void): Command {
       getErrHasColors: () => false,
     })
     .addHelpText("after", NOTES);
+}
+
+/** Commander answers `help` of what is no command with the help of the program. */
+function requireCommand([word, name]: readonly string[]): void {
+  if (word !== "help" || name === undefined || name.startsWith("-") || name === "help" || isCommandName(name)) return;
+  throw new CommanderError(1, "commander.unknownCommand", `error: unknown command '${name}'`);
 }
 
 /** A help as it is drawn at a terminal: its titles are the lines that end with a colon and are not indented. */

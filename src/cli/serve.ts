@@ -55,6 +55,10 @@ export function defineServe(command: Command, { host, log, finish }: Session): v
 
 const NOTES = `
 Besides /graphql there are /healthz and /readyz, which need no key.
+
+Examples:
+  service-api serve --port 0
+  service-api serve --host 0.0.0.0 --tls-cert chain.pem --tls-key key.pem
 ${EXIT_STATUS}`;
 
 /** The flags of the command, as they were typed. */

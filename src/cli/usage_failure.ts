@@ -37,7 +37,9 @@ function complaint(said: string, command: KnownCommand | undefined, commands: re
   if (excess === undefined) return `${said}.`;
   const remedy = command?.flags.includes(`--${excess}`)
     ? `did you mean --${excess}?`
-    : "a value with spaces has to be in quotes.";
+    : command?.flags.includes("--name") || !command?.flags.includes("--profile")
+    ? "a value with spaces has to be in quotes."
+    : `did you mean --profile ${excess}?`;
   return `${quote(excess)} is one word too many; ${remedy}`;
 }
 
@@ -45,7 +47,8 @@ function complaint(said: string, command: KnownCommand | undefined, commands: re
 function meantFlag(typed: string, command: KnownCommand | undefined, commands: readonly KnownCommand[]): string {
   if (command !== undefined) return nearest(typed, ["--help", ...command.flags]);
   const owner = commands.find(({ flags }) => flags.includes(typed));
-  return owner === undefined ? nearest(typed, ["--help", "--version"]) : `service-api ${owner.name} ${typed}`;
+  if (owner !== undefined) return `service-api ${owner.name} ${typed}`;
+  return /^-+v/i.test(typed) ? "--version" : nearest(typed, ["--help", "--version"]);
 }
 
 /** A command, or the one that has it as a flag. */

@@ -157,3 +157,11 @@ Deno.test("Groups that name a resource or an action twice ungroup to each pair o
     { resource: "LOGS", actions: [] },
   ])).toEqual(["VMS:READ_ANY", "DOCKER:READ_OWN", "VMS:DELETE_OWN"]);
 });
+
+Deno.test("a role among the permissions is told where it belongs", () => {
+  expect(refusalOf("viewer")).toBe('"viewer" is a role, not a permission: give it with --roles.');
+});
+
+Deno.test("an action and a resource in the wrong order are suggested in the right one", () => {
+  expect(refusalOf("UPDATE_ANY:VMS")).toContain("did you mean VMS:UPDATE_ANY?");
+});

@@ -80,3 +80,9 @@ Deno.test("Any list with something in it that is no role is refused whole", () =
     }),
   );
 });
+
+Deno.test("a permission among the roles is told where it belongs, and no role is suggested in its place", () => {
+  expect(failureOf(() => parseRoles("DOCKER:READ_ANY")).message).toBe(
+    '"DOCKER:READ_ANY" is a permission, not a role: give it with --permissions.',
+  );
+});

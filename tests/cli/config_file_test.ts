@@ -331,3 +331,14 @@ Deno.test("no variable makes the program print the config file", async () => {
   expect({ success, lines: text.trim().split("\n").length }).toEqual({ success: true, lines: 14 });
   expect(text + new TextDecoder().decode(stderr)).not.toMatch(/ops|who asks/);
 });
+
+Deno.test("a pipe in place of the config file is refused, and not waited for", async () => {
+  await using home = await configHome();
+  const path = `${home.home}/pipe`;
+  await new Deno.Command("mkfifo", { args: [path] }).output();
+  const { code, stderr } = await home.run(["config", "--config", path]);
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: `service-api: --config: cannot read "${path}": it is not a file.\n`,
+  });
+});

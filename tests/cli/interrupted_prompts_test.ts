@@ -41,8 +41,9 @@ for (const [kind, question] of QUESTIONS) {
 Deno.test("input that is over already is INTERRUPTED too, and nothing hangs", async () => {
   const host = new TerminalHost([]);
   const questions = await openQuestions(host);
+  const sure = questions.confirm({ label: "Sure?", initial: true });
   host.screen.press(KEYS.enter);
-  await questions.confirm({ label: "Sure?", initial: true });
+  await sure;
   host.screen.input.end();
   await expect(questions.confirm({ label: "Really?", initial: true })).rejects.toMatchObject({ code: "INTERRUPTED" });
   await expect(questions.text({ label: "Name" })).rejects.toMatchObject({ code: "INTERRUPTED" });

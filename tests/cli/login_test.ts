@@ -26,7 +26,9 @@ async function modeOf(path: string): Promise<string | undefined> {
 /** Every file below a directory, with its content. */
 async function filesIn(directory: string, prefix = ""): Promise<Record<string, string>> {
   const entries = await Array.fromAsync(Deno.readDir(`${directory}/${prefix}`)).catch(() => []);
-  const files = entries.map(async ({ name, isDirectory }): Promise<Record<string, string>> =>
+  const files = entries.filter(({ name }) => !name.endsWith(".lock")).map(async (
+    { name, isDirectory },
+  ): Promise<Record<string, string>> =>
     isDirectory
       ? await filesIn(directory, `${prefix}${name}/`)
       : { [`${prefix}${name}`]: await Deno.readTextFile(`${directory}/${prefix}${name}`) }
@@ -404,4 +406,16 @@ Deno.test("nothing of the key is shown by login and logout, in debug log either"
   ];
   expect(runs.map(({ code }) => code)).toEqual([0, 3, 2, 0, 0]);
   expect(runs.map(({ stdout, stderr }) => stdout + stderr).join("")).not.toContain(SECRET.slice(0, 20));
+});
+
+Deno.test("of twenty logins at once, and as many logouts, none loses what another did", async () => {
+  await using server = startServer(() => Response.json({ data: { me: { id: "1", name: "me" } } }));
+  await using home = await configHome();
+  const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
+  await Promise.all(names.map((name) => logIn(home, server, "--profile", name)));
+  const text = await Deno.readTextFile(home.path);
+  expect(names.filter((name) => !text.includes(`key-file: keys/${name}.key`))).toEqual([]);
+  await Promise.all(names.map((name) => home.run(["logout", "--profile", name])));
+  expect(await Deno.readTextFile(home.path)).not.toContain("key-file");
+  expect(Object.keys(await filesIn(home.directory))).toEqual(["config.yaml"]);
 });

@@ -209,3 +209,22 @@ Deno.test("serve has its keys in the store of the profile, as the other commands
   expect(asked.stdout).toBe('{"data":{"me":{"name":"one"}}}\n');
   expect(await Deno.stat(`${home.directory}/store/keys.db`)).toMatchObject({ isFile: true });
 });
+
+for (
+  const [variable, value] of [
+    ["SERVICE_API_DATA_DIR", "elsewhere"],
+    ["SERVICE_API_URL", "http://127.0.0.1:1"],
+  ] as const
+) {
+  Deno.test(`whoever names a profile is told when ${variable} wins over it`, async () => {
+    await using home = await configHome("profiles:\n  production:\n    base-url: https://production.example\n");
+    const env = { [variable]: value.startsWith("http") ? value : `${home.home}/${value}` };
+    const named = await home.run(["config", "--profile", "production"], { env });
+    expect(named.code).toBe(0);
+    expect(named.stderr).toMatch(
+      new RegExp(`WARNING The server of the profile production is not asked: ${variable} names .*wins over --profile`),
+    );
+    expect((await home.run(["config", "--profile", "production"])).stderr).toBe("");
+    expect((await home.run(["config"], { env })).stderr).toBe("");
+  });
+}

@@ -68,8 +68,7 @@ export async function readConfigText({ path, named }: ConfigPath, host: Host): P
   const file = await open(path, named);
   if (file === undefined) return undefined;
   try {
-    const { isFile, mode, size } = await file.stat();
-    if (!isFile) throw unreadable(path, named, "it is not a file");
+    const { mode, size } = await file.stat();
     if (host.platform !== "windows" && mode !== null && (mode & 0o022) !== 0) {
       throw new Failure("USAGE", `Others can write ${path}, and so say where keys go: chmod go-w ${shellWord(path)}`);
     }
@@ -85,11 +84,14 @@ export async function readConfigText({ path, named }: ConfigPath, host: Host): P
 
 async function open(path: string, named: GivenSetting | undefined): Promise<Deno.FsFile | undefined> {
   try {
-    return await Deno.open(path);
+    // Opening a pipe would wait for somebody to write into it.
+    const { isFile } = await Deno.stat(path);
+    if (isFile) return await Deno.open(path);
   } catch (error) {
     if (named === undefined && await isAbsent(path, error)) return undefined;
     throw unreadable(path, named, reasonOf(error), error);
   }
+  throw unreadable(path, named, "it is not a file");
 }
 
 /** Whether there is no such file, or none as far as this user may look. */

@@ -37,6 +37,11 @@ export function resolvePath(written: string, configPath: string, host: Host): st
   return isAbsolute || written === "" ? written : `${directoryOf(configPath, host)}${written}`;
 }
 
+/** What `login` and `logout` lock while they change a config file and its keys. */
+export function lockOf({ path }: ConfigPath): string {
+  return `${path}.lock`;
+}
+
 /** Where `login` keeps the key of a profile: as the config file has it. */
 export function storedKey(profile: string): string {
   return `keys/${profile}.key`;

@@ -29,6 +29,8 @@ export interface InForce extends StoreChoice {
   readonly caFile: GivenSetting | undefined;
   readonly timeout: GivenSetting | undefined;
   readonly leftOut: readonly LeftOut[];
+  /** Why the server or store of the profile is not the one that is asked; `undefined`: it is, or there is none. */
+  readonly whyNotProfile: string | undefined;
 }
 
 /** A setting that is given and not in force. */
@@ -47,6 +49,15 @@ export interface LeftOut {
  */
 export async function readInForce(flags: ServerFlags, host: Host, log: Log): Promise<InForce> {
   const inForce = decideInForce(flags, host, await readConfig(flags, host));
+  const { config: { named, profile }, whyNotProfile } = inForce;
+  if (named !== undefined && whyNotProfile !== undefined) {
+    // Whoever names a profile expects its server.
+    log.warn("The server of the profile {profile} is not asked: {why}, which wins over {named}", {
+      profile: profile?.name,
+      why: whyNotProfile,
+      named: named.from,
+    });
+  }
   for (const { member, setting, why } of inForce.leftOut) {
     log.debug("{member} of {from} is left out: {why}", { member, from: setting.from, why });
   }
@@ -84,6 +95,7 @@ export function decideInForce(flags: ServerFlags, host: Host, config: Config): I
     caFile: choose("caFile", flags, host, mine),
     timeout: choose("timeout", flags, host, profile),
     leftOut: [...gaveWay, ...leftOut],
+    whyNotProfile: why,
   };
 }
 
@@ -96,7 +108,9 @@ function whyAnotherServer(
   const own = profile?.values.get("baseUrl");
   if (own === undefined) {
     const isOfStore = profile?.values.has("dataDir") || profile?.values.has("databaseUrl");
-    return isOfStore && baseUrl !== undefined ? `${baseUrl.from} names a server, the profile a store` : undefined;
+    if (!isOfStore) return undefined;
+    if (baseUrl !== undefined) return `${baseUrl.from} names a server`;
+    return store?.source === "file" ? undefined : `${store?.from} names another store`;
   }
   if (baseUrl === undefined) return `${store?.from} names a store`;
   const [asked, owned] = [baseUrl, own].map(({ value, name }) => parseBaseUrl(value, name, true).href);

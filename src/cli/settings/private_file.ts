@@ -40,6 +40,30 @@ export async function stageFile(path: string, text: string, mode: number, host: 
 }
 
 /**
+ * Does something while no other process that asks for the same does: changes of one config file and its keys are made
+ * one after the other. The lock is gone with its process, however that ends.
+ *
+ * @param path of the file that the lock is; it stays
+ * @throws {Failure} `FAILED` when it cannot be had
+ */
+export async function withLock<Result>(path: string, host: Host, act: () => Promise<Result>): Promise<Result> {
+  let file: Deno.FsFile;
+  try {
+    const directory = directoryOf(path, host);
+    if (directory !== "") await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+    file = await Deno.open(path, { create: true, write: true, mode: 0o600 });
+    await file.lock(true);
+  } catch (error) {
+    throw new Failure("FAILED", `Cannot write ${quote(path)}: ${reasonOf(error)}.`, { cause: error });
+  }
+  try {
+    return await act();
+  } finally {
+    file.close();
+  }
+}
+
+/**
  * Removes a file.
  *
  * @returns whether there was one
