@@ -3,7 +3,8 @@ import { expect } from "expect";
 import { relative } from "node:path";
 import { makeSecret, SECRET_BYTES } from "../../src/apikey/secret.ts";
 import { login, type LoginFlags } from "../../src/cli/login.ts";
-import type { Questions, TextQuestion } from "../../src/cli/prompts/questions.ts";
+import type { TextQuestion } from "../../src/cli/prompts/question.ts";
+import type { Questions } from "../../src/cli/prompts/questions.ts";
 import { startServer, type TestServer } from "../client/foreign_server.ts";
 import { type ConfigHome, configHome, SILENT } from "./config_home.ts";
 

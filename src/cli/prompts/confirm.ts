@@ -1,5 +1,5 @@
 /** Asks for a yes or a no. */
-import type { ConfirmQuestion } from "./questions.ts";
+import type { ConfirmQuestion } from "./question.ts";
 import { questionLine, runView, type Screen } from "./run_prompt.ts";
 
 /**

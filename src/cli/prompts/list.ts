@@ -2,7 +2,7 @@
 import type { Key } from "node:readline";
 import { cut, fit, widthOf } from "../text_width.ts";
 import { edited, moved, pageOf, windowOf } from "./keys.ts";
-import type { ListItem, ListQuestion } from "./questions.ts";
+import type { ListItem, ListQuestion } from "./question.ts";
 import { BESIDE_COUNT, countOf, toggle } from "./ticks.ts";
 import { problemLines, questionLine, runView, type Screen } from "./run_prompt.ts";
 

@@ -10,7 +10,7 @@ import type { Style } from "../style.ts";
 import { layoutMatrix, markRights, matrixHeader, matrixRow } from "../rights_matrix.ts";
 import { cut, widthOf } from "../text_width.ts";
 import { edited, moved, pageOf, windowOf } from "./keys.ts";
-import type { PermissionsQuestion } from "./questions.ts";
+import type { PermissionsQuestion } from "./question.ts";
 import { BESIDE_COUNT, countOf, toggle } from "./ticks.ts";
 import { problemLines, questionLine, runView, type Screen } from "./run_prompt.ts";
 

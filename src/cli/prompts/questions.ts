@@ -1,11 +1,11 @@
 /** The questions that a person at a terminal is asked, drawn on standard error. */
 import type { Permission } from "../../apikey/permission.ts";
-import type { Role } from "../../apikey/role.ts";
 import type { Host } from "../host.ts";
 import { styleFor } from "../style.ts";
 import { askConfirmation } from "./confirm.ts";
 import { askChoice, askTicks } from "./list.ts";
 import { askPermissions } from "./permission_grid.ts";
+import type { ConfirmQuestion, ListQuestion, PermissionsQuestion, TextQuestion } from "./question.ts";
 import type { Screen } from "./run_prompt.ts";
 import { askSecret, askText } from "./text.ts";
 
@@ -23,39 +23,6 @@ export interface Questions {
   tick<Value>(question: ListQuestion<Value>): Promise<readonly Value[]>;
   /** Pairs of resource and action, out of all there are. */
   permissions(question: PermissionsQuestion): Promise<readonly Permission[]>;
-}
-
-export interface TextQuestion {
-  readonly label: string;
-  readonly hint?: string;
-  /** What is there to be edited at first. */
-  readonly initial?: string;
-  /** @throws {Failure} what is wrong with it */
-  readonly check?: (typed: string) => void;
-}
-
-export interface ConfirmQuestion {
-  readonly label: string;
-  /** What Enter alone means. */
-  readonly initial: boolean;
-}
-
-export interface ListQuestion<Value> {
-  readonly label: string;
-  readonly items: readonly ListItem<Value>[];
-}
-
-export interface ListItem<Value> {
-  readonly value: Value;
-  readonly label: string;
-  /** Stands dimmed beside the label, and is filtered too. */
-  readonly hint?: string;
-}
-
-export interface PermissionsQuestion {
-  readonly label: string;
-  /** Shown as given already. */
-  readonly roles: readonly Role[];
 }
 
 /**

@@ -2,7 +2,7 @@
 import { TextPrompt } from "@clack/core";
 import { escapeInvisible } from "../../apikey/failure.ts";
 import { cut } from "../text_width.ts";
-import type { TextQuestion } from "./questions.ts";
+import type { TextQuestion } from "./question.ts";
 import { answerLine, isOver, problemLines, questionLine, refusalOf, runPrompt, type Screen } from "./run_prompt.ts";
 
 /** How much of a long text is on the screen on each side of the cursor: drawing all of it takes long for each key. */
