@@ -112,7 +112,7 @@ Deno.test("tick: a list longer than the window moves under the pointer", async (
 Deno.test("tick: a list is drawn anew when the window becomes smaller, and nothing of it stays above", async () => {
   const items = Array.from({ length: 40 }, (_, value) => ({ value, label: `item ${value}`, hint: "x".repeat(60) }));
   const { screen, answer } = await askAtTerminal((questions) => questions.tick({ label: "Items", items }));
-  screen.resize(40, 10);
+  await screen.resize(40, 10);
   screen.press(KEYS.end);
   const text = await screen.until(/❯ ◯ item 39/);
   expect(text.split("\n").slice(-9)[0]).toMatch(/^\? Items/);

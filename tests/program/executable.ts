@@ -11,6 +11,17 @@ export type Build =
  * @throws {Error} when a base is at hand, in `DENORT_BIN`, and yet there is no executable that runs
  */
 export async function buildExecutable(): Promise<Build> {
+  // One after the other: Deno's first use of its bundler fails when two put it in its place at once.
+  const lock = await Deno.open(`${import.meta.dirname}/executable.ts`);
+  try {
+    await lock.lock(true);
+    return await build();
+  } finally {
+    lock.close();
+  }
+}
+
+async function build(): Promise<Build> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-executable-" });
   const remove = (): Promise<void> => Deno.remove(directory, { recursive: true });
   try {

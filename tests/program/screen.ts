@@ -31,6 +31,9 @@ const PATIENCE = 10_000;
 
 export class Screen implements Terminal {
   readonly #emulator;
+  #size: TerminalSize;
+  /** What the emulator has not been given yet: it works with timers, which must not outlive a test. */
+  #pending = "";
   #drawn = Promise.resolve();
   /** All that was written, with its escape sequences. */
   raw = "";
@@ -45,6 +48,7 @@ export class Screen implements Terminal {
   readonly output: Writable;
 
   constructor(columns = 80, rows = 24) {
+    this.#size = { columns, rows };
     this.#emulator = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, convertEol: true });
     const output = new Writable({
       write: (chunk, _encoding, done) => {
@@ -53,18 +57,20 @@ export class Screen implements Terminal {
       },
     });
     this.output = Object.defineProperties(output, {
-      columns: { get: () => this.#emulator.cols },
-      rows: { get: () => this.#emulator.rows },
+      columns: { get: () => this.#size.columns },
+      rows: { get: () => this.#size.rows },
     });
   }
 
   size(): TerminalSize {
-    return { columns: this.#emulator.cols, rows: this.#emulator.rows };
+    return this.#size;
   }
 
   /** Makes the window another size. */
-  resize(columns: number, rows: number): void {
+  async resize(columns: number, rows: number): Promise<void> {
+    await this.#draw();
     this.#emulator.resize(columns, rows);
+    this.#size = { columns, rows };
     this.output.emit("resize");
   }
 
@@ -75,14 +81,21 @@ export class Screen implements Terminal {
 
   write(text: string): void {
     this.raw += text;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#emulator.write(text, resolve);
-    this.#drawn = Promise.all([this.#drawn, promise]).then(() => {});
+    this.#pending += text;
+  }
+
+  #draw(): Promise<void> {
+    const text = this.#pending;
+    this.#pending = "";
+    if (text !== "") {
+      this.#drawn = this.#drawn.then(() => new Promise((resolve) => this.#emulator.write(text, resolve)));
+    }
+    return this.#drawn;
   }
 
   /** What is on the screen and above it: lines without trailing spaces, the last of them not empty. */
   async text(): Promise<string> {
-    await this.#drawn;
+    await this.#draw();
     const { active } = this.#emulator.buffer;
     const lines = Array.from({ length: active.length }, (_, row) => active.getLine(row)?.translateToString(true) ?? "");
     return lines.join("\n").trimEnd();
