@@ -1,5 +1,7 @@
 /** `login` and `logout`: what they store and remove, and what they leave alone. */
 import { expect } from "expect";
+import { KEYS } from "../program/screen.ts";
+import { runAtTerminal } from "../program/terminal_host.ts";
 import { relative } from "node:path";
 import { makeSecret, SECRET_BYTES } from "../../src/apikey/secret.ts";
 import { login, type LoginFlags } from "../../src/cli/login.ts";
@@ -419,4 +421,21 @@ Deno.test("of twenty logins at once, and as many logouts, none loses what anothe
   await Promise.all(names.map((name) => home.run(["logout", "--profile", name])));
   expect(await Deno.readTextFile(home.path)).not.toContain("key-file");
   expect(Object.keys(await filesIn(home.directory))).toEqual(["config.yaml"]);
+});
+
+Deno.test("at a terminal login asks for the server and the key, and the key is never on the screen", async () => {
+  await using server = startServer(() => Response.json({ data: { me: { id: "key_1", name: "ci admin" } } }));
+  await using home = await configHome();
+  const { host, screen, code } = runAtTerminal(["login"], { env: { HOME: home.home } });
+  expect(await screen.until(/Server/)).toBe("? Server: █\n  such as https://keys.example.com");
+  screen.press(..."host", KEYS.enter);
+  await screen.until(/takes a URL such as/);
+  screen.press(KEYS.ctrlU, ...server.url, KEYS.enter);
+  await screen.until(/API key/);
+  screen.press(SECRET, KEYS.enter);
+  expect(await code).toBe(0);
+  expect(await screen.text()).toBe(`✔ Server: ${server.url}\n✔ API key: (not shown)`);
+  expect(host.stdout.text).toBe(`Logged in to ${server.url} as "ci admin" (key_1).\n`);
+  expect(screen.raw + host.stderr.text).not.toContain(SECRET);
+  expect(await filesIn(home.directory)).toMatchObject({ "keys/default.key": `${SECRET}\n` });
 });
