@@ -94,7 +94,22 @@ async function bundle(main: string, directory: string): Promise<void> {
     await execute(Deno.execPath(), [...flags, "--outdir", `${directory}/${folder}`, module]);
     imports[name] = `./${folder}/${module.replace(/^.*\//, "").replace(/ts$/, "js")}`;
   }
+  await giveRequire(directory);
   await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports }));
+}
+
+/** CommonJS packages ask for Node's modules with `require`, which bundles of Deno before 2.8 do not have. */
+async function giveRequire(directory: string): Promise<void> {
+  const banner = 'import{createRequire as requireFor}from"node:module";const require=requireFor(import.meta.url);\n';
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    const path = `${directory}/${name}`;
+    if (isDirectory) await giveRequire(path);
+    if (!name.endsWith(".js")) continue;
+    const code = await Deno.readTextFile(path);
+    if (code.includes("Dynamic require of") && !code.includes("createRequire")) {
+      await Deno.writeTextFile(path, `${banner}${code}`);
+    }
+  }
 }
 
 async function execute(program: string, args: readonly string[]): Promise<void> {

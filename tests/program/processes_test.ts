@@ -311,3 +311,26 @@ Deno.test("the program may run no program, load no library, and read no variable
   expect(flags.filter((flag) => /^(-A|--allow-(all|run|ffi|sys|import))\b/.test(flag))).toEqual([]);
   expect(flags.find((flag) => flag.startsWith("--allow-env"))).toMatch(/^--allow-env=[A-Za-z_]+(,[A-Za-z_]+)*$/);
 });
+
+Deno.test("what is loaded on demand is there: YAML, PostgreSQL, logs, the words for a mistake", async () => {
+  await using here = await place();
+  const path = `${here.directory}/config.yaml`;
+  await Deno.writeTextFile(path, "profiles:\n  a:\n    timeout: 7s\n", { mode: 0o600 });
+  const config = await here.program(["config", "--config", path, "--profile", "a"]);
+  expect(config.stdout).toMatch(/^timeout +7s +.*config\.yaml:3:14$/m);
+  const database = ["--database-url", "postgres://nobody@127.0.0.1:1/none"];
+  const away = await here.program(["apikey", "--delete", "--name", "a", ...database]);
+  expect({ code: away.code, stderr: away.stderr }).toEqual({
+    code: 4,
+    stderr: expect.stringMatching(/Cannot use the database 127\.0\.0\.1:1\/none: .*ECONNREFUSED/),
+  });
+  const warned = await here.program([
+    "apikey",
+    "--delete",
+    "--name",
+    "a",
+    ...database.map((word) => word.replace("nobody", "a:b")),
+  ]);
+  expect(warned.stderr).toMatch(/WARNING Every user of this machine can see the password/);
+  expect((await here.program(["apikey", "--creat"])).stderr).toMatch(/did you mean --create\?/);
+});
