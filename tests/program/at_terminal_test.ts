@@ -93,7 +93,7 @@ testAtTerminal(
     await terminal.press("Enter");
     await terminal.shows(/Create this key/);
     await terminal.press("y");
-    expect(answer(await terminal.shows(/^status/m))).toBe(`\
+    expect(answer(await terminal.shows(/^status.*\n\$$/m))).toBe(`\
 ✔ Name: ci deploy
 ✔ Description: for the pipeline
 ✔ Roles: VIEWER
@@ -155,7 +155,7 @@ testAtTerminal("keys are ticked in a list and deleted", {}, async ({ terminal, p
   await terminal.press("Enter");
   await terminal.shows(/\(y\/N\)/);
   await terminal.press("y");
-  expect(answer(await terminal.shows(/Successfully/))).toBe(`\
+  expect(answer(await terminal.shows(/Successfully.*\n\$$/))).toBe(`\
 ✔ What is to be done? delete
 ✔ Keys to delete: ci deploy, ci test
 ✔ Delete 2 keys? Requests with them fail at once. yes
@@ -214,7 +214,9 @@ testAtTerminal("a paste of several lines answers no more than it is pasted into"
   await terminal.press("Enter");
   await terminal.shows(/Description: █/);
   await terminal.paste("one\ntwo\r\n\ny\n");
-  expect(answer(await terminal.shows(/two/))).toBe("? Description: one two   y █\n  what the key is for; may be empty");
+  expect(answer(await terminal.shows(/two +y █/))).toBe(
+    "? Description: one two   y █\n  what the key is for; may be empty",
+  );
   await terminal.press("C-c");
   await terminal.shows(/Interrupted/);
 });
