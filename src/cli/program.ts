@@ -30,7 +30,19 @@ type CommandName = typeof COMMANDS[number][0];
 /** What the scripts of `completions` call at each Tab, as `service-api __complete -- WORDS…`; no help shows it. */
 const COMPLETE = "__complete";
 
-const NOTES = `
+/** The help of the program: commander would take longer to put it together than the whole of `--version` takes. */
+const HELP = `Usage: service-api [options] [command]
+
+Create and delete API keys on a server, by script or by hand.
+
+Options:
+  --version       print the version
+  -h, --help      print this help
+
+Commands:
+${COMMANDS.map(([name, summary]) => `  ${name.padEnd(14)}  ${summary}`).join("\n")}
+  help [command]  print the help of a command
+
 Examples:
   service-api apikey
   KEY=$(service-api apikey --create --name "ci deploy" --roles VIEWER)
@@ -38,7 +50,8 @@ Examples:
 
 Without --base-url or a profile the commands work on a store of this machine.
 LOG_LEVEL=debug shows what happens, on standard error.
-${EXIT_STATUS}`;
+${EXIT_STATUS}
+`;
 
 /**
  * Runs the program.
@@ -105,6 +118,8 @@ async function addCommands(program: Command, session: Session): Promise<void> {
     if (name === asked) define?.(command, session);
     program.addCommand(command);
   }
+  // Last, since commands inherit what is configured before.
+  program.configureHelp({ formatHelp: () => HELP });
 }
 
 function isCommandName(word: string): word is CommandName {
@@ -117,7 +132,6 @@ async function loadDefinition(name: CommandName): Promise<Define> {
 
 function createProgram(write: (text: string) => void): Command {
   return new Command("service-api")
-    .description("Create and delete API keys on a server, by script or by hand.")
     .version(`service-api ${deno.version}`, "--version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
@@ -131,8 +145,7 @@ function createProgram(write: (text: string) => void): Command {
       getErrHelpWidth: () => 80,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
-    })
-    .addHelpText("after", NOTES);
+    });
 }
 
 /** Commander answers `help` of what is no command with the help of the program. */
