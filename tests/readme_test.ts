@@ -9,8 +9,13 @@ import { testOnPostgres } from "./store/postgres_server.ts";
 const ROOT = `${import.meta.dirname}/../`;
 const README = await Deno.readTextFile(`${ROOT}README.md`);
 
+/** The sections whose commands have tests of their own. */
+const TESTED_APART = ["Install", "Container", "Recipes"];
+
 /** The blocks of shell commands that use the program itself. */
-const BLOCKS = [...README.matchAll(/```sh\n([\s\S]*?)```/g)]
+const BLOCKS = README.split(/^## /m)
+  .filter((section) => !TESTED_APART.includes(section.split("\n", 1)[0] ?? ""))
+  .flatMap((section) => [...section.matchAll(/```sh\n([\s\S]*?)```/g)])
   .map(([, block = ""]) => block)
   .filter((block) => block.includes("service-api "));
 
