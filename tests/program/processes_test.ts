@@ -17,14 +17,12 @@ const [executable, leadingArgs]: readonly [string, readonly string[]] = build.ki
   : [Deno.execPath(), fromSources()];
 if (build.kind === "built") Deno.test.afterAll(build.remove);
 
-/** From sources, Deno itself needs to find its cache. */
-const ownEnv: Record<string, string> = build.kind === "built" ? {} : pick(["HOME", "DENO_DIR", "XDG_CACHE_HOME"]);
+/** From sources, Deno itself needs to find its cache, without HOME too. */
+const ownEnv: Record<string, string> = build.kind === "built" ? {} : { DENO_DIR: await denoDirectory() };
 
-function pick(names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.flatMap((name) => {
-    const value = Deno.env.get(name);
-    return value === undefined ? [] : [[name, value]];
-  }));
+async function denoDirectory(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--no-config", "--json"] }).output();
+  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
 }
 
 interface Place extends AsyncDisposable {
