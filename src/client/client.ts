@@ -1,6 +1,5 @@
 /** The operations of the GraphQL contract, on any server that has it. */
-import { GraphQLClient } from "graphql-request";
-import * as z from "zod/mini";
+import * as v from "valibot";
 import { Failure } from "../apikey/failure.ts";
 import { type Name, nameTaken } from "../apikey/name.ts";
 import { groupByResource, type Permission } from "../apikey/permission.ts";
@@ -26,15 +25,15 @@ export interface NewKey {
 }
 
 /** A key with its secret, as the answer to `create` has it. */
-export type CreatedKey = z.infer<typeof CreatedKey>;
+export type CreatedKey = v.InferOutput<typeof CreatedKey>;
 
-export type KeyReference = z.infer<typeof KeyReference>;
+export type KeyReference = v.InferOutput<typeof KeyReference>;
 
 /** A key as a person tells it from others. What a server does not tell of it is `null`, or no role. */
-export type KeySummary = z.infer<typeof KeySummary>;
+export type KeySummary = v.InferOutput<typeof KeySummary>;
 
 /** An event of the audit trail, with the members that it has in GraphQL. */
-export type AuditEvent = z.infer<typeof AuditEvent>;
+export type AuditEvent = v.InferOutput<typeof AuditEvent>;
 
 export interface FoundKeys {
   readonly matches: readonly KeyReference[];
@@ -73,35 +72,38 @@ export interface Client {
   send(body: string): Promise<{ readonly answer: Answer; readonly failure: Failure | undefined }>;
 }
 
-const KeyReference = z.object({ id: z.string().check(z.minLength(1)), name: z.string() });
-const CreatedKey = z.object({ ...KeyReference.shape, key: z.string().check(z.regex(/^[\x21-\x7e]+$/)) });
-const CreateAnswer = z.object({ apiKey: z.object({ create: CreatedKey }) });
-const CreateOnEmbeddedAnswer = z.object({
-  apiKey: z.object({ refusesTakenNames: z.literal(true), create: CreatedKey }),
+const KeyReference = v.object({ id: v.pipe(v.string(), v.minLength(1)), name: v.string() });
+const CreatedKey = v.object({ ...KeyReference.entries, key: v.pipe(v.string(), v.regex(/^[\x21-\x7e]+$/)) });
+const CreateAnswer = v.object({ apiKey: v.object({ create: CreatedKey }) });
+const CreateOnEmbeddedAnswer = v.object({
+  apiKey: v.object({ refusesTakenNames: v.literal(true), create: CreatedKey }),
 });
-const KeySummary = z.object({
-  ...KeyReference.shape,
-  description: z.nullable(z.string()),
-  roles: z.array(z.string()),
-  createdAt: z.nullable(z.string()),
+const KeySummary = v.object({
+  ...KeyReference.entries,
+  description: v.nullable(v.string()),
+  roles: v.array(v.string()),
+  createdAt: v.nullable(v.string()),
 });
-const ListAnswer = z.object({ apiKeys: z.array(KeyReference) });
-const ListSummariesAnswer = z.object({ apiKeys: z.array(KeySummary) });
-const MeAnswer = z.object({ me: z.nullable(KeyReference) });
-const FindAnswer = z.object({ apiKeysByName: z.array(KeyReference), apiKeysExist: z.boolean() });
-const AuditKey = z.object({ id: z.nullable(z.string()), name: z.nullable(z.string()) });
-const AuditEvent = z.object({
-  id: z.string(),
-  at: z.string(),
-  action: z.string(),
-  outcome: z.string(),
+const ListAnswer = v.object({ apiKeys: v.array(KeyReference) });
+const ListSummariesAnswer = v.object({ apiKeys: v.array(KeySummary) });
+const MeAnswer = v.object({ me: v.nullable(KeyReference) });
+const FindAnswer = v.object({ apiKeysByName: v.array(KeyReference), apiKeysExist: v.boolean() });
+const AuditKey = v.object({ id: v.nullable(v.string()), name: v.nullable(v.string()) });
+const AuditEvent = v.object({
+  id: v.string(),
+  at: v.string(),
+  action: v.string(),
+  outcome: v.string(),
   key: AuditKey,
-  actor: z.nullable(AuditKey),
-  address: z.nullable(z.string()),
-  requestId: z.nullable(z.string()),
+  actor: v.nullable(AuditKey),
+  address: v.nullable(v.string()),
+  requestId: v.nullable(v.string()),
 });
-const EventsAnswer = z.object({ auditEvents: z.array(AuditEvent) });
-const DeleteAnswer = z.object({ apiKey: z.object({ delete: z.boolean() }) });
+const EventsAnswer = v.object({ auditEvents: v.array(AuditEvent) });
+const DeleteAnswer = v.object({ apiKey: v.object({ delete: v.boolean() }) });
+
+/** What the `data` of an answer has to look like. */
+type Shape<Type> = v.GenericSchema<unknown, Type>;
 
 const CREATE = `mutation CreateApiKey($input: CreateApiKeyInput!) {
   apiKey { create(input: $input) { id key name } }
@@ -144,31 +146,30 @@ export const DOCUMENTS: readonly string[] = [
 ];
 
 export function createClient(endpoint: Endpoint): Client {
-  const graphql = new GraphQLClient(endpoint.url, {
-    excludeOperationName: true,
-    fetch: async (_url, init = {}) => {
-      const { status, headers, body } = await send("body" in init ? String(init.body) : "");
-      return new Response(body, { status, headers });
-    },
-  });
-
-  /** @throws {Failure} what the answer reports */
-  async function send(body: string): Promise<Answer> {
+  async function send(body: string): Promise<{ readonly answer: Answer; readonly failure: Failure | undefined }> {
     const answer = await post(endpoint, body);
     const failure = failureIn(answer, endpoint);
-    if (failure !== undefined) throw failure;
-    return answer;
+    if (failure !== undefined || parseJson(answer.body) !== undefined) return { answer, failure };
+    return { answer, failure: badResponse("the answer is not JSON", undefined) };
   }
 
-  async function run<Type>(document: string, variables: object, shape: z.ZodMiniType<Type>): Promise<Type> {
-    const data: unknown = await graphql.request(document, variables).catch((error) => {
-      if (!(error instanceof Failure)) throw badResponse("no GraphQL answer", error);
-      throw error.code === "INTERRUPTED" && document.startsWith("query") ? notChanged(error) : error;
-    });
-    const parsed = shape.safeParse(data);
-    if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
-    throw badResponse(`${issue?.path.join(".") || "data"}: ${issue?.message}`, parsed.error);
+  async function run<Type>(document: string, variables: object, shape: Shape<Type>): Promise<Type> {
+    const answer = await ask(document, variables);
+    const parsed = v.safeParse(v.object({ data: shape }), parseJson(answer.body));
+    if (parsed.success) return parsed.output.data;
+    const [issue] = parsed.issues;
+    throw badResponse(`${v.getDotPath(issue) ?? "data"}: ${issue.message}`, new v.ValiError(parsed.issues));
+  }
+
+  async function ask(document: string, variables: object): Promise<Answer> {
+    try {
+      const { answer, failure } = await send(JSON.stringify({ query: document, variables }));
+      if (failure === undefined) return answer;
+      throw failure;
+    } catch (error) {
+      const isInterrupted = error instanceof Failure && error.code === "INTERRUPTED";
+      throw isInterrupted && document.startsWith("query") ? notChanged(error) : error;
+    }
   }
 
   function badResponse(what: string, cause: unknown): Failure {
@@ -187,7 +188,7 @@ export function createClient(endpoint: Endpoint): Client {
   async function createWith(
     document: string,
     key: NewKey,
-    shape: z.ZodMiniType<z.infer<typeof CreateAnswer>>,
+    shape: Shape<v.InferOutput<typeof CreateAnswer>>,
   ): Promise<CreatedKey> {
     const input = {
       name: key.name,
@@ -262,12 +263,7 @@ export function createClient(endpoint: Endpoint): Client {
       }
     },
 
-    send: async (body) => {
-      const answer = await post(endpoint, body);
-      const failure = failureIn(answer, endpoint);
-      if (failure !== undefined || parseJson(answer.body) !== undefined) return { answer, failure };
-      return { answer, failure: badResponse("the answer is not JSON", undefined) };
-    },
+    send,
   };
 }
 

@@ -2,7 +2,7 @@
  * One request to a GraphQL endpoint, and what can go wrong with it told apart: unreachable, TLS, timeout, an
  * answer that is not GraphQL, a refusal.
  */
-import * as z from "zod/mini";
+import * as v from "valibot";
 import { escapeInvisible, Failure, type FailureCode } from "../apikey/failure.ts";
 
 export interface Endpoint {
@@ -127,12 +127,15 @@ function networkFailure({ label, debug }: Endpoint, error: unknown): Failure {
   return new Failure(code, `Cannot talk to ${label}: ${meaning}`, { cause: error });
 }
 
-const ErrorAnswer = z.object({
-  data: z.optional(z.unknown()),
-  errors: z.array(z.object({
-    message: z.string(),
-    extensions: z.optional(z.nullable(z.object({ code: z.optional(z.unknown()) }))),
-  })).check(z.minLength(1)),
+const ErrorAnswer = v.object({
+  data: v.optional(v.unknown()),
+  errors: v.pipe(
+    v.array(v.object({
+      message: v.string(),
+      extensions: v.nullish(v.object({ code: v.optional(v.unknown()) })),
+    })),
+    v.minLength(1),
+  ),
 });
 
 /**
@@ -143,9 +146,9 @@ export class RequestRefused extends Failure {}
 
 /** The failure that an answer reports, by its GraphQL errors or else by its HTTP status; `undefined` if none. */
 export function failureIn(answer: Answer, endpoint: Endpoint): Failure | undefined {
-  const parsed = ErrorAnswer.safeParse(parseJson(answer.body));
+  const parsed = v.safeParse(ErrorAnswer, parseJson(answer.body));
   if (parsed.success) {
-    const { data, errors } = parsed.data;
+    const { data, errors } = parsed.output;
     const code = errors.map(({ extensions }) => extensions?.code).find(isServerCode);
     const message = hideSecrets(errors.map(({ message }) => message).join(" "), endpoint);
     const meant = code ?? STATUS_CODES.get(answer.status) ?? "FAILED";
