@@ -178,10 +178,9 @@ async function main(): Promise<void> {
   const rounds = Number(Deno.args[0] ?? 41);
   const workspace = await Deno.makeTempDir({ prefix: "service-api-bench-" });
   try {
-    const targets = [Deno.build.target];
     await Deno.writeTextFile(`${workspace}/empty.ts`, "");
-    const [program = ""] = await compile({ targets, output: workspace });
-    const [empty = ""] = await compile({ main: `${workspace}/empty.ts`, name: "empty", targets, output: workspace });
+    const [program = ""] = await compile({ output: workspace });
+    const [empty = ""] = await compile({ main: `${workspace}/empty.ts`, name: "empty", output: workspace });
     const remoteStore = `${workspace}/remote`;
     const store = { SERVICE_API_DATA_DIR: remoteStore };
     const key = await createAdmin(program, store);

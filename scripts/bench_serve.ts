@@ -253,10 +253,9 @@ async function main(): Promise<void> {
   const rounds = Number(Deno.args[0] ?? 5);
   const workspace = await Deno.makeTempDir({ prefix: "service-api-bench-" });
   try {
-    const targets = [Deno.build.target];
     await Deno.writeTextFile(`${workspace}/bare.ts`, BARE_SERVER);
-    const [program = ""] = await compile({ targets, output: workspace });
-    const [bare = ""] = await compile({ main: `${workspace}/bare.ts`, name: "bare", targets, output: workspace });
+    const [program = ""] = await compile({ output: workspace });
+    const [bare = ""] = await compile({ main: `${workspace}/bare.ts`, name: "bare", output: workspace });
     console.log("| load | median | ratio | wanted |");
     console.log("|---|---|---|---|");
     await benchReading(bare, program, workspace, rounds);

@@ -25,14 +25,14 @@ interface SourceMap {
   readonly mappings: string;
 }
 
-/** Reads the bundles of a directory, each `.js` with its `.js.map` beside it. */
+/** Reads the bundles of a directory by their source maps, each beside its bundle as `.js.map`. */
 export async function readBundleContents(directory: string): Promise<BundleContents> {
   const packages = new Map<string, BundledPackage>();
   let own = 0;
   let glue = 0;
-  for await (const path of bundlesIn(directory)) {
-    const code = await Deno.readTextFile(path);
-    const map: SourceMap = JSON.parse(await Deno.readTextFile(`${path}.map`));
+  for await (const path of mapsIn(directory)) {
+    const code = await Deno.readTextFile(path.replace(/\.map$/, ""));
+    const map: SourceMap = JSON.parse(await Deno.readTextFile(path));
     for (const [source, bytes] of bytesBySource(code, map)) {
       const found = source === undefined ? undefined : packageOf(new URL(source, `file://${path}`).pathname);
       if (source === undefined) glue += bytes;
@@ -50,11 +50,11 @@ export async function readBundleContents(directory: string): Promise<BundleConte
   };
 }
 
-async function* bundlesIn(directory: string): AsyncGenerator<string> {
+async function* mapsIn(directory: string): AsyncGenerator<string> {
   for await (const { name, isDirectory } of Deno.readDir(directory)) {
     const path = `${directory}/${name}`;
-    if (isDirectory) yield* bundlesIn(path);
-    else if (name.endsWith(".js")) yield path;
+    if (isDirectory) yield* mapsIn(path);
+    else if (name.endsWith(".js.map")) yield path;
   }
 }
 
@@ -83,5 +83,5 @@ function packageOf(path: string): Omit<BundledPackage, "bytes"> | undefined {
   const found = /^(.*\/npm\/[^/]+\/((?:@[^/]+\/)?[^/]+)\/(\d[^/]*))\//.exec(path);
   if (found === null) return undefined;
   const [, directory = "", name = "", version = ""] = found;
-  return { name, version, directory, };
+  return { name, version, directory };
 }

@@ -33,7 +33,12 @@ export async function atLast(written: Promise<void>): Promise<void> {
 /** The log for `LOG_LEVEL`; without that variable it takes warnings and errors. */
 export async function openLog(host: Host): Promise<Log> {
   const level = host.env("LOG_LEVEL");
-  if (level !== undefined) return (await import("#logging")).configureLogging(level, host);
+  if (level !== undefined) {
+    const [{ configureLogging }, { VERSION }] = await Promise.all([import("#logging"), import("#version")]);
+    const log = configureLogging(level, host);
+    log.debug(VERSION);
+    return log;
+  }
   let records = Promise.resolve();
   const later = (kind: "warn" | "error"): TakeRecord => (message, properties) => {
     records = records.then(async () => {

@@ -3,7 +3,6 @@
  * an exit status. What the commands are called with and what they do is in the files of their names.
  */
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
-import deno from "../../deno.json" with { type: "json" };
 import { Failure } from "../apikey/failure.ts";
 import { defineApikey } from "./apikey.ts";
 import { type Define, isRepeatable, type Session } from "./command.ts";
@@ -71,7 +70,6 @@ export async function run(host: Host): Promise<ExitCode> {
 }
 
 async function dispatch(host: Host, log: Log): Promise<ExitCode> {
-  log.debug("service-api {version} on {platform}", { version: deno.version, platform: host.platform });
   let exitCode: ExitCode = ExitCode.OK;
   const finish = (code: ExitCode): void => {
     exitCode = code;
@@ -87,6 +85,11 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
+    if (error.code === "commander.version") {
+      const { VERSION } = await import("#version");
+      await host.stdout.write(`${VERSION}\n`);
+      return ExitCode.OK;
+    }
     const isHelp = error.exitCode === 0;
     if (!isHelp && error.code !== "commander.help") {
       const { usageFailure } = await import("#commands");
@@ -132,7 +135,7 @@ async function loadDefinition(name: CommandName): Promise<Define> {
 
 function createProgram(write: (text: string) => void): Command {
   return new Command("service-api")
-    .version(`service-api ${deno.version}`, "--version", "print the version")
+    .version("", "--version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
     .showSuggestionAfterError(false)

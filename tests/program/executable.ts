@@ -25,7 +25,7 @@ async function build(): Promise<Build> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-executable-" });
   const remove = (): Promise<void> => Deno.remove(directory, { recursive: true });
   try {
-    const [path = ""] = await compile({ targets: [Deno.build.target], output: directory });
+    const [path = ""] = await compile({ output: directory });
     const { success, stderr } = await new Deno.Command(path, { args: ["--version"] }).output();
     if (!success) throw new Error(`the executable does not run: ${new TextDecoder().decode(stderr)}`);
     return { kind: "built", path, remove };

@@ -1,0 +1,153 @@
+/** Bundles the program, and makes executables of a bundle. */
+import deno from "../deno.json" with { type: "json" };
+import { type Commit, readCommit } from "./commit.ts";
+
+/** Every target of `deno compile`. */
+export const TARGETS = [
+  "x86_64-unknown-linux-gnu",
+  "aarch64-unknown-linux-gnu",
+  "x86_64-apple-darwin",
+  "aarch64-apple-darwin",
+  "x86_64-pc-windows-msvc",
+  "aarch64-pc-windows-msvc",
+] as const;
+
+export type Target = typeof TARGETS[number];
+
+/** @throws {Error} naming what is no target */
+export function readTargets(triples: readonly string[]): readonly Target[] {
+  return [...new Set(triples)].map((triple) => {
+    const found = TARGETS.find((target) => target === triple);
+    if (found !== undefined) return found;
+    throw new Error(`${triple} is not a target; the targets are ${TARGETS.join(", ")}`);
+  });
+}
+
+/** The part that is made anew for each target. */
+const VERSION = "#version";
+
+/** The name of an executable on a target. */
+export function executableName(name: string, target: Target): string {
+  return target.includes("windows") ? `${name}.exe` : name;
+}
+
+const COMPILE_FLAGS = [
+  "--quiet",
+  "--no-config",
+  "--no-check",
+  "--no-prompt",
+  // The cache would lie in the directory for temporary files under a name that anybody can foresee, and Deno runs
+  // what it finds there: any user of the machine could put code into it.
+  "--no-code-cache",
+  // A young generation of 8 MB to begin with: most invocations then end before V8 collects any garbage (1 to 3 ms).
+  "--v8-flags=--min-semi-space-size=8",
+];
+
+export const PROJECT = `${import.meta.dirname}/..`;
+
+export interface Bundle {
+  /** Where it lies, with a source map beside each file. */
+  readonly directory: string;
+  /** The file to compile, in that directory. */
+  readonly entry: string;
+  readonly commit: Commit | undefined;
+}
+
+/**
+ * Bundles into a directory: the program, and each part that it loads on demand apart from it, which are the names with
+ * `#` in the import map. A part has all that it needs in it. Were they one bundle with code splitting, what they have
+ * in common would lie in a dozen small files, each of which takes its time to load.
+ *
+ * The minifier loses the end of a `using` declaration (evanw/esbuild issue 4482): the program has none.
+ *
+ * @throws {Error} with Deno's own words when it fails
+ */
+export async function bundle(directory: string, main = `${PROJECT}/main.ts`): Promise<Bundle> {
+  const parts = Object.entries(deno.imports).filter(([name]) => name.startsWith("#"));
+  const imports: Record<string, string> = { [VERSION]: "./version.js" };
+  // Each by its name: packages have imports with # of their own.
+  const externals = parts.flatMap(([name]) => ["--external", name]);
+  const flags = ["bundle", "--quiet", "--minify", "--code-splitting", "--sourcemap=external", ...externals];
+  await execute(Deno.execPath(), [...flags, "--outdir", directory, main]);
+  for (const [name, module] of parts.filter(([name]) => name !== VERSION)) {
+    const folder = name.slice(1);
+    // deno-lint-ignore no-await-in-loop -- one at a time: there are two processors
+    await execute(Deno.execPath(), [...flags, "--outdir", `${directory}/${folder}`, module]);
+    imports[name] = `./${folder}/${module.replace(/^.*\//, "").replace(/ts$/, "js")}`;
+  }
+  await giveRequire(directory);
+  await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports }));
+  return { directory, entry: main.replace(/^.*\//, "").replace(/ts$/, "js"), commit: await readCommit() };
+}
+
+/** CommonJS packages ask for Node's modules with `require`, which bundles of Deno before 2.8 do not have. */
+async function giveRequire(directory: string): Promise<void> {
+  // On the first line: a source map counts lines.
+  const banner = 'import{createRequire as requireFor}from"node:module";const require=requireFor(import.meta.url);';
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    const path = `${directory}/${name}`;
+    if (isDirectory) await giveRequire(path);
+    if (!name.endsWith(".js")) continue;
+    const code = await Deno.readTextFile(path);
+    if (code.includes("Dynamic require of") && !code.includes("createRequire")) {
+      await Deno.writeTextFile(path, `${banner}${code}`);
+    }
+  }
+}
+
+/**
+ * Puts a bundle on the runtime base of a target, with the permissions of the `start` task and no others. The same
+ * commit gives the same bytes, made by the same Deno.
+ *
+ * `DENORT_BIN` names a base for this machine to use instead of the one that Deno downloads. `DENO_COMPILE` names the
+ * Deno of the version of that base, where it is not the one that runs this script: the two have to match.
+ *
+ * @throws {Error} with Deno's own words when it fails
+ */
+export async function compileBundle(bundle: Bundle, target: Target, executable: string): Promise<void> {
+  const { directory, entry, commit } = bundle;
+  const made = commit === undefined ? "of no commit" : `commit ${commit.id}`;
+  const version = `service-api ${deno.version} (${made}, ${target})`;
+  await Deno.writeTextFile(`${directory}/version.js`, `export const VERSION=${JSON.stringify(version)};\n`);
+  // Deno puts the times of the files into the executable.
+  await setTimes(directory, commit?.time ?? new Date(0));
+  const permissions = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("--allow-"));
+  const flags = [...COMPILE_FLAGS, ...permissions, "--import-map", `${directory}/import_map.json`];
+  const { DENORT_BIN, ...env } = Deno.env.toObject();
+  await execute(
+    env.DENO_COMPILE ?? Deno.execPath(),
+    ["compile", ...flags, "--target", target, "--output", executable, `${directory}/${entry}`],
+    DENORT_BIN !== undefined && target === Deno.build.target ? { ...env, DENORT_BIN } : env,
+  );
+}
+
+/** The version of the Deno that executables are made with, which is that of their base. */
+export async function runtimeVersion(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.env.get("DENO_COMPILE") ?? Deno.execPath(), {
+    args: ["eval", "--no-config", "console.log(Deno.version.deno)"],
+  }).output();
+  return new TextDecoder().decode(stdout).trim();
+}
+
+async function setTimes(directory: string, time: Date): Promise<void> {
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    const path = `${directory}/${name}`;
+    if (isDirectory) await setTimes(path, time);
+    await Deno.utime(path, time, time);
+  }
+}
+
+async function execute(program: string, args: readonly string[], env = Deno.env.toObject()): Promise<void> {
+  const { success, stderr } = await new Deno.Command(program, {
+    args: [...args],
+    cwd: PROJECT,
+    clearEnv: true,
+    env: { ...env, NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  if (success) return;
+  const [words = ""] = new TextDecoder().decode(stderr).split("\n\nStack backtrace:");
+  throw new Error(`deno ${args[0]} failed: ${words.replaceAll(/\s+/g, " ").trim()}`);
+}

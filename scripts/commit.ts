@@ -1,0 +1,35 @@
+/** The commit that is checked out. */
+
+export interface Commit {
+  /** Twelve hexadecimal digits, and `-dirty` where files differ from it. */
+  readonly id: string;
+  /** When it was committed. */
+  readonly time: Date;
+}
+
+const PROJECT = `${import.meta.dirname}/..`;
+
+/** @returns `undefined` where there is no Git, or no repository */
+export async function readCommit(): Promise<Commit | undefined> {
+  const [shown, status] = await Promise.all([
+    git("log", "--max-count=1", "--format=%H %ct"),
+    git("status", "--porcelain", "--untracked-files=no"),
+  ]);
+  if (shown === undefined || status === undefined) return undefined;
+  const [hash = "", seconds] = shown.split(" ");
+  return { id: `${hash.slice(0, 12)}${status === "" ? "" : "-dirty"}`, time: new Date(Number(seconds) * 1000) };
+}
+
+async function git(...args: readonly string[]): Promise<string | undefined> {
+  try {
+    const { success, stdout } = await new Deno.Command("git", {
+      args: ["-C", PROJECT, ...args],
+      stdin: "null",
+      stderr: "null",
+    }).output();
+    return success ? new TextDecoder().decode(stdout).trim() : undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}

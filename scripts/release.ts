@@ -1,0 +1,161 @@
+/**
+ * Makes a release: for each target an archive, and beside the archives their checksums and the list of what is in the
+ * executables.
+ *
+ *   deno task release [--target TRIPLE]... [--output DIR]
+ *
+ * A target that cannot be compiled for is named on standard error, and the status is then 1; the others are made all
+ * the same. One commit gives the same bytes again, made by the same Deno on the same system.
+ */
+import { zipSync } from "fflate";
+import { packTar } from "modern-tar";
+import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
+import deno from "../deno.json" with { type: "json" };
+import { script as bash } from "../src/cli/completions/bash.ts";
+import { script as fish } from "../src/cli/completions/fish.ts";
+import { script as powershell } from "../src/cli/completions/powershell.ts";
+import { script as zsh } from "../src/cli/completions/zsh.ts";
+import { billOfMaterials, licenceTexts } from "./bill_of_materials.ts";
+import {
+  type Bundle,
+  bundle,
+  compileBundle,
+  executableName,
+  PROJECT,
+  readTargets,
+  runtimeVersion,
+  type Target,
+  TARGETS,
+} from "./bundle.ts";
+import { readBundleContents } from "./bundle_contents.ts";
+
+const NAME = `service-api-${deno.version}`;
+
+const COMPLETIONS = {
+  "service-api.bash": bash,
+  "_service-api": zsh,
+  "service-api.fish": fish,
+  "service-api.ps1": powershell,
+};
+
+/** The files of an archive besides the executable, by their names. */
+type Files = Readonly<Record<string, Uint8Array>>;
+
+async function main(): Promise<void> {
+  const { values: { output, target } } = parseArgs({
+    options: {
+      target: { type: "string", multiple: true, default: [...TARGETS] },
+      output: { type: "string", default: `${PROJECT}/dist/release` },
+    },
+  });
+  const targets = readTargets(target);
+  const workspace = await Deno.makeTempDir({ prefix: "service-api-release-" });
+  try {
+    const made = await bundle(workspace);
+    const [{ packages }, runtime] = await Promise.all([readBundleContents(workspace), runtimeVersion()]);
+    await removeOldRelease(output);
+    await Deno.writeTextFile(`${output}/${NAME}.cdx.json`, await billOfMaterials(packages, runtime, made.commit));
+    const files = await readFiles(await licenceTexts(packages, runtime));
+    const archives: string[] = [];
+    for (const target of targets) {
+      try {
+        // deno-lint-ignore no-await-in-loop -- one at a time: each takes a processor and hundreds of megabytes
+        archives.push(await archive(target, made, files, output));
+      } catch (error) {
+        console.error(`${target} is not made: ${whyNotMade(error)}`);
+        Deno.exitCode = 1;
+      }
+    }
+    await writeChecksums([...archives, `${NAME}.cdx.json`], output);
+    for (const name of archives) console.log(`${output}/${name}`);
+  } finally {
+    await Deno.remove(workspace, { recursive: true });
+  }
+}
+
+function whyNotMade(error: unknown): string {
+  const words = error instanceof Error ? error.message : String(error);
+  const [, reason] = /Setting up base binary\. (.*)/s.exec(words) ?? [];
+  return reason === undefined ? words : `its runtime base cannot be had. ${reason}`;
+}
+
+/** What is published is all that lies in the directory: so nothing of an earlier release may. */
+async function removeOldRelease(output: string): Promise<void> {
+  await Deno.mkdir(output, { recursive: true });
+  for await (const { name } of Deno.readDir(output)) {
+    if (!/^(service-api-.*\.(tar\.gz|zip|cdx\.json)|SHA256SUMS)$/.test(name)) continue;
+    await Deno.remove(`${output}/${name}`);
+  }
+}
+
+async function readFiles(thirdPartyLicences: string): Promise<Files> {
+  const encoder = new TextEncoder();
+  return {
+    "LICENSE": await Deno.readFile(`${PROJECT}/LICENSE`),
+    "README.md": await Deno.readFile(`${PROJECT}/README.md`),
+    "THIRD-PARTY-LICENSES": encoder.encode(thirdPartyLicences),
+    ...Object.fromEntries(
+      Object.entries(COMPLETIONS).map(([name, script]) => [`completions/${name}`, encoder.encode(script)]),
+    ),
+  };
+}
+
+/** Compiles for a target and packs what comes of it; returns the name of the archive. */
+async function archive(target: Target, made: Bundle, files: Files, output: string): Promise<string> {
+  const name = executableName("service-api", target);
+  const executable = `${made.directory}/${name}`;
+  await compileBundle(made, target, executable);
+  const folder = `${NAME}-${target}`;
+  const program = { [name]: await Deno.readFile(executable) };
+  await Deno.remove(executable);
+  const time = made.commit?.time ?? new Date(0);
+  const archive = target.includes("windows") ? `${folder}.zip` : `${folder}.tar.gz`;
+  const pack = target.includes("windows") ? packZip : packTarball;
+  await Deno.writeFile(`${output}/${archive}`, await pack(folder, program, files, time));
+  return archive;
+}
+
+async function packTarball(folder: string, program: Files, files: Files, mtime: Date): Promise<Uint8Array> {
+  const entry = (mode: number) => ([name, bytes]: [string, Uint8Array]) => ({
+    header: {
+      name: `${folder}/${name}`,
+      size: bytes.length,
+      mode,
+      mtime,
+      uid: 0,
+      gid: 0,
+      uname: "root",
+      gname: "root",
+    },
+    body: bytes,
+  });
+  const tar = await packTar([
+    ...Object.entries(program).map(entry(0o755)),
+    ...Object.entries(files).map(entry(0o644)),
+  ]);
+  return gzipSync(tar, { level: 9 });
+}
+
+function packZip(folder: string, program: Files, files: Files, time: Date): Uint8Array {
+  // A zip file has the time that a clock on the wall shows, wherever it hangs: let it be UTC's.
+  const mtime = new Date(time.getTime() + time.getTimezoneOffset() * 60_000);
+  const entries = Object.entries({ ...program, ...files }).map(([name, bytes]) => [`${folder}/${name}`, bytes]);
+  return zipSync(Object.fromEntries(entries), { level: 9, mtime });
+}
+
+/** Writes the checksums of files beside them, as `sha256sum --check` reads them. */
+async function writeChecksums(names: readonly string[], output: string): Promise<void> {
+  const lines = await Promise.all(names.map(async (name) => {
+    const digest = await crypto.subtle.digest("SHA-256", await Deno.readFile(`${output}/${name}`));
+    return `${new Uint8Array(digest).toHex()}  ${name}\n`;
+  }));
+  await Deno.writeTextFile(`${output}/SHA256SUMS`, lines.join(""));
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  Deno.exit(1);
+}
