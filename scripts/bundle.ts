@@ -1,5 +1,6 @@
 /** Bundles the program, and makes executables of a bundle. */
 import deno from "../deno.json" with { type: "json" };
+import { type BundleContents, readBundleContents } from "./bundle_contents.ts";
 import { type Commit, readCommit } from "./commit.ts";
 
 /** Every target of `deno compile`. */
@@ -46,10 +47,10 @@ const COMPILE_FLAGS = [
 export const PROJECT = `${import.meta.dirname}/..`;
 
 export interface Bundle {
-  /** Where it lies, with a source map beside each file. */
   readonly directory: string;
   /** The file to compile, in that directory. */
   readonly entry: string;
+  readonly contents: BundleContents;
   readonly commit: Commit | undefined;
 }
 
@@ -75,15 +76,46 @@ export async function bundle(directory: string, main = `${PROJECT}/main.ts`): Pr
     await execute(Deno.execPath(), [...flags, "--outdir", `${directory}/${folder}`, module]);
     imports[name] = `./${folder}/${module.replace(/^.*\//, "").replace(/ts$/, "js")}`;
   }
+  const contents = await readBundleContents(directory);
+  await nameChunks(directory);
   await giveRequire(directory);
   await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports }));
-  return { directory, entry: main.replace(/^.*\//, "").replace(/ts$/, "js"), commit: await readCommit() };
+  const entry = main.replace(/^.*\//, "").replace(/ts$/, "js");
+  return { directory, entry, contents, commit: await readCommit() };
+}
+
+/**
+ * Chunks are named after a hash of their contents and of where Deno's cache lies: number them, in the order in which
+ * others import them, so that the same commit gives the same executable anywhere.
+ */
+async function nameChunks(directory: string): Promise<void> {
+  const chunk = /[\w-]+-[A-Z0-9]{8}\.js(?=")/g;
+  const codes = new Map<string, string>();
+  const subdirectories: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    if (isDirectory) subdirectories.push(`${directory}/${name}`);
+    else if (name.endsWith(".js")) codes.set(name, await Deno.readTextFile(`${directory}/${name}`));
+  }
+  const names = new Map<string, string>();
+  const reached = [...codes.keys()].filter((name) => !/-[A-Z0-9]{8}\.js$/.test(name));
+  for (const file of reached) {
+    for (const [name] of codes.get(file)?.matchAll(chunk) ?? []) {
+      if (names.has(name) || !codes.has(name)) continue;
+      names.set(name, name.replace(/[A-Z0-9]{8}\.js$/, `${names.size + 1}.js`));
+      reached.push(name);
+    }
+  }
+  await Promise.all([...codes].map(async ([file, code]) => {
+    await Deno.remove(`${directory}/${file}`);
+    const renamed = code.replaceAll(chunk, (name) => names.get(name) ?? name);
+    await Deno.writeTextFile(`${directory}/${names.get(file) ?? file}`, renamed);
+  }));
+  await Promise.all(subdirectories.map(nameChunks));
 }
 
 /** CommonJS packages ask for Node's modules with `require`, which bundles of Deno before 2.8 do not have. */
 async function giveRequire(directory: string): Promise<void> {
-  // On the first line: a source map counts lines.
-  const banner = 'import{createRequire as requireFor}from"node:module";const require=requireFor(import.meta.url);';
+  const banner = 'import{createRequire as requireFor}from"node:module";const require=requireFor(import.meta.url);\n';
   for await (const { name, isDirectory } of Deno.readDir(directory)) {
     const path = `${directory}/${name}`;
     if (isDirectory) await giveRequire(path);

@@ -28,7 +28,6 @@ import {
   type Target,
   TARGETS,
 } from "./bundle.ts";
-import { readBundleContents } from "./bundle_contents.ts";
 
 const NAME = `service-api-${deno.version}`;
 
@@ -53,7 +52,8 @@ async function main(): Promise<void> {
   const workspace = await Deno.makeTempDir({ prefix: "service-api-release-" });
   try {
     const made = await bundle(workspace);
-    const [{ packages }, runtime] = await Promise.all([readBundleContents(workspace), runtimeVersion()]);
+    const { packages } = made.contents;
+    const runtime = await runtimeVersion();
     await removeOldRelease(output);
     await Deno.writeTextFile(`${output}/${NAME}.cdx.json`, await billOfMaterials(packages, runtime, made.commit));
     const files = await readFiles(await licenceTexts(packages, runtime));
