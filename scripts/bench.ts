@@ -1,15 +1,17 @@
 /**
  * Measures the executable against an empty program, compiled alike, in the same run: whole processes in turn,
- * medians, ratios to the empty program.
+ * medians, ratios to the empty program. Beside them `curl`, which sends the same request, and `gh`, a program in Go of
+ * about the same kind, where they are installed.
  *
  *   deno task bench [ROUNDS]
  *
  * What a person sees is measured at a pseudo-terminal, which takes `script` of util-linux.
  *
- * Peak memory is read with GNU time (`/usr/bin/time`, Debian's package `time`) where it is there.
+ * Peak memory is read with GNU time (`/usr/bin/time`, Debian's package `time`) where it is there, and a start from
+ * disk is one after GNU dd has told the kernel to forget the file.
  */
 import { startAtTerminal } from "./at_terminal.ts";
-import { compile } from "./compile.ts";
+import { type Bundle, bundle, compileBundle, readTarget } from "./bundle.ts";
 import { fillSqlite } from "./fill_store.ts";
 import { median } from "./median.ts";
 import { createAdmin, startServer } from "./running_server.ts";
@@ -22,15 +24,19 @@ interface Case {
   readonly env?: Readonly<Record<string, string>>;
   /** The most that the median may be, in multiples of the empty program's. */
   readonly target?: number;
+  /** The same in multiples of curl's. */
+  readonly targetToCurl?: number;
 }
 
-interface Row {
-  readonly title: string;
+interface Row extends Case {
+  /** Bytes. */
+  readonly size: number;
   /** Milliseconds. */
   readonly time: number;
+  /** Milliseconds when the executable has to be read from disk. */
+  readonly fromDisk: number;
   /** Megabytes (10^6 bytes), or NaN. */
   readonly memory: number;
-  readonly target: number | undefined;
 }
 
 const GNU_TIME = "/usr/bin/time";
@@ -68,18 +74,23 @@ async function peakMemory(measured: Case, round: number): Promise<number> {
   return Number((await run(measured, round, [GNU_TIME, "-f", "%M"])).trim().split("\n").at(-1)) * 1024;
 }
 
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.stat(path);
-    return true;
-  } catch {
-    return false;
-  }
+/** A program by its path, or by its name where Debian installs it; `undefined`: it is not there. */
+async function find(program: string): Promise<string | undefined> {
+  const path = program.startsWith("/") ? program : `/usr/bin/${program}`;
+  return await Deno.stat(path).then(() => path, () => undefined);
 }
 
+/** Has the kernel forget what it holds of a file in memory. */
+async function forget(path: string): Promise<void> {
+  await new Deno.Command("dd", { args: [`if=${path}`, "iflag=nocache", "count=0", "status=none"] }).output();
+}
+
+/** How often what takes long or varies little is measured. */
+const FEW_ROUNDS = 7;
+
 async function measure(cases: readonly Case[], rounds: number): Promise<readonly Row[]> {
-  const times = new Map<Case, number[]>(cases.map((measured) => [measured, []]));
-  const peaks = new Map<Case, number[]>(cases.map((measured) => [measured, []]));
+  const newLists = (): Map<Case, number[]> => new Map(cases.map((measured) => [measured, []]));
+  const [times, fromDisk, peaks] = [newLists(), newLists(), newLists()];
   for (let round = -WARM_UP; round < rounds; round++) {
     for (const measured of cases) {
       // deno-lint-ignore no-await-in-loop -- processes that are timed must not overlap
@@ -87,32 +98,57 @@ async function measure(cases: readonly Case[], rounds: number): Promise<readonly
       if (round >= 0) times.get(measured)?.push(time);
     }
   }
-  const memoryRounds = await exists(GNU_TIME) ? 5 : 0;
-  for (let round = rounds; round < rounds + memoryRounds; round++) {
+  const hasGnuTime = await find(GNU_TIME) !== undefined;
+  for (let round = rounds; round < rounds + FEW_ROUNDS; round++) {
     for (const measured of cases) {
       // deno-lint-ignore no-await-in-loop -- as above
-      peaks.get(measured)?.push(await peakMemory(measured, round));
+      if (hasGnuTime) peaks.get(measured)?.push(await peakMemory(measured, 2 * round));
+      // deno-lint-ignore no-await-in-loop -- as above
+      await forget(measured.executable);
+      // deno-lint-ignore no-await-in-loop -- as above
+      fromDisk.get(measured)?.push(await elapsed(measured, 2 * round + 1));
     }
   }
-  return cases.map((measured) => ({
-    title: measured.title,
+  return await Promise.all(cases.map(async (measured) => ({
+    ...measured,
+    size: (await Deno.stat(measured.executable)).size,
     time: median(times.get(measured) ?? []),
+    fromDisk: median(fromDisk.get(measured) ?? []),
     memory: median(peaks.get(measured) ?? []) / 1e6,
-    target: measured.target,
-  }));
+  })));
 }
 
 function print(rows: readonly Row[]): void {
   const [empty] = rows;
+  const curl = rows.find(({ title }) => title === CURL);
   if (empty === undefined) return;
-  console.log("| run | median | ratio | at most | peak memory | ratio |");
-  console.log("|---|---|---|---|---|---|");
-  for (const { title, time, memory, target } of rows) {
-    const ratios = [time / empty.time, memory / empty.memory].map((ratio) => ratio.toFixed(2));
-    console.log(
-      `| ${title} | ${time.toFixed(1)} ms | ${ratios[0]} | ${target ?? ""} | ${memory.toFixed(1)} MB | ${ratios[1]} |`,
-    );
+  console.log("| run | file | median | to the empty one | at most | to curl | at most | from disk | peak memory |");
+  console.log("|---|---|---|---|---|---|---|---|---|");
+  for (const { title, size, time, fromDisk, memory, target, targetToCurl } of rows) {
+    const cells = [
+      title,
+      `${(size / 1e6).toFixed(1)} MB`,
+      `${time.toFixed(1)} ms`,
+      (time / empty.time).toFixed(2),
+      target ?? "",
+      curl === undefined ? "" : (time / curl.time).toFixed(2),
+      targetToCurl ?? "",
+      `${fromDisk.toFixed(0)} ms`,
+      `${memory.toFixed(1)} MB`,
+    ];
+    console.log(`| ${cells.join(" | ")} |`);
   }
+}
+
+/** What is in the bundles, by package. */
+function printContents({ contents: { packages, own, glue } }: Bundle): void {
+  console.log("\n| in the bundles | KB |");
+  console.log("|---|---|");
+  const rows = packages.map(({ name, version, bytes }) => [`${name} ${version}`, bytes] as const)
+    .toSorted(([, one], [, other]) => other - one);
+  const all = [["the program itself", own], ...rows, ["between them", glue]] as const;
+  for (const [title, bytes] of all) console.log(`| ${title} | ${(bytes / 1e3).toFixed(1)} |`);
+  console.log(`| all | ${(all.reduce((sum, [, bytes]) => sum + bytes, 0) / 1e3).toFixed(1)} |`);
 }
 
 /** How long it takes at a terminal until a program has drawn something that matches, in milliseconds. */
@@ -174,13 +210,33 @@ async function measureKeystrokes(program: string, store: string): Promise<void> 
   );
 }
 
+const CURL = "curl, the same request";
+
+/** The request of `apikey --create`, as curl sends it. */
+function curlArgs(url: string, key: string, round: number): readonly string[] {
+  const query = "mutation($input: CreateApiKeyInput!) { apiKey { create(input: $input) { id key name } } }";
+  const permissions = [{ resource: "DOCKER", actions: ["READ_ANY"] }];
+  const body = { query, variables: { input: { name: `curl ${round + WARM_UP}`, permissions } } };
+  const headers = [`authorization: Bearer ${key}`, "content-type: application/json"];
+  return [
+    ...["--silent", "--show-error", "--fail"],
+    ...headers.flatMap((header) => ["--header", header]),
+    ...["--data", JSON.stringify(body), `${url}/graphql`],
+  ];
+}
+
 async function main(): Promise<void> {
   const rounds = Number(Deno.args[0] ?? 41);
   const workspace = await Deno.makeTempDir({ prefix: "service-api-bench-" });
   try {
+    const target = readTarget(Deno.build.target);
+    const made = await bundle(`${workspace}/bundle`);
+    const program = `${workspace}/service-api`;
+    await compileBundle(made, target, program);
     await Deno.writeTextFile(`${workspace}/empty.ts`, "");
-    const [program = ""] = await compile({ output: workspace });
-    const [empty = ""] = await compile({ main: `${workspace}/empty.ts`, name: "empty", output: workspace });
+    const empty = `${workspace}/empty`;
+    await compileBundle(await bundle(`${workspace}/empty-bundle`, `${workspace}/empty.ts`), target, empty);
+
     const remoteStore = `${workspace}/remote`;
     const store = { SERVICE_API_DATA_DIR: remoteStore };
     const key = await createAdmin(program, store);
@@ -190,13 +246,21 @@ async function main(): Promise<void> {
       ...["--permissions", "DOCKER:READ_ANY", "--json"],
     ];
     const remote = { SERVICE_API_URL: server.url, SERVICE_API_KEY: key };
+    const [curl, gh] = await Promise.all([find("curl"), find("gh")]);
     try {
       print(
         await measure([
           { title: "empty program", executable: empty, args: () => [] },
           { title: "--version", executable: program, args: () => ["--version"], target: 1.25 },
           { title: "--help", executable: program, args: () => ["--help"], target: 1.25 },
-          { title: "create over HTTP", executable: program, args: createArgs, env: remote, target: 1.7 },
+          {
+            title: "create over HTTP",
+            executable: program,
+            args: createArgs,
+            env: remote,
+            target: 1.4,
+            targetToCurl: 4,
+          },
           {
             title: "create embedded",
             executable: program,
@@ -204,18 +268,23 @@ async function main(): Promise<void> {
             env: { SERVICE_API_DATA_DIR: `${workspace}/embedded` },
             target: 2.3,
           },
+          ...(curl
+            ? [{ title: CURL, executable: curl, args: (round: number) => curlArgs(server.url, key, round) }]
+            : []),
+          ...(gh ? [{ title: "gh --version", executable: gh, args: () => ["--version"] }] : []),
         ], rounds),
       );
     } finally {
       await server.stop();
     }
+    printContents(made);
     await measureFirstQuestion(program, empty, rounds);
     await measureKeystrokes(program, `${workspace}/list`);
     const [programSize, emptySize] = (await Promise.all([Deno.stat(program), Deno.stat(empty)])).map(({ size }) =>
       size
     );
     const above = (programSize ?? NaN) - (emptySize ?? NaN);
-    console.log(`\nThe executable is ${(above / 1e6).toFixed(2)} MB above an empty program; at most 1.5 MB.`);
+    console.log(`\nThe executable is ${(above / 1e6).toFixed(2)} MB above an empty program; at most 0.8 MB.`);
   } finally {
     await Deno.remove(workspace, { recursive: true });
   }

@@ -16,12 +16,10 @@ export const TARGETS = [
 export type Target = typeof TARGETS[number];
 
 /** @throws {Error} naming what is no target */
-export function readTargets(triples: readonly string[]): readonly Target[] {
-  return [...new Set(triples)].map((triple) => {
-    const found = TARGETS.find((target) => target === triple);
-    if (found !== undefined) return found;
-    throw new Error(`${triple} is not a target; the targets are ${TARGETS.join(", ")}`);
-  });
+export function readTarget(triple: string): Target {
+  const found = TARGETS.find((target) => target === triple);
+  if (found !== undefined) return found;
+  throw new Error(`${triple} is not a target; the targets are ${TARGETS.join(", ")}`);
 }
 
 /** The part that is made anew for each target. */

@@ -4,7 +4,7 @@
  *   deno task compile [--target TRIPLE]... [--output DIR]
  */
 import { parseArgs } from "node:util";
-import { bundle, compileBundle, executableName, PROJECT, readTargets, type Target } from "./bundle.ts";
+import { bundle, compileBundle, executableName, PROJECT, readTarget, type Target } from "./bundle.ts";
 
 export interface CompileOptions {
   /** The module to compile; the program itself unless it is given. */
@@ -24,7 +24,7 @@ export interface CompileOptions {
  * @throws {Error} with Deno's own words when bundling or compiling fails
  */
 export async function compile(options: CompileOptions): Promise<readonly string[]> {
-  const { main, targets = readTargets([Deno.build.target]), output, name = "service-api" } = options;
+  const { main, targets = [readTarget(Deno.build.target)], output, name = "service-api" } = options;
   const workspace = await Deno.makeTempDir({ prefix: "service-api-compile-" });
   try {
     const made = await bundle(workspace, main);
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
       output: { type: "string", default: `${PROJECT}/dist` },
     },
   });
-  for (const path of await compile({ targets: readTargets(target), output })) console.log(path);
+  for (const path of await compile({ targets: target.map(readTarget), output })) console.log(path);
 }
 
 if (import.meta.main) {

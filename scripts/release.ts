@@ -23,7 +23,7 @@ import {
   compileBundle,
   executableName,
   PROJECT,
-  readTargets,
+  readTarget,
   runtimeVersion,
   type Target,
   TARGETS,
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
       output: { type: "string", default: `${PROJECT}/dist/release` },
     },
   });
-  const targets = readTargets(target);
+  const targets = [...new Set(target.map(readTarget))];
   const workspace = await Deno.makeTempDir({ prefix: "service-api-release-" });
   try {
     const made = await bundle(workspace);

@@ -57,11 +57,11 @@ async function loadedFrom(module: string, seen = new Set<string>()): Promise<Set
 
 const MAY_IMPORT: Readonly<Record<string, RegExp>> = {
   "src/apikey": /^src\/apikey\//,
-  "src/client": /^src\/(apikey|client)\/|^(graphql-request|zod\/mini)$/,
+  "src/client": /^src\/(apikey|client)\/|^valibot$/,
   "src/server": /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
   "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers)$/,
   "src/cli":
-    /^src\/|^deno\.json$|^@(commander-js|logtape|clack)\/|^(yaml|fast-string-truncated-width)$|^zod\/mini$|^node:(crypto|process|readline|stream)$/,
+    /^src\/|^deno\.json$|^@(commander-js|logtape|clack)\/|^(yaml|fast-string-truncated-width)$|^node:(crypto|process|readline|stream)$/,
 };
 
 for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
@@ -76,16 +76,17 @@ for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
 Deno.test("starting up loads no client, no server, no store, no logging, no completions", async () => {
   const loaded = [...await loadedFrom("main.ts")];
   expect(loaded).toContain("src/cli/create.ts");
-  const onDemand = /^src\/((client|server|store)|cli\/completions)\/|cli\/(serve|login)|logtape|graphql|zod|sqlite/;
+  const onDemand = /^src\/((client|server|store)|cli\/completions)\/|cli\/(serve|login)|logtape|graphql|valibot|sqlite/;
   expect(loaded.filter((module) => onDemand.test(module))).toEqual([]);
 });
 
 Deno.test("completing loads no client, no server, no store, no logging, unless it asks for the names of keys", async () => {
   const loaded = [...await loadedFrom("src/cli/completions/complete.ts")];
   expect(loaded).toContain("src/cli/completions/values.ts");
-  expect(loaded.filter((module) => /^src\/(client|server|store)\/|logtape|graphql|zod|sqlite/.test(module))).toEqual(
-    [],
-  );
+  expect(loaded.filter((module) => /^src\/(client|server|store)\/|logtape|graphql|valibot|sqlite/.test(module)))
+    .toEqual(
+      [],
+    );
 });
 
 Deno.test("no prompt, no picture and no status line is loaded without a terminal", async () => {
@@ -102,8 +103,8 @@ Deno.test("starting up loads neither questions nor what reads a config file", as
 
 Deno.test("a request to another server loads no server, no store, no logging", async () => {
   const loaded = [...await loadedFrom("src/client/client.ts")];
-  expect(loaded).toContain("graphql-request");
-  expect(loaded.filter((module) => /^src\/(server|store|cli)\/|logtape|graphql-http|sqlite/.test(module))).toEqual([]);
+  expect(loaded).toContain("valibot");
+  expect(loaded.filter((module) => /^src\/(server|store|cli)\/|logtape|graphql|sqlite/.test(module))).toEqual([]);
 });
 
 Deno.test("the server inside the program loads neither HTTP nor PostgreSQL", async () => {

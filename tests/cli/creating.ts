@@ -1,10 +1,10 @@
 /** `apikey --create` under way at a terminal. */
-import * as z from "zod/mini";
+import * as v from "valibot";
 import type { Installation } from "../program/program.ts";
 import { KEYS } from "../program/screen.ts";
 import { type AtTerminal, runAtTerminal, type Running } from "../program/terminal_host.ts";
 
-const Listed = z.object({ data: z.object({ apiKeys: z.array(z.object({ name: z.string() })) }) });
+const Listed = v.object({ data: v.object({ apiKeys: v.array(v.object({ name: v.string() })) }) });
 
 /** Runs `apikey --create` over an installation. */
 export function createAt({ env }: Installation, args: readonly string[] = [], at: AtTerminal = {}): Running {
@@ -27,5 +27,5 @@ export async function answerAll({ screen }: Running, name = "ci deploy", descrip
 /** The names of the keys that there are. */
 export async function namesIn({ program }: Installation): Promise<readonly string[]> {
   const { stdout } = await program(["request", "--query", "{ apiKeys { name } }"]);
-  return Listed.parse(JSON.parse(stdout)).data.apiKeys.map(({ name }) => name);
+  return v.parse(Listed, JSON.parse(stdout)).data.apiKeys.map(({ name }) => name);
 }

@@ -1,5 +1,5 @@
 /** A server that lists the keys it is given, and deletes them as it is told to. */
-import * as z from "zod/mini";
+import * as v from "valibot";
 import { startServer, type TestServer } from "../client/foreign_server.ts";
 
 export interface ListedKey {
@@ -17,9 +17,9 @@ export interface KeyServer extends TestServer {
   drop(id: string): void;
 }
 
-const Asked = z.object({
-  query: z.string(),
-  variables: z.optional(z.object({ input: z.optional(z.object({ ids: z.array(z.string()) })) })),
+const Asked = v.object({
+  query: v.string(),
+  variables: v.optional(v.object({ input: v.optional(v.object({ ids: v.array(v.string()) })) })),
 });
 
 /** As many keys as names, with ids `1`, `2`, and so on. */
@@ -50,7 +50,7 @@ export function startKeyServer(
     keys,
     drop,
     ...startServer(async ({ body }) => {
-      const { query, variables } = Asked.parse(JSON.parse(body));
+      const { query, variables } = v.parse(Asked, JSON.parse(body));
       if (!query.includes("delete")) return Response.json({ data: { apiKeys: keys } });
       const ids = variables?.input?.ids ?? [];
       const refusal = await beforeDelete(ids, server);

@@ -390,11 +390,13 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "--version prints name and version",
+    rule: "--version prints name, version, commit and target",
     check: async (program) => {
       const { code, stdout } = await program(["--version"]);
       expect(code).toBe(0);
-      expect(stdout).toMatch(/^service-api \d+\.\d+\.\d+\n$/);
+      expect(stdout).toMatch(
+        /^service-api \d+\.\d+\.\d+ \((commit [0-9a-f]{12}(-dirty)?|of no commit|from its sources), \S+\)\n$/,
+      );
     },
   },
   {

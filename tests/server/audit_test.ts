@@ -1,6 +1,6 @@
 /** The audit trail as GraphQL shows it: who changed which key, from where, and what came of it. */
 import { expect } from "expect";
-import * as z from "zod/mini";
+import * as v from "valibot";
 import type { NewEvent } from "../../src/store/audit_event.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
@@ -14,24 +14,24 @@ const EVENTS = `query ($after: String, $first: Int) {
   }
 }`;
 
-const key = z.object({ id: z.nullable(z.string()), name: z.nullable(z.string()) });
-const event = z.object({
-  id: z.string(),
-  at: z.string(),
-  action: z.string(),
-  outcome: z.string(),
-  actor: z.nullable(key),
-  address: z.nullable(z.string()),
-  requestId: z.nullable(z.string()),
+const key = v.object({ id: v.nullable(v.string()), name: v.nullable(v.string()) });
+const event = v.object({
+  id: v.string(),
+  at: v.string(),
+  action: v.string(),
+  outcome: v.string(),
+  actor: v.nullable(key),
+  address: v.nullable(v.string()),
+  requestId: v.nullable(v.string()),
   key,
 });
-const events = z.object({ auditEvents: z.array(event) });
+const events = v.object({ auditEvents: v.array(event) });
 
-type ShownEvent = z.infer<typeof event>;
+type ShownEvent = v.InferOutput<typeof event>;
 
 function eventsIn(answer: Answer): readonly ShownEvent[] {
   expect(answer.codes).toEqual([]);
-  return events.parse(answer.data).auditEvents;
+  return v.parse(events, answer.data).auditEvents;
 }
 
 interface Audited extends HttpTest {

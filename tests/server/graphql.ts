@@ -1,5 +1,5 @@
 /** The embedded server as its callers see it: requests in, answers out, with no network between. */
-import * as z from "zod/mini";
+import * as v from "valibot";
 import type { KeyStore, StoredKey } from "../../src/store/key_store.ts";
 import { hashSecret } from "../../src/apikey/secret.ts";
 import { LOCAL_CALLER } from "../../src/server/caller.ts";
@@ -28,30 +28,30 @@ export interface Answer {
   readonly codes: readonly (string | undefined)[];
 }
 
-const body = z.object({
-  data: z.optional(z.unknown()),
-  errors: z.optional(z.array(z.object({
-    message: z.string(),
-    extensions: z.optional(z.object({ code: z.optional(z.string()) })),
+const body = v.object({
+  data: v.optional(v.unknown()),
+  errors: v.optional(v.array(v.object({
+    message: v.string(),
+    extensions: v.optional(v.object({ code: v.optional(v.string()) })),
   }))),
 });
 
-const key = z.object({
-  id: z.string(),
-  key: z.string(),
-  name: z.string(),
-  description: z.nullable(z.string()),
-  roles: z.array(z.string()),
-  permissions: z.array(z.object({ resource: z.string(), actions: z.array(z.string()) })),
-  createdAt: z.string(),
+const key = v.object({
+  id: v.string(),
+  key: v.string(),
+  name: v.string(),
+  description: v.nullable(v.string()),
+  roles: v.array(v.string()),
+  permissions: v.array(v.object({ resource: v.string(), actions: v.array(v.string()) })),
+  createdAt: v.string(),
 });
 
 /** `ApiKey` of the contract. */
-export type ShownKey = z.infer<typeof key>;
+export type ShownKey = v.InferOutput<typeof key>;
 
-const created = z.object({ apiKey: z.object({ create: key }) });
-const listed = z.object({ apiKeys: z.array(key) });
-const shown = z.object({ apiKey: z.nullable(key) });
+const created = v.object({ apiKey: v.object({ create: key }) });
+const listed = v.object({ apiKeys: v.array(key) });
+const shown = v.object({ apiKey: v.nullable(key) });
 
 const FIELDS = "{ id key name description roles permissions { resource actions } createdAt }";
 
@@ -64,7 +64,7 @@ export const READ = `query ($id: PrefixedID!) { apiKey(id: $id) ${FIELDS} }`;
 export async function send(handler: Handler, request: Request): Promise<Answer> {
   const response = await handler(request);
   const text = await response.text();
-  const { data, errors = [] } = text === "" ? {} : body.parse(JSON.parse(text));
+  const { data, errors = [] } = text === "" ? {} : v.parse(body, JSON.parse(text));
   return {
     status: response.status,
     headers: response.headers,
@@ -97,17 +97,17 @@ export type CreateInput = Readonly<Record<string, unknown>>;
 /** The key in an answer to {@linkcode CREATE}. */
 export function createdKey(answer: Answer): ShownKey {
   if (answer.messages.length > 0) throw new Error(answer.messages.join("; "));
-  return created.parse(answer.data).apiKey.create;
+  return v.parse(created, answer.data).apiKey.create;
 }
 
 /** The keys in an answer to {@linkcode LIST}. */
 export function listedKeys(answer: Answer): readonly ShownKey[] {
-  return listed.parse(answer.data).apiKeys;
+  return v.parse(listed, answer.data).apiKeys;
 }
 
 /** The key in an answer to {@linkcode READ}. */
 export function readKey(answer: Answer): ShownKey | null {
-  return shown.parse(answer.data).apiKey;
+  return v.parse(shown, answer.data).apiKey;
 }
 
 /** Permissions in the shape that `CreateApiKeyInput` has for them, one group a pair. */

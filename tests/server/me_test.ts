@@ -1,6 +1,6 @@
 /** `me`: what a key is told of itself. */
 import { expect } from "expect";
-import * as z from "zod/mini";
+import * as v from "valibot";
 import { rightsByDesign, SPEC_ROLES } from "../apikey/rights_by_design.ts";
 import { asInput, ask, withServer } from "./graphql.ts";
 
@@ -8,19 +8,19 @@ const ME = `{ me {
   id name description roles permissions { resource actions } rights { resource actions }
 } }`;
 
-const groups = z.array(z.object({ resource: z.string(), actions: z.array(z.string()) }));
-const answer = z.object({
-  me: z.object({
-    id: z.string(),
-    name: z.string(),
-    description: z.nullable(z.string()),
-    roles: z.array(z.string()),
+const groups = v.array(v.object({ resource: v.string(), actions: v.array(v.string()) }));
+const answer = v.object({
+  me: v.object({
+    id: v.string(),
+    name: v.string(),
+    description: v.nullable(v.string()),
+    roles: v.array(v.string()),
     permissions: groups,
     rights: groups,
   }),
 });
 
-function pairsOf(shown: z.infer<typeof groups>): readonly string[] {
+function pairsOf(shown: v.InferOutput<typeof groups>): readonly string[] {
   return shown.flatMap(({ resource, actions }) => actions.map((action) => `${resource}:${action}`));
 }
 
@@ -38,7 +38,7 @@ for (
       const { id, key } = await create(made);
       const { status, codes, data } = await ask(network, ME, {}, key);
       expect({ status, codes }).toEqual({ status: 200, codes: [] });
-      const { me } = answer.parse(data);
+      const { me } = v.parse(answer, data);
       expect(me).toMatchObject({ id, name: "this one", description: "for tests", roles });
       expect(pairsOf(me.permissions)).toEqual(permissions);
       expect(pairsOf(me.rights)).toHaveLength(new Set(pairsOf(me.rights)).size);
@@ -50,7 +50,7 @@ Deno.test("a key without a description is told so, and nobody is told a secret",
   withServer(async ({ network, create }) => {
     const { key } = await create({ name: "this one", roles: ["GUEST"] });
     const { data, text } = await ask(network, ME, {}, key);
-    expect(answer.parse(data).me.description).toBe(null);
+    expect(v.parse(answer, data).me.description).toBe(null);
     expect(text).not.toContain("sak_");
   }));
 
