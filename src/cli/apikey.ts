@@ -40,7 +40,7 @@ export function defineApikey(command: Command, { host, log, finish }: Session): 
     .optionsGroup("Output:")
     .option("--json", "print one line of JSON, failures too");
   withServerFlags(withOwnFlags)
-    .addHelpText("after", NOTES)
+    .addHelpText("after", notes)
     .action(async (flags) => finish(await apikey(flags, host, askServer(flags, host, log))));
 }
 
@@ -78,7 +78,8 @@ function wrapped(words: readonly string[]): string {
   return wrapWords(words, 76, " ").map((line) => `  ${line}`).join("\n");
 }
 
-const NOTES = `
+function notes(): string {
+  return `
 Roles:
 ${ROLES.map((role) => `  ${role.padEnd(9)}${ROLE_MEANINGS[role]}`).join("\n")}
 
@@ -110,3 +111,4 @@ Examples:
   service-api request --query '{ apiKeys { name roles createdAt } }'
   service-api audit
 ${EXIT_STATUS}`;
+}

@@ -12,18 +12,19 @@ export interface Log {
   readonly debug: TakeRecord;
   readonly warn: TakeRecord;
   readonly error: TakeRecord;
-  /** Resolves when what was logged is written. */
-  readonly flush: () => Promise<void>;
+  /** Resolves when what was logged is written; `undefined` where nothing can be waiting. */
+  readonly flush: () => Promise<void> | undefined;
 }
 
 /** Takes everything and writes nothing. */
-export const SILENT_LOG: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => Promise.resolve() };
+export const SILENT_LOG: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => undefined };
 
 /** How long the program waits at its end for somebody to read its log, in milliseconds. */
 const PATIENCE = 1000;
 
 /** Waits for logs to be written, but not for ever: where nobody reads standard error, they never are. */
-export async function atLast(written: Promise<void>): Promise<void> {
+export async function atLast(written: Promise<void> | undefined): Promise<void> {
+  if (written === undefined) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, PATIENCE);
   await Promise.race([written, promise]);
@@ -39,9 +40,9 @@ export async function openLog(host: Host): Promise<Log> {
     log.debug(VERSION);
     return log;
   }
-  let records = Promise.resolve();
+  let records: Promise<void> | undefined;
   const later = (kind: "warn" | "error"): TakeRecord => (message, properties) => {
-    records = records.then(async () => {
+    records = (records ?? Promise.resolve()).then(async () => {
       const log = (await import("#logging")).configureLogging("warn", host);
       log[kind](message, properties);
       await log.flush();

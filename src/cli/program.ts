@@ -114,13 +114,13 @@ async function addCommands(program: Command, session: Session): Promise<void> {
   const { args } = session.host;
   const asked = args.find(isCommandName);
   const define = asked && await loadDefinition(asked);
-  for (
-    const [name, summary] of COMMANDS.filter(([name]) => asked === undefined || asked !== args[0] || name === asked)
-  ) {
+  const isFirst = asked !== undefined && asked === args[0];
+  for (const [name, summary] of COMMANDS.filter(([name]) => !isFirst || name === asked)) {
     const command = new Command(name).copyInheritedSettings(program).summary(summary);
     if (name === asked) define?.(command, session);
     program.addCommand(command);
   }
+  if (!isFirst) program.helpCommand("help [command]", "print the help of a command");
   // Last, since commands inherit what is configured before.
   program.configureHelp({ formatHelp: () => HELP });
 }
@@ -137,7 +137,6 @@ function createProgram(write: (text: string) => void): Command {
   return new Command("service-api")
     .version("", "--version", "print the version")
     .helpOption("-h, --help", "print this help")
-    .helpCommand("help [command]", "print the help of a command")
     .showSuggestionAfterError(false)
     .exitOverride()
     .configureOutput({
