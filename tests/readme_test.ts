@@ -3,6 +3,7 @@ import { expect } from "expect";
 import deno from "../deno.json" with { type: "json" };
 import { EXIT_CODES } from "../src/cli/exit_code.ts";
 import { parseConfig } from "../src/cli/settings/config_yaml.ts";
+import { testWith } from "./posix.ts";
 import { inProcess } from "./program/program.ts";
 import { testOnPostgres } from "./store/postgres_server.ts";
 
@@ -30,6 +31,12 @@ function freePort(): number {
   return port;
 }
 
+/** Where Deno has what it has downloaded, which is not to be looked for in another home. */
+async function denoDirectory(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"], stderr: "null" }).output();
+  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
+}
+
 /** Runs blocks in a home of their own, with port 4000 for one that is free, and returns what they print. */
 async function runBlocks(
   blocks: readonly string[],
@@ -44,7 +51,14 @@ async function runBlocks(
     const { code, stdout, stderr } = await new Deno.Command("bash", {
       args: ["-euc", script],
       cwd: home,
-      env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home, ...env },
+      env: {
+        PATH: `${home}/bin:${Deno.env.get("PATH")}`,
+        HOME: home,
+        XDG_DATA_HOME: home,
+        XDG_CONFIG_HOME: home,
+        DENO_DIR: await denoDirectory(),
+        ...env,
+      },
     }).output();
     const text = new TextDecoder();
     const errors = text.decode(stderr);
@@ -58,7 +72,7 @@ async function runBlocks(
 
 const needsDatabase = (block: string): boolean => block.includes(DATABASE_URL);
 
-Deno.test("the commands of the README work as written", async () => {
+testWith("a POSIX shell")("the commands of the README work as written", async () => {
   expect(await runBlocks(BLOCKS.filter((block) => !needsDatabase(block)))).toEqual([
     '{"key":"sak_…","name":"nightly backup","id":"key_…"}',
     "Successfully deleted 1 API key",

@@ -3,6 +3,7 @@ import { expect } from "expect";
 import { run } from "../../src/cli/program.ts";
 import { startServer } from "../client/foreign_server.ts";
 import { embedded, overHttp } from "../program/installations.ts";
+import { testWith } from "../posix.ts";
 import { FakeHost, inProcess, type Program } from "../program/program.ts";
 
 interface Shown {
@@ -253,17 +254,20 @@ Deno.test("completions prints a script for each shell, and its help how to have 
   }
 });
 
-Deno.test("--profile completes to the profiles of the config file that is named, or to nothing", async () => {
-  const directory = await Deno.makeTempDir();
-  try {
-    const path = `${directory}/config.yaml`;
-    await Deno.writeTextFile(path, "profiles:\n  staging:\n  production:\n", { mode: 0o600 });
-    expect(await offered(["config", "--config", path, "--profile", ""])).toEqual(["staging", "production"]);
-    expect(await offered(["config", "--config", path, "--profile=p"])).toEqual(["--profile=production"]);
-    expect(await tab(["config", "--config", `${directory}/none`, "--profile", ""])).toEqual(NO_CANDIDATE);
-    await Deno.writeTextFile(path, "not: [yaml");
-    expect(await tab(["config", "--config", path, "--profile", ""])).toEqual(NO_CANDIDATE);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
-});
+testWith("file modes")(
+  "--profile completes to the profiles of the config file that is named, or to nothing",
+  async () => {
+    const directory = await Deno.makeTempDir();
+    try {
+      const path = `${directory}/config.yaml`;
+      await Deno.writeTextFile(path, "profiles:\n  staging:\n  production:\n", { mode: 0o600 });
+      expect(await offered(["config", "--config", path, "--profile", ""])).toEqual(["staging", "production"]);
+      expect(await offered(["config", "--config", path, "--profile=p"])).toEqual(["--profile=production"]);
+      expect(await tab(["config", "--config", `${directory}/none`, "--profile", ""])).toEqual(NO_CANDIDATE);
+      await Deno.writeTextFile(path, "not: [yaml");
+      expect(await tab(["config", "--config", path, "--profile", ""])).toEqual(NO_CANDIDATE);
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
+);

@@ -4,7 +4,10 @@ import { resolvePath } from "../../src/cli/settings/config_path.ts";
 import type { ServerFlags } from "../../src/cli/settings/server_flags.ts";
 import { readSettings, type Settings } from "../../src/cli/settings/settings.ts";
 import { FakeHost, type Surroundings } from "../program/program.ts";
+import { testWith } from "../posix.ts";
 import { configHome, SILENT } from "./config_home.ts";
+
+const testWithModes = testWith("file modes");
 
 async function settingsOf(config: string): Promise<Settings> {
   await using home = await configHome(config);
@@ -51,7 +54,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`a config file ${what} is read`, async () => {
+  testWithModes(`a config file ${what} is read`, async () => {
     await using home = await configHome(text);
     await Deno.writeTextFile(`${home.directory}/ci.key`, "abc\r\n");
     const { server, headers, timeout } = await readSettings({}, home.host(), SILENT);
@@ -64,7 +67,7 @@ for (
 for (
   const text of ["", "# nothing\n", "---\n", "profiles:\n", "profiles: {}\n", "profiles:\n  default:\n"]
 ) {
-  Deno.test(`a config file ${JSON.stringify(text)} sets nothing`, async () => {
+  testWithModes(`a config file ${JSON.stringify(text)} sets nothing`, async () => {
     expect((await settingsOf(text)).server).toMatchObject({ kind: "embedded" });
   });
 }
@@ -150,7 +153,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`${what} is a usage error with line and column`, async () => {
+  testWithModes(`${what} is a usage error with line and column`, async () => {
     expect(await errorOf(text)).toBe(message);
   });
 }
@@ -202,18 +205,18 @@ for (
 ) {
   const profile = (name: string): string => `profiles:\n  ${name}:\n    ${members}\n`;
 
-  Deno.test(`${what} in the profile in force is a usage error with line and column`, async () => {
+  testWithModes(`${what} in the profile in force is a usage error with line and column`, async () => {
     const error = await errorOf(profile("default"));
     expect(error).toBe(message);
     expect(error).not.toMatch(/secret/);
   });
 
-  Deno.test(`${what} in a profile that is not in force does no harm`, async () => {
+  testWithModes(`${what} in a profile that is not in force does no harm`, async () => {
     expect((await settingsOf(profile("other"))).server).toMatchObject({ kind: "embedded" });
   });
 }
 
-Deno.test("a file that is not UTF-8, or too long, or a directory is a usage error that names it", async () => {
+testWithModes("a file that is not UTF-8, or too long, or a directory is a usage error that names it", async () => {
   const utf16 = new Uint8Array([0xff, 0xfe, 0x70, 0]);
   expect(await errorOf(utf16)).toBe('The config file: cannot read "FILE": it is not UTF-8.');
   const long = `#${" ".repeat(1_000_000)}\n`;
@@ -223,12 +226,12 @@ Deno.test("a file that is not UTF-8, or too long, or a directory is a usage erro
   expect((await home.run(["config"])).stderr).toMatch(/cannot read ".*config\.yaml": it is not a file/);
 });
 
-Deno.test("a file of nothing but brackets is a usage error, not a crash", async () => {
+testWithModes("a file of nothing but brackets is a usage error, not a crash", async () => {
   expect(await errorOf("[".repeat(500_000))).toMatch(/^FILE:1:\d+: This (is not YAML|cannot be read as YAML)/);
 });
 
 for (const mode of [0o620, 0o602, 0o666]) {
-  Deno.test(`a config file of mode ${mode.toString(8)} is refused: others could say where keys go`, async () => {
+  testWithModes(`a config file of mode ${mode.toString(8)} is refused: others could say where keys go`, async () => {
     await using home = await configHome("profiles:\n");
     await Deno.chmod(home.path, mode);
     expect(await home.run(["config"])).toEqual({
@@ -244,7 +247,7 @@ for (const mode of [0o620, 0o602, 0o666]) {
   });
 }
 
-Deno.test("a config file that is named has to be there, the platform's has not", async () => {
+testWithModes("a config file that is named has to be there, the platform's has not", async () => {
   await using home = await configHome();
   const named = await home.run(["config", "--config", "/nonexistent.yaml"]);
   expect(named.stderr).toBe('service-api: --config: cannot read "/nonexistent.yaml": No such file or directory.\n');
@@ -254,7 +257,7 @@ Deno.test("a config file that is named has to be there, the platform's has not",
   expect((await home.run(["config"])).code).toBe(0);
 });
 
-Deno.test("--config wins over SERVICE_API_CONFIG, which wins over the platform's file", async () => {
+testWithModes("--config wins over SERVICE_API_CONFIG, which wins over the platform's file", async () => {
   await using home = await configHome("profiles: { default: { timeout: 1s } }");
   const write = async (name: string, timeout: string): Promise<string> => {
     const path = `${home.home}/${name}.yaml`;
@@ -279,7 +282,7 @@ for (
     ["windows", (home: string) => ({ APPDATA: `${home}/Roaming` }), "Roaming\\service-api\\config.yaml"],
   ] as const
 ) {
-  Deno.test(`on ${platform} the config file is ${path}`, async () => {
+  testWithModes(`on ${platform} the config file is ${path}`, async () => {
     await using home = await configHome();
     const file = `${home.home}/${path}`;
     await Deno.mkdir(file.replace(/\/[^/]*$/, ""), { recursive: true });
@@ -332,7 +335,7 @@ Deno.test("no variable makes the program print the config file", async () => {
   expect(text + new TextDecoder().decode(stderr)).not.toMatch(/ops|who asks/);
 });
 
-Deno.test("a pipe in place of the config file is refused, and not waited for", async () => {
+testWith("named pipes")("a pipe in place of the config file is refused, and not waited for", async () => {
   await using home = await configHome();
   const path = `${home.home}/pipe`;
   await new Deno.Command("mkfifo", { args: [path] }).output();

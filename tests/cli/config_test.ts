@@ -1,7 +1,10 @@
 /** `config`: what it prints, to the letter, and what it does not print. */
 import { expect } from "expect";
 import { makeSecret, maskSecret, SECRET_BYTES, secretTail } from "../../src/apikey/secret.ts";
+import { testWith } from "../posix.ts";
 import { configHome } from "./config_home.ts";
+
+const testWithModes = testWith("file modes");
 
 const SECRET = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
 const MASK = maskSecret(secretTail(SECRET));
@@ -18,7 +21,7 @@ function squeezed(stdout: string, path: string): readonly string[] {
   return stdout.replaceAll(path, "FILE").trimEnd().split("\n").map((line) => line.replaceAll(/ {2,}/g, " | "));
 }
 
-Deno.test("config prints every setting in force, its value, and where it comes from", async () => {
+testWithModes("config prints every setting in force, its value, and where it comes from", async () => {
   await using home = await configHome(CONFIG);
   const env = { SERVICE_API_KEY: SECRET, LOG_LEVEL: "error" };
   const { code, stdout, stderr } = await home.run(["config", "--profile", "staging", "--timeout", "5s"], { env });
@@ -61,7 +64,7 @@ Deno.test("config aligns its columns", async () => {
   ].join("\n"));
 });
 
-Deno.test("config --json prints the same on one line", async () => {
+testWithModes("config --json prints the same on one line", async () => {
   await using home = await configHome(CONFIG);
   const args = ["config", "--json", "--profile", "staging", "--allow-http"];
   const { code, stdout } = await home.run(args, { env: { SERVICE_API_KEY: SECRET } });
@@ -87,7 +90,7 @@ Deno.test("config --json prints the same on one line", async () => {
   });
 });
 
-Deno.test("config shows what is left out of the profile, and why", async () => {
+testWithModes("config shows what is left out of the profile, and why", async () => {
   await using home = await configHome(`${CONFIG}    key-file: /nonexistent.key\n`);
   const args = ["config", "--profile", "staging", "--base-url", "https://other.example"];
   expect(squeezed((await home.run(args)).stdout, home.path).slice(-2)).toEqual([
@@ -134,7 +137,7 @@ Deno.test("config opens no store", async () => {
   await expect(Deno.stat(`${home.home}/data`)).rejects.toThrow(Deno.errors.NotFound);
 });
 
-Deno.test("nothing secret leaks out of config, in text, JSON or debug log", async () => {
+testWithModes("nothing secret leaks out of config, in text, JSON or debug log", async () => {
   await using home = await configHome(
     `${CONFIG}    key-file: own.key\n    database-url: postgres://u:hidden@localhost/d\n`,
   );

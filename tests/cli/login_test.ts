@@ -8,7 +8,10 @@ import { login, type LoginFlags } from "../../src/cli/login.ts";
 import type { TextQuestion } from "../../src/cli/prompts/question.ts";
 import type { Questions } from "../../src/cli/prompts/questions.ts";
 import { startServer, type TestServer } from "../client/foreign_server.ts";
+import { testWith } from "../posix.ts";
 import { type ConfigHome, configHome, SILENT } from "./config_home.ts";
+
+const testWithModes = testWith("file modes");
 
 const SECRET = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
 
@@ -43,27 +46,30 @@ async function logIn(home: ConfigHome, server: TestServer, ...args: readonly str
   return await home.run(["login", "--base-url", server.url, "--key-file", "-", ...args], { stdin: `${SECRET}\n` });
 }
 
-Deno.test("login stores a key that the server takes, for the user alone to read, and the profile that leads to it", async () => {
-  await using home = await configHome();
-  await using server = startKeyServer();
-  expect(await logIn(home, server)).toEqual({
-    code: 0,
-    stdout: `Logged in to ${server.url} as "ci admin" (key_1).\n`,
-    stderr: "",
-  });
-  expect(await filesIn(home.directory)).toEqual({
-    "config.yaml": `profiles:\n  default:\n    base-url: ${server.url}\n    key-file: keys/default.key\n`,
-    "keys/default.key": `${SECRET}\n`,
-  });
-  expect(await modeOf(home.path)).toBe("600");
-  expect(await modeOf(home.directory)).toBe("700");
-  expect(await modeOf(`${home.directory}/keys`)).toBe("700");
-  expect(await modeOf(`${home.directory}/keys/default.key`)).toBe("600");
+testWithModes(
+  "login stores a key that the server takes, for the user alone to read, and the profile that leads to it",
+  async () => {
+    await using home = await configHome();
+    await using server = startKeyServer();
+    expect(await logIn(home, server)).toEqual({
+      code: 0,
+      stdout: `Logged in to ${server.url} as "ci admin" (key_1).\n`,
+      stderr: "",
+    });
+    expect(await filesIn(home.directory)).toEqual({
+      "config.yaml": `profiles:\n  default:\n    base-url: ${server.url}\n    key-file: keys/default.key\n`,
+      "keys/default.key": `${SECRET}\n`,
+    });
+    expect(await modeOf(home.path)).toBe("600");
+    expect(await modeOf(home.directory)).toBe("700");
+    expect(await modeOf(`${home.directory}/keys`)).toBe("700");
+    expect(await modeOf(`${home.directory}/keys/default.key`)).toBe("600");
 
-  expect((await home.run(["request", "--query", "{ me { id } }"])).code).toBe(0);
-});
+    expect((await home.run(["request", "--query", "{ me { id } }"])).code).toBe(0);
+  },
+);
 
-Deno.test("login with a key that the server does not take stores nothing", async () => {
+testWithModes("login with a key that the server does not take stores nothing", async () => {
   await using home = await configHome();
   await using server = startKeyServer("another");
   const { code, stdout, stderr } = await logIn(home, server);
@@ -72,7 +78,7 @@ Deno.test("login with a key that the server does not take stores nothing", async
   expect(await filesIn(home.home)).toEqual({});
 });
 
-Deno.test("login to a server that is not there stores nothing", async () => {
+testWithModes("login to a server that is not there stores nothing", async () => {
   await using home = await configHome();
   const server = startKeyServer();
   await server[Symbol.asyncDispose]();
@@ -80,7 +86,7 @@ Deno.test("login to a server that is not there stores nothing", async () => {
   expect(await filesIn(home.home)).toEqual({});
 });
 
-Deno.test("login does without the key's name where the server does not tell", async () => {
+testWithModes("login does without the key's name where the server does not tell", async () => {
   await using home = await configHome();
   await using server = startServer(({ body }) =>
     body.includes("apiKeys")
@@ -90,9 +96,11 @@ Deno.test("login does without the key's name where the server does not tell", as
   expect(await logIn(home, server)).toMatchObject({ code: 0, stdout: `Logged in to ${server.url}.\n` });
 });
 
-Deno.test("login keeps the rest of the file: comments, other profiles, the profile's timeout, the file's mode", async () => {
-  await using server = startKeyServer();
-  const text = `# Ours.
+testWithModes(
+  "login keeps the rest of the file: comments, other profiles, the profile's timeout, the file's mode",
+  async () => {
+    await using server = startKeyServer();
+    const text = `# Ours.
 profiles:
   # The big one.
   default:
@@ -103,14 +111,15 @@ profiles:
   staging:
     base-url: 'https://staging.example'
 `;
-  await using home = await configHome(text);
-  await Deno.chmod(home.path, 0o640);
-  expect((await logIn(home, server)).code).toBe(0);
-  expect((await filesIn(home.directory))["config.yaml"]).toBe(text.replace("mine.key", "keys/default.key"));
-  expect(await modeOf(home.path)).toBe("640");
-});
+    await using home = await configHome(text);
+    await Deno.chmod(home.path, 0o640);
+    expect((await logIn(home, server)).code).toBe(0);
+    expect((await filesIn(home.directory))["config.yaml"]).toBe(text.replace("mine.key", "keys/default.key"));
+    expect(await modeOf(home.path)).toBe("640");
+  },
+);
 
-Deno.test("login keeps CRLF, and a config file that is a link", async () => {
+testWithModes("login keeps CRLF, and a config file that is a link", async () => {
   await using server = startKeyServer();
   await using home = await configHome();
   const target = `${home.home}/dotfiles.yaml`;
@@ -133,7 +142,7 @@ for (
     ["with an empty mapping", "profiles: {}\n", ""],
   ] as const
 ) {
-  Deno.test(`login writes a readable profile into a file ${what}`, async () => {
+  testWithModes(`login writes a readable profile into a file ${what}`, async () => {
     await using server = startKeyServer();
     await using home = await configHome(text);
     expect((await logIn(home, server)).code).toBe(0);
@@ -144,7 +153,7 @@ for (
   });
 }
 
-Deno.test("login stores the other flags with the profile, and a file's path in whole", async () => {
+testWithModes("login stores the other flags with the profile, and a file's path in whole", async () => {
   await using server = startKeyServer();
   await using home = await configHome();
   await Deno.writeTextFile(`${home.home}/ca.pem`, "-----BEGIN CERTIFICATE-----\n");
@@ -164,7 +173,7 @@ Deno.test("login stores the other flags with the profile, and a file's path in w
   expect(Object.fromEntries(server.requests[0]?.headers ?? [])).toMatchObject({ "x-api-key": SECRET, "x-team": "ops" });
 });
 
-Deno.test("login to another server drops what was meant for the old one, and sends none of it", async () => {
+testWithModes("login to another server drops what was meant for the old one, and sends none of it", async () => {
   await using server = startKeyServer();
   const text = `profiles:
   default:
@@ -182,7 +191,7 @@ Deno.test("login to another server drops what was meant for the old one, and sen
   expect(JSON.stringify(server.requests.map(({ headers }) => [...headers]))).not.toMatch(/hidden/);
 });
 
-Deno.test("login replaces a key", async () => {
+testWithModes("login replaces a key", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   await using later = startKeyServer("new-secret");
@@ -195,7 +204,7 @@ Deno.test("login replaces a key", async () => {
   });
 });
 
-Deno.test("a failed login leaves the old key in its place", async () => {
+testWithModes("a failed login leaves the old key in its place", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   await logIn(home, server);
@@ -205,7 +214,7 @@ Deno.test("a failed login leaves the old key in its place", async () => {
   expect(await filesIn(home.directory)).toEqual(before);
 });
 
-Deno.test("login makes the file that --config names", async () => {
+testWithModes("login makes the file that --config names", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   const config = `${home.home}/new/mine.yaml`;
@@ -239,7 +248,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`login without ${what} is a usage error`, async () => {
+  testWithModes(`login without ${what} is a usage error`, async () => {
     await using home = await configHome("profiles: { staging: {} }");
     const { code, stdout, stderr } = await home.run(["login", ...args], { env, stdin: SECRET });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -249,7 +258,7 @@ for (
   });
 }
 
-Deno.test("login tells which variables win over what it stored", async () => {
+testWithModes("login tells which variables win over what it stored", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   const args = ["login", "--base-url", server.url, "--key-file", "-"];
@@ -264,7 +273,7 @@ Deno.test("login tells which variables win over what it stored", async () => {
   expect(store.stderr).toMatch(/^SERVICE_API_DATA_DIR is set and wins/);
 });
 
-Deno.test("login takes server and key of the variables", async () => {
+testWithModes("login takes server and key of the variables", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   const env = { SERVICE_API_URL: `${server.url}/graphql`, SERVICE_API_KEY: SECRET };
@@ -308,7 +317,7 @@ async function atTerminal(home: ConfigHome, flags: LoginFlags, questions: Questi
   return host.stdout.text + host.stderr.text;
 }
 
-Deno.test("at a terminal login asks for the server, then for the key without showing it", async () => {
+testWithModes("at a terminal login asks for the server, then for the key without showing it", async () => {
   await using home = await configHome("profiles: { default: { base-url: 'https://old.example' } }");
   await using server = startKeyServer();
   const { questions, asked } = answering({ text: server.url, secret: ` ${SECRET} ` });
@@ -321,14 +330,17 @@ Deno.test("at a terminal login asks for the server, then for the key without sho
   expect(await Deno.readTextFile(`${home.directory}/keys/default.key`)).toBe(`${SECRET}\n`);
 });
 
-Deno.test("at a terminal login asks for nothing that is given, and with --no-input for nothing at all", async () => {
-  await using home = await configHome();
-  await using server = startKeyServer();
-  const { questions, asked } = answering({ text: "none", secret: SECRET });
-  await atTerminal(home, { baseUrl: server.url }, questions);
-  expect(asked.map(({ kind }) => kind)).toEqual(["secret"]);
-  await expect(atTerminal(home, { baseUrl: server.url, input: false }, questions)).rejects.toThrow(/give --key-file/);
-});
+testWithModes(
+  "at a terminal login asks for nothing that is given, and with --no-input for nothing at all",
+  async () => {
+    await using home = await configHome();
+    await using server = startKeyServer();
+    const { questions, asked } = answering({ text: "none", secret: SECRET });
+    await atTerminal(home, { baseUrl: server.url }, questions);
+    expect(asked.map(({ kind }) => kind)).toEqual(["secret"]);
+    await expect(atTerminal(home, { baseUrl: server.url, input: false }, questions)).rejects.toThrow(/give --key-file/);
+  },
+);
 
 for (
   const [what, text, secret, message] of [
@@ -343,7 +355,7 @@ for (
     ["no key", "https://keys.example.com", " ", /no key/],
   ] as const
 ) {
-  Deno.test(`${what} is told of while it is typed`, async () => {
+  testWithModes(`${what} is told of while it is typed`, async () => {
     await using home = await configHome();
     const { questions } = answering({ text, secret });
     await expect(atTerminal(home, {}, questions)).rejects.toThrow(message);
@@ -351,7 +363,7 @@ for (
   });
 }
 
-Deno.test("logout removes the key and keeps the server: the embedded one does not step in", async () => {
+testWithModes("logout removes the key and keeps the server: the embedded one does not step in", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   await logIn(home, server);
@@ -369,12 +381,12 @@ Deno.test("logout removes the key and keeps the server: the embedded one does no
   });
 });
 
-Deno.test("logout where nobody has logged in says so", async () => {
+testWithModes("logout where nobody has logged in says so", async () => {
   await using home = await configHome();
   expect(await home.run(["logout"])).toEqual({ code: 0, stdout: "There is no profile to log out of.\n", stderr: "" });
 });
 
-Deno.test("logout leaves a key file alone that login did not write", async () => {
+testWithModes("logout leaves a key file alone that login did not write", async () => {
   await using home = await configHome("profiles:\n  default:\n    key-file: mine.key\n");
   await Deno.writeTextFile(`${home.directory}/mine.key`, SECRET);
   const { code, stderr } = await home.run(["logout"]);
@@ -386,7 +398,7 @@ Deno.test("logout leaves a key file alone that login did not write", async () =>
   expect(await Deno.readTextFile(`${home.directory}/mine.key`)).toBe(SECRET);
 });
 
-Deno.test("logout tells of a variable with a key", async () => {
+testWithModes("logout tells of a variable with a key", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   await logIn(home, server);
@@ -395,7 +407,7 @@ Deno.test("logout tells of a variable with a key", async () => {
   );
 });
 
-Deno.test("nothing of the key is shown by login and logout, in debug log either", async () => {
+testWithModes("nothing of the key is shown by login and logout, in debug log either", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   const env = { LOG_LEVEL: "debug" };
@@ -411,7 +423,7 @@ Deno.test("nothing of the key is shown by login and logout, in debug log either"
   expect(runs.map(({ stdout, stderr }) => stdout + stderr).join("")).not.toContain(SECRET.slice(0, 20));
 });
 
-Deno.test("of twenty logins at once, and as many logouts, none loses what another did", async () => {
+testWithModes("of twenty logins at once, and as many logouts, none loses what another did", async () => {
   await using server = startServer(() => Response.json({ data: { me: { id: "1", name: "me" } } }));
   await using home = await configHome();
   const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
@@ -423,7 +435,7 @@ Deno.test("of twenty logins at once, and as many logouts, none loses what anothe
   expect(Object.keys(await filesIn(home.directory))).toEqual(["config.yaml"]);
 });
 
-Deno.test("at a terminal login asks for the server and the key, and the key is never on the screen", async () => {
+testWithModes("at a terminal login asks for the server and the key, and the key is never on the screen", async () => {
   await using server = startServer(() => Response.json({ data: { me: { id: "key_1", name: "ci admin" } } }));
   await using home = await configHome();
   const { host, screen, code } = runAtTerminal(["login"], { env: { HOME: home.home } });

@@ -8,7 +8,10 @@ import { withServerFlags } from "../../src/cli/settings/server_flags.ts";
 import { flagOf, SETTINGS } from "../../src/cli/settings/table.ts";
 import { Command } from "@commander-js/extra-typings";
 import { startServer } from "../client/foreign_server.ts";
+import { testWith } from "../posix.ts";
 import { type ConfigHome, configHome, SECRET, SILENT } from "./config_home.ts";
+
+const testWithModes = testWith("file modes");
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -54,11 +57,11 @@ Deno.test("the table of settings and the flags are the same", () => {
   expect(flagOf("baseUrl")).toBe("--base-url");
 });
 
-Deno.test("a profile named default is in force without being named", async () => {
+testWithModes("a profile named default is in force without being named", async () => {
   expect(await inForce(PROFILE)).toEqual({ asked: "profile.example", headers: OF_PROFILE, timeout: 60_000, ca: PEM });
 });
 
-Deno.test("a flag wins over its variable, that over the profile, that over the default", async () => {
+testWithModes("a flag wins over its variable, that over the profile, that over the default", async () => {
   const timeout = async (config: string, flags: ServerFlags, env: Environment): Promise<unknown> =>
     await inForce(config, { dataDir: "/d", ...flags }, env);
   const env = { SERVICE_API_TIMEOUT: "2s" };
@@ -68,7 +71,7 @@ Deno.test("a flag wins over its variable, that over the profile, that over the d
   expect(await timeout("profiles:\n", {}, {})).toMatchObject({ timeout: 30_000 });
 });
 
-Deno.test("--profile wins over SERVICE_API_PROFILE, which wins over default", async () => {
+testWithModes("--profile wins over SERVICE_API_PROFILE, which wins over default", async () => {
   const config = "profiles: { default: { timeout: 1s }, a: { timeout: 2s }, b: { timeout: 3s } }";
   const env = { SERVICE_API_PROFILE: "a" };
   expect(await inForce(config)).toMatchObject({ timeout: 1000 });
@@ -76,33 +79,36 @@ Deno.test("--profile wins over SERVICE_API_PROFILE, which wins over default", as
   expect(await inForce(config, { profile: "b" }, env)).toMatchObject({ timeout: 3000 });
 });
 
-Deno.test("a profile may have a name that YAML takes for a number", async () => {
+testWithModes("a profile may have a name that YAML takes for a number", async () => {
   expect(await inForce("profiles: { 2024: { timeout: 2s } }", { profile: "2024" })).toMatchObject({ timeout: 2000 });
 });
 
-Deno.test("a profile that is named and not there is a usage error with the nearest one and all of them", async () => {
-  await using home = await configHome("profiles: { default: {}, staging: {} }");
-  expect(await home.run(["config", "--profile", "stagng"])).toEqual({
-    code: 2,
-    stdout: "",
-    stderr: `service-api: --profile: ${home.path} has no profile "stagng"; did you mean staging? Its profiles are ` +
-      "default, staging.\n",
-  });
-  await using empty = await configHome();
-  const { code, stderr } = await empty.run(["config"], { env: { SERVICE_API_PROFILE: "a" } });
-  expect({ code, stderr }).toEqual({
-    code: 2,
-    stderr: `service-api: SERVICE_API_PROFILE: ${empty.path} has no profiles. service-api login makes one.\n`,
-  });
-});
+testWithModes(
+  "a profile that is named and not there is a usage error with the nearest one and all of them",
+  async () => {
+    await using home = await configHome("profiles: { default: {}, staging: {} }");
+    expect(await home.run(["config", "--profile", "stagng"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `service-api: --profile: ${home.path} has no profile "stagng"; did you mean staging? Its profiles are ` +
+        "default, staging.\n",
+    });
+    await using empty = await configHome();
+    const { code, stderr } = await empty.run(["config"], { env: { SERVICE_API_PROFILE: "a" } });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `service-api: SERVICE_API_PROFILE: ${empty.path} has no profiles. service-api login makes one.\n`,
+    });
+  },
+);
 
-Deno.test("--header comes on top of the profile's headers, and wins over one of its name", async () => {
+testWithModes("--header comes on top of the profile's headers, and wins over one of its name", async () => {
   expect(await inForce(PROFILE, { header: ["x-team: dev", "X-Trace: 1"] })).toMatchObject({
     headers: { "x-team": "dev", "x-trace": "1", "x-site": "one", "x-profile-key": SECRET },
   });
 });
 
-Deno.test("a key of flag or variable wins over the profile's", async () => {
+testWithModes("a key of flag or variable wins over the profile's", async () => {
   expect(await inForce(PROFILE, {}, { SERVICE_API_KEY: "abc" })).toMatchObject({ headers: { "x-profile-key": "abc" } });
 });
 
@@ -123,18 +129,18 @@ for (
     }],
   ] as const satisfies readonly (readonly [string, ServerFlags, Environment, object])[]
 ) {
-  Deno.test(`with ${what} the profile's key, headers and authorities are left out, not its timeout`, async () => {
+  testWithModes(`with ${what} the profile's key, headers and authorities are left out, not its timeout`, async () => {
     expect(await inForce(PROFILE, flags, env)).toEqual(expected);
   });
 }
 
 for (const baseUrl of ["https://profile.example/", "https://PROFILE.example:443/graphql"]) {
-  Deno.test(`--base-url ${baseUrl} is the profile's server`, async () => {
+  testWithModes(`--base-url ${baseUrl} is the profile's server`, async () => {
     expect(await inForce(PROFILE, { baseUrl })).toMatchObject({ headers: OF_PROFILE, ca: PEM });
   });
 }
 
-Deno.test("allow-http holds for the profile's server alone", async () => {
+testWithModes("allow-http holds for the profile's server alone", async () => {
   const config = "profiles: { default: { base-url: 'http://profile.example', allow-http: true } }";
   expect(await inForce(config)).toMatchObject({ asked: "profile.example" });
   expect(await inForce(config, { baseUrl: "http://profile.example/graphql" })).toMatchObject({
@@ -143,7 +149,7 @@ Deno.test("allow-http holds for the profile's server alone", async () => {
   await expect(inForce(config, { baseUrl: "http://other.example" })).rejects.toThrow(/in clear to other\.example/);
 });
 
-Deno.test("a profile without a server goes along with any", async () => {
+testWithModes("a profile without a server goes along with any", async () => {
   const config = "profiles: { default: { key-file: own.key } }";
   const headers = { authorization: `Bearer ${SECRET}` };
   expect(await inForce(config, { baseUrl: "https://other.example" })).toMatchObject({
@@ -153,13 +159,13 @@ Deno.test("a profile without a server goes along with any", async () => {
   expect(await inForce(config, { dataDir: "/d" })).toMatchObject({ headers });
 });
 
-Deno.test("the key of a profile with a store is shown to no server", async () => {
+testWithModes("the key of a profile with a store is shown to no server", async () => {
   const config = "profiles: { default: { data-dir: /d, key-file: own.key } }";
   expect(await inForce(config)).toMatchObject({ headers: { authorization: `Bearer ${SECRET}` } });
   expect(await inForce(config, { baseUrl: "https://other.example" })).toMatchObject({ headers: {} });
 });
 
-Deno.test("a profile's server is asked though the profile has a store", async () => {
+testWithModes("a profile's server is asked though the profile has a store", async () => {
   expect(await inForce("profiles: { default: { data-dir: /d, base-url: 'https://a.example' } }")).toMatchObject({
     asked: "a.example",
   });
@@ -171,7 +177,7 @@ for (
     ["a variable", () => [], (url: string) => ({ SERVICE_API_URL: url })],
   ] as const satisfies readonly (readonly [string, (url: string) => string[], (url: string) => Environment])[]
 ) {
-  Deno.test(`what is meant for the profile's server is not sent to a server that ${what} names`, async () => {
+  testWithModes(`what is meant for the profile's server is not sent to a server that ${what} names`, async () => {
     await using home = await homeWith(PROFILE);
     await using other = startServer(() => Response.json({ data: {} }));
     const surroundings = { env: { ...env(other.url), LOG_LEVEL: "debug" } };
@@ -189,14 +195,14 @@ for (
   });
 }
 
-Deno.test("the profile's key and headers reach the profile's server", async () => {
+testWithModes("the profile's key and headers reach the profile's server", async () => {
   await using server = startServer(() => Response.json({ data: {} }));
   await using home = await homeWith(PROFILE.replace("https://profile.example", server.url).replace(/ca-file.*/, ""));
   expect((await home.run(["request", "--query", "{ me { id } }"])).code).toBe(0);
   expect(Object.fromEntries(server.requests[0]?.headers ?? [])).toMatchObject(OF_PROFILE);
 });
 
-Deno.test("serve has its keys in the store of the profile, as the other commands have", async () => {
+testWithModes("serve has its keys in the store of the profile, as the other commands have", async () => {
   await using home = await configHome("profiles:\n  default:\n    data-dir: store\n");
   const made = await home.run(["apikey", "--create", "--name", "one", "--roles", "ADMIN"]);
   const host = Object.assign(home.host(), { args: ["serve", "--port", "0"] });
@@ -216,7 +222,7 @@ for (
     ["SERVICE_API_URL", "http://127.0.0.1:1"],
   ] as const
 ) {
-  Deno.test(`whoever names a profile is told when ${variable} wins over it`, async () => {
+  testWithModes(`whoever names a profile is told when ${variable} wins over it`, async () => {
     await using home = await configHome("profiles:\n  production:\n    base-url: https://production.example\n");
     const env = { [variable]: value.startsWith("http") ? value : `${home.home}/${value}` };
     const named = await home.run(["config", "--profile", "production"], { env });

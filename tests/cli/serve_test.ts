@@ -7,6 +7,9 @@ import { Connection } from "../server/connection.ts";
 import { until } from "../server/until.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
 
+/** The system's words for a file that is not there. */
+const NOT_THERE = Deno.build.os === "windows" ? "The system cannot find" : "No such file";
+
 interface Serving {
   /** As it was printed. */
   readonly url: string;
@@ -232,12 +235,12 @@ for (
     [
       "a certificate that is not there",
       ["--tls-cert", "/nonexistent/cert.pem", "--tls-key", "KEY"],
-      /--tls-cert: cannot read "\/nonexistent\/cert\.pem": No such file/,
+      new RegExp(`--tls-cert: cannot read "/nonexistent/cert\\.pem": ${NOT_THERE}`),
     ],
     [
       "a key that is not there",
       ["--tls-cert", "CERT", "--tls-key", "/nonexistent/key.pem"],
-      /--tls-key: cannot read "\/nonexistent\/key\.pem": No such file/,
+      new RegExp(`--tls-key: cannot read "/nonexistent/key\\.pem": ${NOT_THERE}`),
     ],
     ["a certificate that is a directory", ["--tls-cert", "DIRECTORY", "--tls-key", "KEY"], /--tls-cert: cannot read/],
   ] as const

@@ -18,6 +18,9 @@ function settings(flags: ServerFlags, surroundings: Surroundings = {}): ReturnTy
   return readSettings(flags, new FakeHost([], surroundings), SILENT);
 }
 
+const EMPTY_FILE = await Deno.makeTempFile();
+Deno.test.afterAll(() => Deno.remove(EMPTY_FILE));
+
 async function withFile(text: string, use: (path: string) => Promise<void>): Promise<void> {
   const path = await Deno.makeTempFile();
   try {
@@ -161,7 +164,7 @@ for (
     ["two sources of the key", {}, { SERVICE_API_KEY: "a", SERVICE_API_KEY_FILE: "b" }, /both set/],
     ["a key file that is not there", { keyFile: "/nonexistent" }, {}, /--key-file: cannot read "\/nonexistent"/],
     ["a key file that is a directory", { keyFile: "/" }, {}, /--key-file: cannot read/],
-    ["an empty key file", { keyFile: "/dev/null" }, {}, /--key-file has no key in it/],
+    ["an empty key file", { keyFile: EMPTY_FILE }, {}, /--key-file has no key in it/],
     [
       "a key of two words",
       {},
@@ -176,7 +179,7 @@ for (
     ["a header that is also the key's", { header: ["Authorization: x"] }, { SERVICE_API_KEY: "abc" }, /twice/],
     ["a header without a colon", { header: ["secret"] }, {}, /takes 'Name: value'/],
     ["a header with a line break", { header: ["a: b\r\nsecret: d"] }, {}, /takes 'Name: value'/],
-    ["a CA file without a certificate", { baseUrl: "https://a", caFile: "/dev/null" }, {}, /no PEM certificate/],
+    ["a CA file without a certificate", { baseUrl: "https://a", caFile: EMPTY_FILE }, {}, /no PEM certificate/],
     ["a timeout without a unit", { timeout: "30" }, {}, /--timeout takes a duration/],
     ["a timeout of nothing", { timeout: "0s" }, {}, /--timeout takes a duration/],
     ["a timeout of a year", { timeout: "8760h" }, {}, /--timeout takes a duration/],

@@ -1,7 +1,7 @@
 /** The ways in which the same cases are run: embedded, over HTTP, and both with the executable. */
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { startHttp } from "../server/http_server.ts";
-import { asProcess, inProcess, type Installation, type Program, withEnv } from "./program.ts";
+import { asProcess, inProcess, type Installation, type Program, SYSTEM_ENV, withEnv } from "./program.ts";
 
 /** The program over a fresh data directory. */
 export async function embedded(program: Program): Promise<Installation> {
@@ -37,6 +37,7 @@ export async function executableOverHttp(executable: string): Promise<Installati
   const key = await createAdminKey(withEnv(asProcess(executable), { SERVICE_API_DATA_DIR: directory }));
   const server = new Deno.Command(executable, {
     args: ["serve", "--port", "0", "--data-dir", directory],
+    env: SYSTEM_ENV,
     clearEnv: true,
     stdin: "null",
     stdout: "piped",

@@ -8,8 +8,11 @@ import deno from "../../deno.json" with { type: "json" };
 import { buildExecutable } from "./executable.ts";
 import { fromSources } from "./from_sources.ts";
 import { Connection } from "../server/connection.ts";
+import { testWith } from "../posix.ts";
 import { readyLine } from "./installations.ts";
-import { asProcess, type Program, withEnv } from "./program.ts";
+import { asProcess, type Program, SYSTEM_ENV, withEnv } from "./program.ts";
+
+const testWithSignals = testWith("signals");
 
 const build = await buildExecutable();
 const [executable, leadingArgs]: readonly [string, readonly string[]] = build.kind === "built"
@@ -42,7 +45,7 @@ async function place(): Promise<Place> {
 function spawn(args: readonly string[], env: Readonly<Record<string, string>>): Deno.ChildProcess {
   return new Deno.Command(executable, {
     args: [...leadingArgs, ...args],
-    env: { ...ownEnv, ...env },
+    env: { ...SYSTEM_ENV, ...ownEnv, ...env },
     clearEnv: true,
     stdin: "piped",
     stdout: "piped",
@@ -74,7 +77,7 @@ Deno.test("of 8 processes that overwrite one name at once, all succeed and one k
   ]);
 });
 
-Deno.test("commands in embedded mode and a running serve share one store", async () => {
+testWithSignals("commands in embedded mode and a running serve share one store", async () => {
   await using here = await place();
   const server = spawn(["serve", "--port", "0"], { SERVICE_API_DATA_DIR: `${here.directory}/data` });
   const { url, drained } = await readyLine(server.stdout);
@@ -129,7 +132,7 @@ Deno.test("an executable leaves nothing in the directory for temporary files, wh
   expect(await Array.fromAsync(Deno.readDir(temporary))).toEqual([]);
 });
 
-Deno.test("SIGINT while the server is silent ends the process with 130", async () => {
+testWithSignals("SIGINT while the server is silent ends the process with 130", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const child = spawn(CREATE, { SERVICE_API_URL: `http://127.0.0.1:${listener.addr.port}` });
   const connection = await listener.accept();
@@ -142,7 +145,7 @@ Deno.test("SIGINT while the server is silent ends the process with 130", async (
   expect(JSON.parse(stdout)).toMatchObject({ code: "INTERRUPTED" });
 });
 
-Deno.test("SIGINT while another process holds the store ends the process with 130", async () => {
+testWithSignals("SIGINT while another process holds the store ends the process with 130", async () => {
   await using here = await place();
   await here.program(["apikey", "--delete", "--name", "none"]);
   const holder = new DatabaseSync(`${here.directory}/data/keys.db`);
@@ -240,32 +243,41 @@ async function withBusyServe(flags: readonly string[], test: (busy: Busy) => Pro
 }
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  Deno.test(`${signal}: serve lets a request in flight finish, takes no other, and ends with 0`, () =>
-    withBusyServe([], async ({ server, url, connection, errors }) => {
-      server.kill(signal);
-      await expect(refused(url)).resolves.toBe(true);
-      await connection.send('"query":"{__typename}"}'.padEnd(24));
-      const [answer] = await Promise.all([connection.response(), readUntil(errors, '"status":200')]);
-      expect(answer).toMatchObject({ status: 200, body: '{"data":{"__typename":"Query"}}' });
-      expect(await connection.end()).toBe("");
-      expect((await server.status).code).toBe(0);
-    }));
+  testWithSignals(
+    `${signal}: serve lets a request in flight finish, takes no other, and ends with 0`,
+    () =>
+      withBusyServe([], async ({ server, url, connection, errors }) => {
+        server.kill(signal);
+        await expect(refused(url)).resolves.toBe(true);
+        await connection.send('"query":"{__typename}"}'.padEnd(24));
+        const [answer] = await Promise.all([connection.response(), readUntil(errors, '"status":200')]);
+        expect(answer).toMatchObject({ status: 200, body: '{"data":{"__typename":"Query"}}' });
+        expect(await connection.end()).toBe("");
+        expect((await server.status).code).toBe(0);
+      }),
+  );
 }
 
-Deno.test("serve cuts off a request in flight at the second signal, and ends with 130", () =>
-  withBusyServe(["--drain-timeout", "1h"], async ({ server, url }) => {
-    server.kill("SIGTERM");
-    await expect(refused(url)).resolves.toBe(true);
-    server.kill("SIGTERM");
-    expect((await server.status).code).toBe(130);
-  }));
+testWithSignals(
+  "serve cuts off a request in flight at the second signal, and ends with 130",
+  () =>
+    withBusyServe(["--drain-timeout", "1h"], async ({ server, url }) => {
+      server.kill("SIGTERM");
+      await expect(refused(url)).resolves.toBe(true);
+      server.kill("SIGTERM");
+      expect((await server.status).code).toBe(130);
+    }),
+);
 
-Deno.test("serve cuts off a request in flight after --drain-timeout, logs that, and ends with 1", () =>
-  withBusyServe(["--drain-timeout", "100ms"], async ({ server, errors }) => {
-    server.kill("SIGTERM");
-    expect((await server.status).code).toBe(1);
-    await readUntil(errors, "1 requests were cut off after --drain-timeout");
-  }));
+testWithSignals(
+  "serve cuts off a request in flight after --drain-timeout, logs that, and ends with 1",
+  () =>
+    withBusyServe(["--drain-timeout", "100ms"], async ({ server, errors }) => {
+      server.kill("SIGTERM");
+      expect((await server.status).code).toBe(1);
+      await readUntil(errors, "1 requests were cut off after --drain-timeout");
+    }),
+);
 
 Deno.test("beyond this machine serve listens with --allow-http, and not without", async () => {
   await using here = await place();

@@ -90,12 +90,18 @@ export async function inProcess(args: readonly string[], surroundings?: Surround
   return { code, stdout: host.stdout.text, stderr: host.stderr.text };
 }
 
-/** Runs an executable, with an environment of nothing but what is given. */
+/** Without this variable a program on Windows has no network; elsewhere there is none. */
+const SYSTEM_ROOT = Deno.env.get("SystemRoot");
+export const SYSTEM_ENV: Readonly<Record<string, string>> = SYSTEM_ROOT === undefined
+  ? {}
+  : { SystemRoot: SYSTEM_ROOT };
+
+/** Runs an executable, with an environment of nothing but what is given and what the system wants. */
 export function asProcess(executable: string, leadingArgs: readonly string[] = []): Program {
   return async (args, { env = {}, stdin = "" } = {}) => {
     const child = new Deno.Command(executable, {
       args: [...leadingArgs, ...args],
-      env: { ...env },
+      env: { ...SYSTEM_ENV, ...env },
       clearEnv: true,
       stdin: "piped",
       stdout: "piped",
