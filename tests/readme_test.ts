@@ -3,9 +3,9 @@ import { expect } from "expect";
 import deno from "../deno.json" with { type: "json" };
 import { EXIT_CODES } from "../src/cli/exit_code.ts";
 import { parseConfig } from "../src/cli/settings/config_yaml.ts";
-import { testWith } from "./posix.ts";
 import { inProcess } from "./program/program.ts";
 import { testOnPostgres } from "./store/postgres_server.ts";
+import { onPosix } from "./posix.ts";
 
 const ROOT = `${import.meta.dirname}/../`;
 const README = await Deno.readTextFile(`${ROOT}README.md`);
@@ -72,7 +72,7 @@ async function runBlocks(
 
 const needsDatabase = (block: string): boolean => block.includes(DATABASE_URL);
 
-testWith("a POSIX shell")("the commands of the README work as written", async () => {
+onPosix("a POSIX shell")("the commands of the README work as written", async () => {
   expect(await runBlocks(BLOCKS.filter((block) => !needsDatabase(block)))).toEqual([
     '{"key":"sak_…","name":"nightly backup","id":"key_…"}',
     "Successfully deleted 1 API key",

@@ -3,7 +3,7 @@ import { expect } from "expect";
 import { run } from "../../src/cli/program.ts";
 import { startServer } from "../client/foreign_server.ts";
 import { embedded, overHttp } from "../program/installations.ts";
-import { testWith } from "../posix.ts";
+import { onPosix } from "../posix.ts";
 import { FakeHost, inProcess, type Program } from "../program/program.ts";
 
 interface Shown {
@@ -254,7 +254,7 @@ Deno.test("completions prints a script for each shell, and its help how to have 
   }
 });
 
-testWith("file modes")(
+onPosix("file modes")(
   "--profile completes to the profiles of the config file that is named, or to nothing",
   async () => {
     const directory = await Deno.makeTempDir();

@@ -4,10 +4,10 @@ import { resolvePath } from "../../src/cli/settings/config_path.ts";
 import type { ServerFlags } from "../../src/cli/settings/server_flags.ts";
 import { readSettings, type Settings } from "../../src/cli/settings/settings.ts";
 import { FakeHost, type Surroundings } from "../program/program.ts";
-import { testWith } from "../posix.ts";
+import { onPosix } from "../posix.ts";
 import { configHome, SILENT } from "./config_home.ts";
 
-const testWithModes = testWith("file modes");
+const testWithModes = onPosix("file modes");
 
 async function settingsOf(config: string): Promise<Settings> {
   await using home = await configHome(config);
@@ -335,7 +335,7 @@ Deno.test("no variable makes the program print the config file", async () => {
   expect(text + new TextDecoder().decode(stderr)).not.toMatch(/ops|who asks/);
 });
 
-testWith("named pipes")("a pipe in place of the config file is refused, and not waited for", async () => {
+onPosix("named pipes")("a pipe in place of the config file is refused, and not waited for", async () => {
   await using home = await configHome();
   const path = `${home.home}/pipe`;
   await new Deno.Command("mkfifo", { args: [path] }).output();

@@ -1,10 +1,10 @@
 /** `config`: what it prints, to the letter, and what it does not print. */
 import { expect } from "expect";
 import { makeSecret, maskSecret, SECRET_BYTES, secretTail } from "../../src/apikey/secret.ts";
-import { testWith } from "../posix.ts";
+import { onPosix } from "../posix.ts";
 import { configHome } from "./config_home.ts";
 
-const testWithModes = testWith("file modes");
+const testWithModes = onPosix("file modes");
 
 const SECRET = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
 const MASK = maskSecret(secretTail(SECRET));

@@ -8,10 +8,10 @@ import { login, type LoginFlags } from "../../src/cli/login.ts";
 import type { TextQuestion } from "../../src/cli/prompts/question.ts";
 import type { Questions } from "../../src/cli/prompts/questions.ts";
 import { startServer, type TestServer } from "../client/foreign_server.ts";
-import { testWith } from "../posix.ts";
+import { onPosix } from "../posix.ts";
 import { type ConfigHome, configHome, SILENT } from "./config_home.ts";
 
-const testWithModes = testWith("file modes");
+const testWithModes = onPosix("file modes");
 
 const SECRET = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
 

@@ -8,10 +8,10 @@ import { withServerFlags } from "../../src/cli/settings/server_flags.ts";
 import { flagOf, SETTINGS } from "../../src/cli/settings/table.ts";
 import { Command } from "@commander-js/extra-typings";
 import { startServer } from "../client/foreign_server.ts";
-import { testWith } from "../posix.ts";
+import { onPosix } from "../posix.ts";
 import { type ConfigHome, configHome, SECRET, SILENT } from "./config_home.ts";
 
-const testWithModes = testWith("file modes");
+const testWithModes = onPosix("file modes");
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -8,11 +8,11 @@ import deno from "../../deno.json" with { type: "json" };
 import { buildExecutable } from "./executable.ts";
 import { fromSources } from "./from_sources.ts";
 import { Connection } from "../server/connection.ts";
-import { testWith } from "../posix.ts";
+import { onPosix } from "../posix.ts";
 import { readyLine } from "./installations.ts";
 import { asProcess, type Program, SYSTEM_ENV, withEnv } from "./program.ts";
 
-const testWithSignals = testWith("signals");
+const testWithSignals = onPosix("signals");
 
 const build = await buildExecutable();
 const [executable, leadingArgs]: readonly [string, readonly string[]] = build.kind === "built"
