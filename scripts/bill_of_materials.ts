@@ -44,7 +44,18 @@ export async function billOfMaterials(
     components: new Models.ComponentRepository(components),
   });
   const serializer = new Serialize.JsonSerializer(new Serialize.JSON.Normalize.Factory(Spec.Spec1dot6));
-  return `${serializer.serialize(bom, { sortLists: true, space: 2 })}\n`;
+  const serialize = (): string => `${serializer.serialize(bom, { sortLists: true, space: 2 })}\n`;
+  // The action that attests a release takes no list without.
+  bom.serialNumber = await serialNumberOf(serialize());
+  return serialize();
+}
+
+/** A UUID of version 8 (RFC 9562): the same contents have the same. */
+async function serialNumberOf(contents: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(contents));
+  const hex = new Uint8Array(digest).toHex();
+  const groups = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(12, 15)}`, `a${hex.slice(15, 18)}`];
+  return `urn:uuid:${groups.join("-")}-${hex.slice(18, 30)}`;
 }
 
 /** The part of `deno.lock` that is used here, by `name@version`, and `_` with the versions of its peers if it has any. */

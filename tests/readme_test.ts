@@ -3,6 +3,7 @@ import { expect } from "expect";
 import deno from "../deno.json" with { type: "json" };
 import { EXIT_CODES } from "../src/cli/exit_code.ts";
 import { parseConfig } from "../src/cli/settings/config_yaml.ts";
+import { installFromSources } from "./program/from_sources.ts";
 import { inProcess } from "./program/program.ts";
 import { testOnPostgres } from "./store/postgres_server.ts";
 import { onPosix } from "./posix.ts";
@@ -31,12 +32,6 @@ function freePort(): number {
   return port;
 }
 
-/** Where Deno has what it has downloaded, which is not to be looked for in another home. */
-async function denoDirectory(): Promise<string> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"], stderr: "null" }).output();
-  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
-}
-
 /** Runs blocks in a home of their own, with port 4000 for one that is free, and returns what they print. */
 async function runBlocks(
   blocks: readonly string[],
@@ -44,9 +39,8 @@ async function runBlocks(
 ): Promise<readonly string[]> {
   const home = await Deno.makeTempDir({ prefix: "service-api-readme-" });
   try {
-    const start = deno.tasks.start.command.replace(/^deno/, Deno.execPath()).replace("main.ts", `${ROOT}main.ts`);
     await Deno.mkdir(`${home}/bin`);
-    await Deno.writeTextFile(`${home}/bin/service-api`, `#!/bin/sh\nexec ${start} "$@"\n`, { mode: 0o755 });
+    await installFromSources(`${home}/bin/service-api`);
     const script = [...blocks, "wait"].join("\n").replaceAll("4000", String(freePort()));
     const { code, stdout, stderr } = await new Deno.Command("bash", {
       args: ["-euc", script],
@@ -56,7 +50,6 @@ async function runBlocks(
         HOME: home,
         XDG_DATA_HOME: home,
         XDG_CONFIG_HOME: home,
-        DENO_DIR: await denoDirectory(),
         ...env,
       },
     }).output();

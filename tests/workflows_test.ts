@@ -2,6 +2,7 @@
 import { expect } from "expect";
 import { parse } from "yaml";
 import deno from "../deno.json" with { type: "json" };
+import { billOfMaterials } from "../scripts/bill_of_materials.ts";
 import { missingPrograms } from "./program/terminal.ts";
 import { inTemporaryDirectory } from "./store/temporary_store.ts";
 import { faultsOfWorkflow } from "./workflow_lint.ts";
@@ -94,6 +95,20 @@ Deno.test("a release is published by a job that runs no package, when the tests 
 Deno.test("a release is built by the Deno of the README", async () => {
   const [command = ""] = /^npx -y deno@[\d.]+ task /m.exec(await Deno.readTextFile(`${ROOT}/README.md`)) ?? [];
   expect(await runOf("Build")).toBe(`${command}release`);
+});
+
+Deno.test("the list of what is in the archives is one that the action signs, and always the same", async () => {
+  const list = await billOfMaterials([], "2.9.6", undefined);
+  // As its src/sbom.ts asks.
+  expect(JSON.parse(list)).toMatchObject({
+    bomFormat: "CycloneDX",
+    serialNumber: expect.stringMatching(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/),
+    specVersion: "1.6",
+  });
+  expect(await billOfMaterials([], "2.9.6", undefined)).toBe(list);
+  expect(JSON.parse(await billOfMaterials([], "2.9.7", undefined)).serialNumber).not.toBe(
+    JSON.parse(list).serialNumber,
+  );
 });
 
 /** What a step of `release.yml` runs. */

@@ -7,3 +7,11 @@ export function fromSources(): readonly string[] {
   const main = `${import.meta.dirname}/../../main.ts`;
   return words.map((word) => word === "main.ts" ? main : word);
 }
+
+/** Makes a script that runs it so in any environment, also in none. */
+export async function installFromSources(path: string): Promise<void> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  const { denoDir } = JSON.parse(new TextDecoder().decode(stdout));
+  const words = [Deno.execPath(), ...fromSources()].map((word) => `'${word}'`).join(" ");
+  await Deno.writeTextFile(path, `#!/bin/sh\nDENO_DIR='${denoDir}' exec ${words} "$@"\n`, { mode: 0o755 });
+}
