@@ -9,23 +9,25 @@ import deno from "../deno.json" with { type: "json" };
 import { script as zsh } from "../src/cli/completions/zsh.ts";
 import { readCommit } from "../scripts/commit.ts";
 
-const PROJECT = new URL("..", import.meta.url).pathname;
+const PROJECT = `${import.meta.dirname}/..`;
 const THIS = Deno.build.target;
 const NAME = `service-api-${deno.version}`;
 const TARBALL = `${NAME}-${THIS}.tar.gz`;
 const ZIP = `${NAME}-x86_64-pc-windows-msvc.zip`;
 const SBOM = `${NAME}.cdx.json`;
+/** A target whose base is not to be had. */
+const ABSENT = Deno.build.os === "darwin" ? "x86_64-unknown-linux-gnu" : "x86_64-apple-darwin";
 
 /**
- * Compiles for this machine as the real one does. For Windows it makes something else, and for macOS it fails as it
- * does where no base can be downloaded.
+ * Compiles for this machine as the real one does. For Windows it makes something else, and for the absent target it
+ * fails as it does where no base can be downloaded.
  */
 const COMPILER = `#!/bin/sh
 case "$*" in
 compile*windows*)
   while [ "$1" != --output ]; do shift; done
   printf 'MZ' > "$2" ;;
-compile*darwin*)
+compile*${ABSENT}*)
   printf '%s\n' 'error: Writing' '' 'Caused by:' '  0: Setting up base binary.' '  1: no such host' '' 'Stack backtrace:' >&2
   exit 1 ;;
 *) exec "$REAL_COMPILER" "$@" ;;
@@ -62,7 +64,7 @@ async function makeTwo(): Promise<Made> {
   await Deno.writeTextFile(compiler, COMPILER, { mode: 0o755 });
   await Deno.mkdir(`${directory}/one`);
   await Deno.writeTextFile(`${directory}/one/service-api-0.0.9.cdx.json`, "of an earlier release");
-  const targets = [THIS, "x86_64-apple-darwin", "x86_64-pc-windows-msvc"].flatMap((target) => ["--target", target]);
+  const targets = [THIS, ABSENT, "x86_64-pc-windows-msvc"].flatMap((target) => ["--target", target]);
   const first = await release(PROJECT, ["--output", `${directory}/one`, ...targets], {
     DENO_COMPILE: compiler,
     REAL_COMPILER: Deno.env.get("DENO_COMPILE") ?? Deno.execPath(),
@@ -89,7 +91,8 @@ function test(rule: string, check: (made: Made) => Promise<void>): void {
 }
 
 test("a target without a base is named with the reason, and the others are made", async ({ directory, first }) => {
-  expect(first.stderr).toMatch(/^x86_64-apple-darwin is not made: its runtime base cannot be had\. .*no such host$/m);
+  const line = `^${ABSENT} is not made: its runtime base cannot be had\\. .*no such host$`;
+  expect(first.stderr).toMatch(new RegExp(line, "m"));
   expect(first.stderr).not.toMatch(/backtrace/);
   expect(first.code).toBe(1);
   expect(first.stdout.trim().split("\n")).toEqual([TARBALL, ZIP].map((name) => `${directory}/one/${name}`));
