@@ -15,6 +15,7 @@ import type { ProfileFlags } from "./settings/server_flags.ts";
 import { chooseStore, readStoreLocation, type StoreFlags } from "./settings/store_location.ts";
 import { helpOf, SETTINGS } from "./settings/table.ts";
 import { readTlsFiles } from "./tls_files.ts";
+import { unlessInterrupted } from "./unless_interrupted.ts";
 
 /** Declares the command. */
 export function defineServe(command: Command, { host, log, finish }: Session): void {
@@ -92,7 +93,7 @@ const LONGEST_RETENTION = 3650 * 24 * 3_600_000;
  * Serves until SIGINT or SIGTERM, then lets requests in flight finish: for `--drain-timeout`, or until the next signal.
  *
  * @returns `OK` when all of them were answered
- * @throws {Failure} when the store or the address cannot be used
+ * @throws {Failure} when the store or the address cannot be used; `INTERRUPTED` when a signal comes before they are
  */
 export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<ExitCode> {
   const drainTimeout = parseDuration(flags.drainTimeout, "--drain-timeout");
@@ -101,12 +102,13 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   const location = await readStoreLocation(chooseStore(flags, host, profile), host, log);
   const accessLog = openAccessLog(host);
   const { openHttpServer } = await import("#server");
-  const server = await openHttpServer({
+  const opening = openHttpServer({
     ...options,
     location,
     busyTimeout: BUSY_TIMEOUT,
     logAccess: flags.accessLog ? accessLog.record : undefined,
   });
+  const server = await unlessInterrupted(opening, "Interrupted before it listened.", host);
   const [first, second] = signals(host);
   await host.stdout.write(`Listening on ${server.url}\n`);
   await first;

@@ -97,6 +97,18 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     }));
 }
 
+Deno.test("a signal ends serve with 130 while it still waits for its database", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const env = { SERVICE_API_DATABASE_URL: `postgres://a:b@127.0.0.1:${listener.addr.port}/c` };
+  const host = new FakeHost(["serve", "--port", "0"], { env });
+  const running = run(host);
+  using _connection = await listener.accept();
+  host.handlers.get("SIGTERM")?.();
+  expect(await running).toBe(130);
+  expect(host.stdout.text).toBe("");
+  expect(host.stderr.text).toBe("service-api: Interrupted before it listened.\n");
+});
+
 Deno.test("what is cut off after --drain-timeout makes serve end with 1, and a line in its log", () =>
   withServe(["--drain-timeout", "50ms"], async ({ url, key, host, stop }) => {
     using connection = await Connection.to(url);

@@ -94,6 +94,32 @@ Deno.test("Ctrl-C while waiting for the server: INTERRUPTED, 130, and the reques
   expect([...host.handlers]).toEqual([]);
 });
 
+for (const args of [["request", "--query", "-"], ["apikey", "--delete", "--name", "new", "--key-file", "-"]]) {
+  Deno.test(`a signal while ${args[0]} waits for its input: INTERRUPTED, 130, and nothing was changed`, async () => {
+    const env = { SERVICE_API_URL: "http://127.0.0.1:1" };
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      const read = Promise.withResolvers<void>();
+      const host = Object.assign(new FakeHost(args, { env }), {
+        stdin: {
+          isTerminal: () => false,
+          readText: () => {
+            read.resolve();
+            return new Promise<string>(() => {});
+          },
+        },
+      });
+      const running = run(host);
+      // deno-lint-ignore no-await-in-loop -- a list of two
+      await read.promise;
+      host.handlers.get(signal)?.();
+      // deno-lint-ignore no-await-in-loop -- as before
+      expect(await running).toBe(130);
+      expect(host.stderr.text).toBe("service-api: Interrupted. Nothing was changed.\n");
+      expect([...host.handlers]).toEqual([]);
+    }
+  });
+}
+
 Deno.test("LOG_LEVEL=debug logs on standard error, without a secret, and changes nothing on standard output", async () => {
   await using installation = await overHttp();
   const quiet = await installation.program([...CREATE, "--json"]);

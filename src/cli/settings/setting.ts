@@ -1,6 +1,7 @@
 /** One setting: a flag, or else a variable, or else a member of the profile. */
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import type { Host } from "../host.ts";
+import { unlessInterrupted } from "../unless_interrupted.ts";
 import { flagOf, type SettingKey, SETTINGS } from "./table.ts";
 
 export interface Setting {
@@ -70,9 +71,11 @@ export async function readSettingFile(path: string, setting: string): Promise<st
 /**
  * Reads standard input for a flag or variable whose value is `-`.
  *
- * @throws {Failure} `USAGE` at a terminal, where it would wait for somebody to type
+ * @throws {Failure} `USAGE` at a terminal, where it would wait for somebody to type; `INTERRUPTED`
  */
 export async function readStandardInput(setting: string, host: Host): Promise<string> {
-  if (!host.stdin.isTerminal()) return await host.stdin.readText();
+  if (!host.stdin.isTerminal()) {
+    return await unlessInterrupted(host.stdin.readText(), "Interrupted. Nothing was changed.", host);
+  }
   throw new Failure("USAGE", `${setting} - reads standard input, which is a terminal: pipe it in.`);
 }

@@ -1,0 +1,25 @@
+/** A directory with the files of a release, as far as an image takes them. */
+import { command } from "./image.ts";
+
+export const TARGETS = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] as const;
+
+/** Puts an executable into an archive for each target, and their checksums beside them. */
+export async function writeRelease(
+  directory: string,
+  version: string,
+  executable: string,
+  targets: readonly string[] = TARGETS,
+): Promise<void> {
+  await Promise.all(targets.map(async (target) => {
+    const name = `service-api-${version}-${target}`;
+    const folder = `${directory}/${name}`;
+    await Deno.mkdir(`${folder}/completions`, { recursive: true });
+    await Deno.copyFile(executable, `${folder}/service-api`);
+    await Deno.chmod(`${folder}/service-api`, 0o755);
+    const others = ["LICENSE", "README.md", "THIRD-PARTY-LICENSES", "completions/service-api.bash"];
+    await Promise.all(others.map((file) => Deno.writeTextFile(`${folder}/${file}`, `${file} for ${target}\n`)));
+    // Little compression: the executable is large.
+    await command("sh", ["-ec", 'tar -cf - "$0" | gzip -1 > "$0.tar.gz"; rm -r "$0"', name], { cwd: directory });
+  }));
+  await command("sh", ["-ec", "sha256sum *.tar.gz > SHA256SUMS"], { cwd: directory });
+}
