@@ -40,7 +40,8 @@ export interface Container {
 export async function whyNoContainers(): Promise<string | undefined> {
   if (Deno.build.os !== "linux") return "it takes Linux";
   try {
-    await command("unshare", ["--mount", "--pid", "--fork", "sh", "-ec", "mount --bind /tmp /tmp; setpriv --version"]);
+    const mounts = "mount --bind /tmp /tmp; mount -t tmpfs tmpfs /tmp; mount -t proc proc /proc";
+    await command("unshare", ["--mount", "--pid", "--fork", "sh", "-ec", `${mounts}; setpriv -V; chroot --version`]);
     return undefined;
   } catch (error) {
     return `it takes root, unshare and setpriv: ${error instanceof Error ? error.message : error}`;

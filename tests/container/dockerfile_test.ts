@@ -31,10 +31,12 @@ Deno.test("the image is a release's executable and licences on a base without a 
   expect(said("ENTRYPOINT")).toEqual(['["/usr/local/bin/service-api"]']);
 });
 
-Deno.test("the image names a user by number, whom Kubernetes can tell from root, and no secret", () => {
+Deno.test("the image names a user by number, whom Kubernetes can tell from root; any other will do; and no secret", () => {
   expect(said("USER")).toEqual(["65532:65532"]);
   expect(said("ENV")).toEqual(["XDG_DATA_HOME=/data"]);
   expect(said("ARG")).toEqual(["VERSION"]);
+  // The base's own working directory is closed to every other user.
+  expect(said("WORKDIR")).toEqual(["/"]);
 });
 
 Deno.test("the first stage runs on the machine that builds, whatever it builds for", () => {

@@ -8,15 +8,10 @@ import { expand, type Instruction, parseDockerfile, type Stage, wordsOf } from "
 export interface Image {
   /** The directory with its root file system. */
   readonly root: string;
-  /** The final stage's base, with its tag. */
-  readonly base: string;
   readonly env: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
   readonly user: string;
-  readonly workdir: string;
   readonly entrypoint: readonly string[];
-  /** The keywords of the instructions that the final stage has. */
-  readonly keywords: ReadonlySet<string>;
 }
 
 export interface BuildOptions {
@@ -85,13 +80,10 @@ class Build {
   image(): Image {
     return {
       root: this.root,
-      base: this.stage.base,
       env: this.#env,
       labels: this.#labels,
       user: this.#user,
-      workdir: this.#workdir,
       entrypoint: this.#entrypoint,
-      keywords: new Set(this.stage.instructions.map(({ keyword }) => keyword)),
     };
   }
 

@@ -1,41 +1,21 @@
 /** The section "Container" of the README: its commands as they stand, and its files for Compose and Kubernetes. */
 import { expect } from "expect";
-import { parse } from "yaml";
 import deno from "../../deno.json" with { type: "json" };
 import { CERTIFICATE, PRIVATE_KEY } from "../client/certificates.ts";
 import { buildExecutable } from "../program/executable.ts";
 import { readyLine } from "../program/installations.ts";
+import { inProcess } from "../program/program.ts";
 import { missingPrograms } from "../program/terminal.ts";
 import { until } from "../server/until.ts";
 import { PASSWORD, testOnPostgres } from "../store/postgres_server.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
-import {
-  type Mount,
-  runContainer,
-  type RunOptions,
-  signalProcess1,
-  startContainer,
-  whyNoContainers,
-} from "./container.ts";
+import { runContainer, signalProcess1, startContainer, whyNoContainers } from "./container.ts";
 import { command, type Image } from "./image.ts";
 import { onThisMachine, type Place, secretFile, volume } from "./place.ts";
+import { BUILD, COMPOSE, DEPLOYMENT, RUN } from "./readme_files.ts";
 import { writeRelease } from "./release.ts";
 
 const ROOT = `${import.meta.dirname}/../..`;
-const SECTION = (await Deno.readTextFile(`${ROOT}/README.md`)).split(/^## /m).find((text) =>
-  text.startsWith("Container\n")
-);
-
-/** The blocks of the section in a language. */
-function blocks(language: string): readonly string[] {
-  return [...(SECTION ?? "").matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"))].map((
-    [, text = ""],
-  ) => text);
-}
-
-const [BUILD = "", RUN = ""] = blocks("sh");
-const [COMPOSE = "", KUBERNETES = ""] = blocks("yaml");
-
 const build = await buildExecutable();
 const [missing] = await missingPrograms(["bash", "jq"]);
 const why = build.kind === "not built"
@@ -84,6 +64,43 @@ function testInContainer(rule: string, test: (place: Place) => Promise<void>): v
   Deno.test(rule, () => inTemporaryDirectory((directory) => test({ image, directory })));
 }
 
+Deno.test("what the README publishes is the port that serve takes", async () => {
+  expect((await inProcess(["serve", "--help"])).stdout).toMatch(/--port <port> [^-]*default:\s+"4000"/);
+  expect(RUN).toContain(" -p 127.0.0.1:4000:4000 ");
+  expect(COMPOSE.services.keys.ports).toEqual(["127.0.0.1:4000:4000"]);
+  expect(COMPOSE.services.revoke.environment["SERVICE_API_URL"]).toBe("http://keys:4000");
+  const { ports, livenessProbe, readinessProbe } = DEPLOYMENT.spec.template.spec.containers[0];
+  for (const { httpGet } of [livenessProbe, readinessProbe]) {
+    expect(ports).toEqual([{ name: httpGet.port, containerPort: 4000 }]);
+  }
+});
+
+Deno.test("the README's compose.yaml uses what it declares, and lets no container do more than it needs", () => {
+  const { services, secrets, volumes } = COMPOSE;
+  expect(services.keys.volumes).toEqual(Object.keys(volumes).map((name) => `${name}:/data`));
+  expect(services.revoke.secrets).toEqual(Object.keys(secrets));
+  const [key] = services.revoke.secrets;
+  expect(services.revoke.environment["SERVICE_API_KEY_FILE"]).toBe(`/run/secrets/${key}`);
+  for (const service of [services.keys, services.revoke]) {
+    const security = { read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] };
+    expect(service).toMatchObject({ image: "service-api", ...security });
+  }
+});
+
+Deno.test("the README's Deployment uses what it declares, and lets its container do no more than it needs", () => {
+  const { selector, template: { metadata, spec } } = DEPLOYMENT.spec;
+  expect(selector.matchLabels).toEqual(metadata.labels);
+  expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 65532, runAsGroup: 65532 });
+  const [{ securityContext, volumeMounts, env }] = spec.containers;
+  expect(securityContext).toEqual({
+    readOnlyRootFilesystem: true,
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ["ALL"] },
+  });
+  expect(volumeMounts.map(({ name }) => name)).toEqual(spec.volumes.map(({ name }) => name));
+  expect(env).toEqual([{ name: "SERVICE_API_CONFIG", value: `${volumeMounts[0]?.mountPath}/config.yaml` }]);
+});
+
 testInContainer("the README's commands for Docker make a key, serve it, and use it elsewhere", async (place) => {
   const [store = "", elsewhere = ""] = RUN.split("\n\n");
   await execute(store);
@@ -110,43 +127,11 @@ testInContainer("the README's commands for Docker make a key, serve it, and use 
   }
 });
 
-testInContainer("the port that the README's containers publish is the one that serve takes", async ({ image }) => {
-  const { stdout } = await runContainer(image, ["serve", "--help"]);
-  expect(stdout).toMatch(/--port <port> [^-]*default:\s+"4000"/);
-  expect(RUN).toContain(":4000 ");
-});
-
-interface Service {
-  readonly image: string;
-  readonly command: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly ports?: readonly string[];
-  readonly secrets?: readonly string[];
-  readonly volumes?: readonly string[];
-  readonly read_only: boolean;
-  readonly cap_drop: readonly string[];
-}
-
-interface Compose {
-  readonly services: Readonly<Record<string, Service>>;
-  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
-  readonly volumes: Readonly<Record<string, unknown>>;
-}
-
 testInContainer(
   "the README's compose.yaml serves a volume, and deletes a key with one from a secret",
   async (place) => {
     const { image } = place;
-    const { services, secrets, volumes }: Compose = parse(COMPOSE);
-    const { keys, revoke } = services;
-    if (keys === undefined || revoke === undefined) throw new Error("there are no services");
-    for (const service of [keys, revoke]) {
-      expect(service).toMatchObject({ image: "service-api", read_only: true, cap_drop: ["ALL"] });
-    }
-    expect(keys.volumes).toEqual(Object.keys(volumes).map((name) => `${name}:/data`));
-    expect(keys.ports).toEqual(["127.0.0.1:4000:4000"]);
-    expect(revoke.secrets).toEqual(Object.keys(secrets));
-
+    const { keys, revoke } = COMPOSE.services;
     const store = await volume(place);
     const make = (name: string, role: string): ReturnType<typeof runContainer> =>
       runContainer(image, ["apikey", "--create", "--name", name, "--roles", role], store);
@@ -156,8 +141,7 @@ testInContainer(
     const { url, drained } = await readyLine(server.process.stdout);
 
     const source = await secretFile(place, admin);
-    const mounts = (revoke.secrets ?? []).map((name) => ({ source, target: `/run/secrets/${name}`, readOnly: true }));
-    expect(revoke.environment?.["SERVICE_API_URL"]).toBe("http://keys:4000");
+    const mounts = revoke.secrets.map((name) => ({ source, target: `/run/secrets/${name}`, readOnly: true }));
     const env = { ...revoke.environment, SERVICE_API_URL: new URL(url).origin };
     expect(await runContainer(image, revoke.command, { env, mounts })).toEqual({
       code: 0,
@@ -167,38 +151,6 @@ testInContainer(
     await drained();
   },
 );
-
-interface Named {
-  readonly name: string;
-}
-
-interface ServeContainer {
-  readonly args: readonly string[];
-  readonly env: readonly (Named & { readonly value: string })[];
-  readonly ports: readonly (Named & { readonly containerPort: number })[];
-  readonly livenessProbe: Probe;
-  readonly readinessProbe: Probe;
-  readonly volumeMounts: readonly (Named & { readonly mountPath: string; readonly readOnly: boolean })[];
-  readonly securityContext: Readonly<Record<string, unknown>>;
-}
-
-interface Probe {
-  readonly httpGet: { readonly path: string; readonly port: string };
-}
-
-interface Deployment {
-  readonly spec: {
-    readonly selector: { readonly matchLabels: unknown };
-    readonly template: {
-      readonly metadata: { readonly labels: unknown };
-      readonly spec: {
-        readonly securityContext: Readonly<Record<string, number>>;
-        readonly containers: readonly [ServeContainer];
-        readonly volumes: readonly [Named & { readonly secret: { readonly defaultMode: number } }];
-      };
-    };
-  };
-}
 
 /** A secret as Kubernetes mounts it: its files are links into a directory that is replaced as a whole. */
 async function mountedSecret(
@@ -222,46 +174,40 @@ async function mountedSecret(
   return root;
 }
 
-await testOnPostgres("the README's Deployment", {}, (server) => {
-  testInContainer(
-    "the README's Deployment serves a database that a secret names, and answers its probes",
-    (place) =>
-      server.withNewDatabase(async (database) => {
-        // The version of Kubernetes: 0440 is octal.
-        const { spec }: Deployment = parse(KUBERNETES, { version: "1.1" });
-        expect(spec.selector.matchLabels).toEqual(spec.template.metadata.labels);
-        const { securityContext: { runAsUser, runAsGroup, fsGroup = 0 }, containers: [serve], volumes: [config] } =
-          spec.template.spec;
-        expect(`${runAsUser}:${runAsGroup}`).toBe(place.image.user);
-        expect(serve.securityContext).toEqual({
-          readOnlyRootFilesystem: true,
-          allowPrivilegeEscalation: false,
-          capabilities: { drop: ["ALL"] },
-        });
-
-        const { host, port, user } = server.address(database);
-        const address = `postgres://${user}:${encodeURIComponent(PASSWORD)}@${host}:${port}/${database}`;
-        const files = { "config.yaml": `profiles:\n  default:\n    database-url: ${JSON.stringify(address)}\n` };
-        const source = await mountedSecret(place, files, config.secret.defaultMode, fsGroup);
-        const mounts: readonly Mount[] = serve.volumeMounts.map(({ name, mountPath, readOnly }) => {
-          expect(name).toBe(config.name);
-          return { source, target: mountPath, readOnly };
-        });
-        const options: RunOptions = {
-          env: Object.fromEntries(serve.env.map(({ name, value }) => [name, value])),
-          mounts,
-          user: `${runAsUser}:${runAsGroup}`,
-        };
-        await using container = await startContainer(place.image, onThisMachine(serve.args), options);
-        const { url, drained } = await readyLine(container.process.stdout);
-        await Promise.all([serve.livenessProbe, serve.readinessProbe].map(async ({ httpGet }) => {
-          expect(serve.ports).toEqual([{ name: httpGet.port, containerPort: 4000 }]);
-          const answer = await fetch(new URL(httpGet.path, url));
-          expect({ status: answer.status, body: await answer.text() }).toEqual({ status: 200, body: "ok\n" });
-        }));
-        await container.signal("TERM");
-        expect((await container.process.status).code).toBe(0);
-        await drained();
-      }),
+/** Runs a test on a database where there are containers to use it. */
+async function testOnDatabase(rule: string, test: (place: Place, url: string) => Promise<void>): Promise<void> {
+  if (image === undefined) return testInContainer(rule, () => Promise.resolve());
+  await testOnPostgres(
+    rule,
+    {},
+    (server) =>
+      testInContainer(rule, (place) =>
+        server.withNewDatabase(async (database) => {
+          const { host, port, user } = server.address(database);
+          await test(place, `postgres://${user}:${encodeURIComponent(PASSWORD)}@${host}:${port}/${database}`);
+        })),
   );
-});
+}
+
+await testOnDatabase(
+  "the README's Deployment serves a database that a secret names, and answers its probes",
+  async (place, databaseUrl) => {
+    const { securityContext: { runAsUser, runAsGroup, fsGroup }, containers: [serve], volumes: [config] } =
+      DEPLOYMENT.spec.template.spec;
+    const files = { "config.yaml": `profiles:\n  default:\n    database-url: ${JSON.stringify(databaseUrl)}\n` };
+    const source = await mountedSecret(place, files, config.secret.defaultMode, fsGroup);
+    await using container = await startContainer(place.image, onThisMachine(serve.args), {
+      env: Object.fromEntries(serve.env.map(({ name, value }) => [name, value])),
+      mounts: serve.volumeMounts.map(({ mountPath, readOnly }) => ({ source, target: mountPath, readOnly })),
+      user: `${runAsUser}:${runAsGroup}`,
+    });
+    const { url, drained } = await readyLine(container.process.stdout);
+    await Promise.all([serve.livenessProbe, serve.readinessProbe].map(async ({ httpGet }) => {
+      const answer = await fetch(new URL(httpGet.path, url));
+      expect({ status: answer.status, body: await answer.text() }).toEqual({ status: 200, body: "ok\n" });
+    }));
+    await container.signal("TERM");
+    expect((await container.process.status).code).toBe(0);
+    await drained();
+  },
+);

@@ -271,7 +271,7 @@ if (noTerminal !== undefined) {
     await terminal.press("Enter");
     await terminal.shows(/Description/);
     await signalProcess1(Number(await Deno.readTextFile(pid)), "TERM");
-    expect(await terminal.shows(/status \d+/)).toMatch(/Interrupted\. Nothing was changed\.\nstatus 130\s/);
+    expect(await terminal.shows(/status \d+\b/)).toMatch(/Interrupted\. Nothing was changed\.\nstatus 130\b/);
     await container.remove();
   });
 }
