@@ -3,70 +3,37 @@ import { expect } from "expect";
 import { onPosix } from "../posix.ts";
 import { embedded } from "./installations.ts";
 import { inProcess, withEnv } from "./program.ts";
+import { openSmallDisk } from "./small_disk.ts";
 
 const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST", "--json"] as const;
 
-async function mount(args: readonly string[]): Promise<boolean> {
-  try {
-    return (await new Deno.Command("mount", { args: [...args], stderr: "null" }).output()).success;
-  } catch {
-    return false;
-  }
-}
-
-/** A small file system of its own. */
-async function mountSmallDisk(): Promise<string | undefined> {
-  const directory = await Deno.makeTempDir({ prefix: "service-api-disk-" });
-  if (await mount(["-t", "tmpfs", "-o", "size=256k", "tmpfs", directory])) return directory;
-  await Deno.remove(directory);
-  return undefined;
-}
-
-async function unmount(directory: string): Promise<void> {
-  await new Deno.Command("umount", { args: ["--lazy", directory] }).output();
-  await Deno.remove(directory);
-}
-
-async function fill(path: string): Promise<void> {
-  const file = await Deno.open(path, { write: true, create: true });
-  try {
-    const block = new Uint8Array(4096);
-    // deno-lint-ignore no-await-in-loop -- until it does not fit any more
-    for (;;) await file.write(block);
-  } catch {
-    // full
-  } finally {
-    file.close();
-  }
-}
-
-const disk = await mountSmallDisk();
+const disk = await openSmallDisk();
 if (disk === undefined) {
   Deno.test.ignore("a full disk and a read-only one: not run, since this user may not mount one", () => {});
 } else {
   Deno.test("on a full disk nothing is created or deleted, and the message says so", async () => {
-    const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk}/data` });
-    await fill(`${disk}/filler`);
+    const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk.path}/data` });
+    await disk.fill();
     const first = await program(CREATE);
     expect(first.code).toBe(4);
     expect(JSON.parse(first.stdout)).toEqual({ error: expect.stringMatching(/disk is full/), code: "UNREACHABLE" });
-    await Deno.remove(`${disk}/filler`);
+    await disk.empty();
 
     expect((await program(CREATE)).code).toBe(0);
-    await fill(`${disk}/filler`);
+    await disk.fill();
     const remove = await program(["apikey", "--delete", "--name", "new", "--json"]);
     expect(remove.code).toBe(4);
     expect(JSON.parse(remove.stdout)).toMatchObject({ deleted: 0, code: "UNREACHABLE" });
-    await Deno.remove(`${disk}/filler`);
+    await disk.empty();
     expect((await program(["apikey", "--delete", "--name", "new"])).stdout).toBe("Successfully deleted 1 API key\n");
   });
 
   Deno.test("on a read-only disk the message names the file and what it needs", async () => {
-    const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk}/read-only` });
+    const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk.path}/read-only` });
     await program(CREATE);
-    expect(await mount(["-o", "remount,ro", disk])).toBe(true);
+    await disk.setReadOnly(true);
     const { code, stdout } = await program(["apikey", "--create", "--name", "other", "--roles", "GUEST", "--json"]);
-    expect(await mount(["-o", "remount,rw", disk])).toBe(true);
+    await disk.setReadOnly(false);
     expect(code).toBe(4);
     expect(JSON.parse(stdout)).toEqual({
       error: expect.stringMatching(/read-only\/keys\.db.*[Rr]ead-only.*this user can read and write/),
@@ -74,7 +41,7 @@ if (disk === undefined) {
     });
   });
 
-  Deno.test.afterAll(() => unmount(disk));
+  Deno.test.afterAll(() => disk[Symbol.asyncDispose]());
 }
 
 Deno.test("a file in place of the data directory is a usage error", async () => {

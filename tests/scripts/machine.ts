@@ -1,0 +1,136 @@
+/** Machines for the installer to be run on: a home, a directory for temporary files, and the tools they have. */
+import { missingPrograms } from "../program/terminal.ts";
+
+export const INSTALLER = new URL("../../scripts/install.sh", import.meta.url).pathname;
+
+/** What the installer works with, on one system or another, but for what downloads and verifies. */
+export const TOOLS = "cat chmod cp cut getconf grep gzip ldd mkdir mktemp mv rm rmdir sed sleep sysctl tar uname".split(" ");
+
+export interface MachineOptions {
+  /** @default the usual ones */
+  readonly tools?: readonly string[];
+  /** Shell scripts that stand in for tools, by their names. */
+  readonly standIns?: Readonly<Record<string, string>>;
+}
+
+export interface Run {
+  /** What is set besides `HOME`, `PATH` and `TMPDIR`; an empty one is not set. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+  /** A script to be read from standard input, in place of the installer as a file. */
+  readonly script?: string;
+}
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Machine extends AsyncDisposable {
+  readonly home: string;
+  readonly tmp: string;
+  /** The directories of `PATH`. */
+  readonly path: string;
+  /** Runs the installer in a shell. */
+  run(shell: string, run?: Run): Promise<Outcome>;
+  /** The same, without waiting for its end. */
+  start(shell: string, run?: Run): Promise<Started>;
+  /** What is in the home and among the temporary files: paths, modes, and which files they are. */
+  state(): Promise<readonly string[]>;
+}
+
+export interface Started {
+  readonly outcome: Promise<Outcome>;
+  kill(signal: Deno.Signal): void;
+}
+
+export async function openMachine(
+  { tools = [...TOOLS, "curl", "sha256sum", "shasum"], standIns = {} }: MachineOptions = {},
+): Promise<Machine> {
+  const root = await Deno.makeTempDir({ prefix: "service-api-machine-" });
+  const [home, tmp, bin] = [`${root}/home`, `${root}/tmp`, `${root}/bin`];
+  await Promise.all([home, tmp, bin].map((directory) => Deno.mkdir(directory)));
+  await Promise.all(
+    tools.filter((tool) => !(tool in standIns)).map(async (tool) => {
+      const path = await find(tool);
+      if (path !== undefined) await Deno.symlink(path, `${bin}/${tool}`);
+    }),
+  );
+  await Promise.all(
+    Object.entries(standIns).map(([tool, script]) =>
+      Deno.writeTextFile(`${bin}/${tool}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    ),
+  );
+  const start = async (shell: string, { env = {}, args = [], script }: Run = {}): Promise<Started> => {
+    const variables = Object.entries({ HOME: home, PATH: bin, TMPDIR: tmp, ...env }).filter(([, value]) => value !== "");
+    const child = new Deno.Command(await find(shell) ?? shell, {
+      args: [...script === undefined ? [INSTALLER] : ["-s", "--"], ...args],
+      cwd: home,
+      env: Object.fromEntries(variables),
+      clearEnv: true,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    return { outcome: outcomeOf(child, script ?? ""), kill: (signal) => child.kill(signal) };
+  };
+  return {
+    home,
+    tmp,
+    path: bin,
+    start,
+    run: async (shell, run) => (await start(shell, run)).outcome,
+    state: async () => [...await stateOf(home), ...await stateOf(tmp)],
+    [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
+  };
+}
+
+async function find(tool: string): Promise<string | undefined> {
+  for (const directory of (Deno.env.get("PATH") ?? "").split(":")) {
+    const path = `${directory}/${tool}`;
+    // deno-lint-ignore no-await-in-loop -- the first that has it
+    if (await Deno.stat(path).then(({ isFile }) => isFile, () => false)) return path;
+  }
+  return undefined;
+}
+
+async function outcomeOf(child: Deno.ChildProcess, input: string): Promise<Outcome> {
+  const writer = child.stdin.getWriter();
+  const output = child.output();
+  await writer.write(new TextEncoder().encode(input)).catch(() => {});
+  await writer.close().catch(() => {});
+  const { code, stdout, stderr } = await output;
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
+/** Every file and directory below one: path and mode, and of files what changes when they are written or replaced. */
+export async function stateOf(directory: string): Promise<readonly string[]> {
+  const entries = (await Array.fromAsync(Deno.readDir(directory))).toSorted((a, b) => a.name < b.name ? -1 : 1);
+  const states = await Promise.all(entries.map(async ({ name, isDirectory }) => {
+    const path = `${directory}/${name}`;
+    const { mode, ino, size, mtime } = await Deno.lstat(path);
+    const state = `${path} ${((mode ?? 0) & 0o7777).toString(8)}`;
+    return isDirectory ? [state, ...await stateOf(path)] : [`${state} ${ino} ${size} ${mtime?.getTime()}`];
+  }));
+  return states.flat();
+}
+
+/** What the installer is said to work in. */
+const SHELLS = ["dash", "bash"];
+
+/** A test of the installer in each shell, which is not run where what it needs is missing. */
+export async function testInShells(
+  rule: string,
+  check: (shell: string) => Promise<void>,
+  needs: readonly string[] = ["curl"],
+): Promise<void> {
+  for (const shell of SHELLS) {
+    const name = `install.sh in ${shell}: ${rule}`;
+    // deno-lint-ignore no-await-in-loop -- tests are in the order in which they are written
+    const missing = Deno.build.os === "windows" ? ["Unix"] : await missingPrograms([shell, "tar", "gzip", ...needs]);
+    if (missing.length === 0) Deno.test(name, () => check(shell));
+    else Deno.test.ignore(`${name}: not run, for want of ${missing.join(", ")}`, () => {});
+  }
+}

@@ -1,0 +1,76 @@
+/** Releases on a file server of this machine, for the tests of what downloads them. */
+
+/** Files by their names. */
+export type Files = Readonly<Record<string, Uint8Array<ArrayBuffer> | string>>;
+
+/** The name of an archive, without its extension, and of the folder in it. */
+export const archiveName = (target: string, version = "1.2.3"): string => `service-api-${version}-${target}`;
+
+/** The files of an archive, with a script in place of the executable. */
+export function archived(script: string): Files {
+  return {
+    "service-api": `#!/bin/sh\n${script}\n`,
+    "LICENSE": "the licence\n",
+    "README.md": "the README\n",
+    "THIRD-PARTY-LICENSES": "the licences of others\n",
+    "completions/service-api.bash": "for bash\n",
+    "completions/_service-api": "for zsh\n",
+    "completions/service-api.fish": "for fish\n",
+    "completions/service-api.ps1": "for PowerShell\n",
+  };
+}
+
+/** A release as it is published, of one archive: with its checksum. */
+export async function makeRelease(files: Files, target = Deno.build.target, version?: string): Promise<Files> {
+  const name = archiveName(target, version);
+  const archive = await pack(name, files);
+  return { [`${name}.tar.gz`]: archive, SHA256SUMS: await checksumLine(archive, `${name}.tar.gz`) };
+}
+
+/** A line as `sha256sum` writes it. */
+export async function checksumLine(file: Uint8Array<ArrayBuffer>, name: string): Promise<string> {
+  return `${new Uint8Array(await crypto.subtle.digest("SHA-256", file)).toHex()}  ${name}\n`;
+}
+
+async function pack(folder: string, files: Files): Promise<Uint8Array<ArrayBuffer>> {
+  const directory = await Deno.makeTempDir({ prefix: "service-api-release-" });
+  try {
+    await Deno.mkdir(`${directory}/${folder}/completions`, { recursive: true });
+    await Promise.all(
+      Object.entries(files).map(([name, content]) => {
+        const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+        return Deno.writeFile(`${directory}/${folder}/${name}`, bytes, { mode: name === "service-api" ? 0o755 : 0o644 });
+      }),
+    );
+    const { stdout } = await new Deno.Command("tar", { args: ["-czf", "-", folder], cwd: directory }).output();
+    return stdout;
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+export interface ReleaseServer extends AsyncDisposable {
+  readonly url: string;
+  /** The paths that were asked for. */
+  readonly requests: readonly string[];
+}
+
+/** Answers a request in place of the server, or leaves it to the server. */
+export type Answer = (path: string) => Response | undefined | Promise<Response | undefined>;
+
+/** Serves files in whatever directory they are asked for. */
+export function serveRelease(
+  files: Files,
+  answer: Answer = () => undefined,
+  tls: { readonly cert: string; readonly key: string } | Record<never, never> = {},
+): ReleaseServer {
+  const requests: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {}, ...tls }, async (request) => {
+    const { pathname } = new URL(request.url);
+    requests.push(pathname);
+    const file = files[pathname.slice(pathname.lastIndexOf("/") + 1)];
+    return await answer(pathname) ?? (file === undefined ? new Response("no\n", { status: 404 }) : new Response(file));
+  });
+  const url = "cert" in tls ? `https://localhost:${server.addr.port}` : `http://127.0.0.1:${server.addr.port}`;
+  return { url, requests, [Symbol.asyncDispose]: () => server.shutdown() };
+}
