@@ -14,10 +14,12 @@ const README = await Deno.readTextFile(`${ROOT}README.md`);
 /** The sections whose commands have tests of their own. */
 const TESTED_APART = ["Install", "Container", "Recipes"];
 
-/** The blocks of shell commands that use the program itself. */
-const BLOCKS = README.split(/^## /m)
+const TESTED_HERE = README.split(/^## /m)
   .filter((section) => !TESTED_APART.includes(section.split("\n", 1)[0] ?? ""))
-  .flatMap((section) => [...section.matchAll(/```sh\n([\s\S]*?)```/g)])
+  .join("## ");
+
+/** The blocks of shell commands that use the program itself. */
+const BLOCKS = [...TESTED_HERE.matchAll(/```sh\n([\s\S]*?)```/g)]
   .map(([, block = ""]) => block)
   .filter((block) => block.includes("service-api "));
 
@@ -118,7 +120,7 @@ Deno.test("every flag of the help is in the README, and every variable in both a
   )).join("");
   const flags = new Set(help.match(/--[a-z]+(-[a-z]+)*/g));
   expect([...flags].filter((flag) => flag !== "--help" && !README.includes(`\`${flag}`))).toEqual([]);
-  const variables = new Set(README.match(/SERVICE_API_[A-Z_]+/g));
+  const variables = new Set(TESTED_HERE.match(/SERVICE_API_[A-Z_]+/g));
   expect([...variables].filter((name) => !help.includes(name))).toEqual([]);
   expect([...variables].filter((name) => !deno.tasks.start.command.includes(name))).toEqual([]);
 });

@@ -41,7 +41,7 @@ if (disk === undefined) {
     });
   });
 
-  Deno.test.afterAll(() => disk[Symbol.asyncDispose]());
+  Deno.test.afterAll(disk.close);
 }
 
 Deno.test("a file in place of the data directory is a usage error", async () => {

@@ -1,11 +1,12 @@
 /** A real disk that can be full or read-only, where this user may mount one. */
 
-export interface SmallDisk extends AsyncDisposable {
+export interface SmallDisk {
   readonly path: string;
   /** Fills it, until `empty`. */
   fill(): Promise<void>;
   empty(): Promise<void>;
   setReadOnly(readOnly: boolean): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** A file system of 256 KiB of its own, or nothing where this user may not mount one. */
@@ -23,7 +24,7 @@ export async function openSmallDisk(): Promise<SmallDisk | undefined> {
     setReadOnly: async (readOnly) => {
       if (!await mount(["-o", `remount,${readOnly ? "ro" : "rw"}`, path])) throw new Error(`${path} stays as it is`);
     },
-    [Symbol.asyncDispose]: async () => {
+    close: async () => {
       await new Deno.Command("umount", { args: ["--lazy", path] }).output();
       await Deno.remove(path);
     },

@@ -6,8 +6,8 @@ import { archived, makeRelease, serveRelease } from "./release_server.ts";
 
 const RELEASE = await makeRelease(archived("echo service-api 1.2.3"));
 
-await testInShells("cut off anywhere on its way through a pipe, does nothing", async (shell) => {
-  await using server = serveRelease(RELEASE);
+testInShells("cut off anywhere on its way through a pipe, does nothing", async (shell) => {
+  await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
   const installer = await Deno.readTextFile(INSTALLER);
   const end = installer.lastIndexOf("main") + "main".length;
@@ -27,10 +27,10 @@ await testInShells("cut off anywhere on its way through a pipe, does nothing", a
 });
 
 for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
-  await testInShells(`stopped by ${signal} during the download, changes nothing and leaves nothing`, async (shell) => {
+  testInShells(`stopped by ${signal} during the download, changes nothing and leaves nothing`, async (shell) => {
     const arrived = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
-    await using server = serveRelease(RELEASE, async (path) => {
+    await using server = serveRelease(RELEASE.files, async (path) => {
       if (!path.endsWith(".tar.gz")) return undefined;
       arrived.resolve();
       await goOn.promise;
@@ -47,8 +47,10 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]
   });
 }
 
-await testInShells("stopped while the new executable is tried, changes nothing and leaves nothing", async (shell) => {
-  await using server = serveRelease(await makeRelease(archived('echo tried > "$TMPDIR/tried"; read -r line < "$TMPDIR/go"')));
+testInShells("stopped while the new executable is tried, changes nothing and leaves nothing", async (shell) => {
+  await using server = serveRelease(
+    (await makeRelease(archived('echo tried > "$TMPDIR/tried"; read -r line < "$TMPDIR/go"'))).files,
+  );
   await using machine = await openMachine();
   const before = await machine.state();
   await new Deno.Command("mkfifo", { args: [`${machine.tmp}/go`] }).output();
@@ -73,11 +75,14 @@ exec ${new TextDecoder().decode(stdout).trim()} "$@"`;
 }
 
 for (const tool of ["curl", "wget"]) {
-  await testInShells(`gives up a download with ${tool} that stands still`, async (shell) => {
+  testInShells(`gives up a download with ${tool} that stands still`, async (shell) => {
     const gone = Promise.withResolvers<undefined>();
     const half = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(10)) });
-    await using server = serveRelease(RELEASE, (path) => path.endsWith(".tar.gz") ? new Response(half) : undefined);
-    await using silent = serveRelease(RELEASE, () => gone.promise);
+    await using server = serveRelease(
+      RELEASE.files,
+      (path) => path.endsWith(".tar.gz") ? new Response(half) : undefined,
+    );
+    await using silent = serveRelease(RELEASE.files, () => gone.promise);
     await using machine = await openMachine({
       tools: [...TOOLS, "sha256sum", "shasum"],
       standIns: { [tool]: await impatient(tool) },

@@ -1,6 +1,6 @@
 /** What the installer puts where, on machines on which it can. */
 import { expect } from "expect";
-import { openMachine, testInShells, TOOLS } from "./machine.ts";
+import { filesIn, openMachine, testInShells, TOOLS } from "./machine.ts";
 import { archived, makeRelease, serveRelease } from "./release_server.ts";
 
 const NEW = 'echo "service-api 1.2.3 (new)"';
@@ -16,22 +16,12 @@ const INSTALLED = {
   "share/zsh/site-functions/_service-api": [0o644, "for zsh\n"],
 };
 
-/** The files below a directory by their paths, with mode and content. */
-async function filesIn(directory: string, below = ""): Promise<Readonly<Record<string, readonly [number, string]>>> {
-  const entries = await Array.fromAsync(Deno.readDir(`${directory}/${below}`));
-  const files = await Promise.all(entries.map(async ({ name, isDirectory }) => {
-    const path = `${below}${name}`;
-    if (isDirectory) return filesIn(directory, `${path}/`);
-    const { mode } = await Deno.lstat(`${directory}/${path}`);
-    return { [path]: [(mode ?? 0) & 0o777, await Deno.readTextFile(`${directory}/${path}`)] as const };
-  }));
-  return Object.assign({}, ...files);
-}
-
-await testInShells("installs to ~/.local, says so, and leaves nothing else", async (shell) => {
-  await using server = serveRelease(RELEASE);
+testInShells("installs to ~/.local, says so, and leaves nothing else", async (shell) => {
+  await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
-  const { code, stdout, stderr } = await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: `${server.url}/some/` } });
+  const { code, stdout, stderr } = await machine.run(shell, {
+    env: { SERVICE_API_DOWNLOAD_URL: `${server.url}/some/` },
+  });
   expect({ code, stderr }).toEqual({
     code: 0,
     stderr: expect.stringMatching(/^service-api: downloading http:\S+\/some\/service-api-1\.2\.3-\S+\.tar\.gz\n$/),
@@ -53,8 +43,8 @@ await testInShells("installs to ~/.local, says so, and leaves nothing else", asy
   ]);
 });
 
-await testInShells("says nothing of PATH where it has the directory", async (shell) => {
-  await using server = serveRelease(RELEASE);
+testInShells("says nothing of PATH where it has the directory", async (shell) => {
+  await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
   const { stdout } = await machine.run(shell, {
     env: { SERVICE_API_DOWNLOAD_URL: server.url, PATH: `/before:${machine.home}/.local/bin:${machine.path}` },
@@ -63,8 +53,8 @@ await testInShells("says nothing of PATH where it has the directory", async (she
 });
 
 for (const prefix of ["a place with spaces/and 'quotes' \"$HOME\"", "préfixe/目录", "with/slash/"]) {
-  await testInShells(`installs to the prefix ${prefix}`, async (shell) => {
-    await using server = serveRelease(RELEASE);
+  testInShells(`installs to the prefix ${prefix}`, async (shell) => {
+    await using server = serveRelease(RELEASE.files);
     await using machine = await openMachine();
     const env = { SERVICE_API_DOWNLOAD_URL: server.url, PREFIX: `${machine.tmp}/${prefix}`, HOME: "" };
     const { code, stdout } = await machine.run(shell, { env });
@@ -74,16 +64,16 @@ for (const prefix of ["a place with spaces/and 'quotes' \"$HOME\"", "préfixe/�
   });
 }
 
-await testInShells("takes a relative prefix from where it is run", async (shell) => {
-  await using server = serveRelease(RELEASE);
+testInShells("takes a relative prefix from where it is run", async (shell) => {
+  await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
   const { stdout } = await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url, PREFIX: "here" } });
   expect(stdout).toContain(`${machine.home}/here/bin:`);
   expect(await filesIn(`${machine.home}/here`)).toEqual(INSTALLED);
 });
 
-await testInShells("replaces an older version while that is running", async (shell) => {
-  await using server = serveRelease(RELEASE);
+testInShells("replaces an older version while that is running", async (shell) => {
+  await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
   const executable = `${machine.home}/.local/bin/service-api`;
   await Deno.mkdir(`${machine.home}/.local/bin`, { recursive: true });
@@ -99,8 +89,8 @@ await testInShells("replaces an older version while that is running", async (she
   expect((await running.status).signal).toBe("SIGTERM");
 });
 
-await testInShells("replaces its own files on a second run, and no other", async (shell) => {
-  await using server = serveRelease(RELEASE);
+testInShells("replaces its own files on a second run, and no other", async (shell) => {
+  await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
   const run = { env: { SERVICE_API_DOWNLOAD_URL: server.url } };
   await machine.run(shell, run);
@@ -110,19 +100,22 @@ await testInShells("replaces its own files on a second run, and no other", async
   expect(await filesIn(`${machine.home}/.local`)).toEqual({ ...INSTALLED, "bin/other": [0o644, "other\n"] });
 });
 
-await testInShells("downloads with wget where there is no curl", async (shell) => {
-  await using server = serveRelease(RELEASE);
+testInShells("downloads with wget where there is no curl", async (shell) => {
+  await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine({ tools: [...TOOLS, "wget", "sha256sum", "shasum"] });
   expect(await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } })).toMatchObject({ code: 0 });
   expect(await filesIn(`${machine.home}/.local`)).toEqual(INSTALLED);
 }, ["wget"]);
 
 for (const tool of ["shasum", "openssl"]) {
-  await testInShells(`verifies with ${tool} where there is nothing else`, async (shell) => {
+  testInShells(`verifies with ${tool} where there is nothing else`, async (shell) => {
     await using machine = await openMachine({ tools: [...TOOLS, "curl", tool] });
-    await using server = serveRelease(RELEASE);
+    await using server = serveRelease(RELEASE.files);
     expect(await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } })).toMatchObject({ code: 0 });
-    await using tampered = serveRelease({ ...await makeRelease(archived("exit 1")), SHA256SUMS: RELEASE.SHA256SUMS ?? "" });
+    await using tampered = serveRelease({
+      ...(await makeRelease(archived("exit 1"))).files,
+      SHA256SUMS: RELEASE.sums,
+    });
     expect(await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: tampered.url } })).toMatchObject({ code: 1 });
     expect(await filesIn(`${machine.home}/.local`)).toEqual(INSTALLED);
   }, ["curl", tool]);
@@ -139,14 +132,14 @@ for (
   ] as const
 ) {
   const told = `${system} on ${cpu}${rosetta ? ", which is Rosetta's" : ""}`;
-  await testInShells(`takes the build ${target} for ${told}`, async (shell) => {
+  testInShells(`takes the build ${target} for ${told}`, async (shell) => {
     const releases = await Promise.all(
       [target, "x86_64-pc-windows-msvc", target.replace(/^[^-]+/, "riscv64")].map((each) =>
         makeRelease(archived(`echo service-api for ${each}`), each)
       ),
     );
-    const SHA256SUMS = releases.map((release) => release.SHA256SUMS).join("");
-    await using server = serveRelease({ ...Object.assign({}, ...releases), SHA256SUMS });
+    const SHA256SUMS = releases.map(({ sums }) => sums).join("");
+    await using server = serveRelease({ ...Object.assign({}, ...releases.map(({ files }) => files)), SHA256SUMS });
     await using machine = await openMachine({
       standIns: {
         uname: `case $1 in -s) echo ${system} ;; -m) echo ${cpu} ;; esac`,
@@ -159,7 +152,7 @@ for (
   });
 }
 
-await testInShells("--help says how it is run, anything else is a usage error", async (shell) => {
+testInShells("--help says how it is run, anything else is a usage error", async (shell) => {
   await using machine = await openMachine();
   expect(await machine.run(shell, { args: ["--help"] })).toEqual({
     code: 0,

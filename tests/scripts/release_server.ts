@@ -20,11 +20,19 @@ export function archived(script: string): Files {
   };
 }
 
-/** A release as it is published, of one archive: with its checksum. */
-export async function makeRelease(files: Files, target = Deno.build.target, version?: string): Promise<Files> {
-  const name = archiveName(target, version);
-  const archive = await pack(name, files);
-  return { [`${name}.tar.gz`]: archive, SHA256SUMS: await checksumLine(archive, `${name}.tar.gz`) };
+export interface Release {
+  readonly archive: Uint8Array<ArrayBuffer>;
+  readonly sums: string;
+  /** What is published: both, by their names. */
+  readonly files: Files;
+}
+
+/** A release of one archive. */
+export async function makeRelease(contents: Files, target = Deno.build.target): Promise<Release> {
+  const name = archiveName(target);
+  const archive = await pack(name, contents);
+  const sums = await checksumLine(archive, `${name}.tar.gz`);
+  return { archive, sums, files: { [`${name}.tar.gz`]: archive, SHA256SUMS: sums } };
 }
 
 /** A line as `sha256sum` writes it. */
@@ -39,7 +47,9 @@ async function pack(folder: string, files: Files): Promise<Uint8Array<ArrayBuffe
     await Promise.all(
       Object.entries(files).map(([name, content]) => {
         const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-        return Deno.writeFile(`${directory}/${folder}/${name}`, bytes, { mode: name === "service-api" ? 0o755 : 0o644 });
+        return Deno.writeFile(`${directory}/${folder}/${name}`, bytes, {
+          mode: name === "service-api" ? 0o755 : 0o644,
+        });
       }),
     );
     const { stdout } = await new Deno.Command("tar", { args: ["-czf", "-", folder], cwd: directory }).output();
