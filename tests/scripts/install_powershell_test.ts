@@ -1,0 +1,97 @@
+/** install.ps1, in the PowerShells that there are: on Windows it installs, elsewhere it says that it does not. */
+import { expect } from "expect";
+import { archived, archiveName, checksumLine, type Files, serveRelease } from "./release_server.ts";
+
+const INSTALLER = await Deno.readTextFile(new URL("../../scripts/install.ps1", import.meta.url));
+const WINDOWS = Deno.build.os === "windows";
+
+interface Outcome {
+  readonly success: boolean;
+  /** What it prints, on both streams. */
+  readonly said: string;
+}
+
+async function powershell(shell: string, command: string, env: Readonly<Record<string, string>>): Promise<Outcome> {
+  const { success, stdout, stderr } = await new Deno.Command(shell, {
+    args: ["-NoProfile", "-NonInteractive", "-Command", command],
+    env,
+    stdin: "null",
+  }).output();
+  const text = new TextDecoder();
+  return { success, said: `${text.decode(stdout)}${text.decode(stderr)}` };
+}
+
+async function runs(shell: string): Promise<boolean> {
+  try {
+    return (await powershell(shell, "exit 0", {})).success;
+  } catch {
+    return false;
+  }
+}
+
+/** A release whose executable is one that comes with Windows. */
+async function makeRelease(shell: string, directory: string): Promise<Files> {
+  const name = archiveName(Deno.build.target);
+  await Deno.mkdir(`${directory}/${name}/completions`, { recursive: true });
+  await Promise.all(
+    Object.entries(archived("")).map(([file, content]) =>
+      Deno.writeFile(`${directory}/${name}/${file}`, bytes(content))
+    ),
+  );
+  await Deno.copyFile(`${Deno.env.get("SystemRoot")}\\System32\\curl.exe`, `${directory}/${name}/service-api.exe`);
+  const archive = `${directory}/${name}.zip`;
+  await powershell(shell, `Compress-Archive -LiteralPath '${directory}/${name}' -DestinationPath '${archive}'`, {});
+  const zip = await Deno.readFile(archive);
+  return { [`${name}.zip`]: zip, SHA256SUMS: await checksumLine(zip, `${name}.zip`), "install.ps1": INSTALLER };
+}
+
+const bytes = (content: Uint8Array<ArrayBuffer> | string): Uint8Array<ArrayBuffer> =>
+  typeof content === "string" ? new TextEncoder().encode(content) : content;
+
+Deno.test("install.ps1 is ASCII, for Windows PowerShell takes anything else for the code page of the machine", () => {
+  expect(INSTALLER.match(/[^\n -~]/g)).toBe(null);
+});
+
+const SHELLS = await Promise.all(["powershell", "pwsh"].map(async (shell) => ({ shell, isThere: await runs(shell) })));
+
+for (const { shell, isThere } of SHELLS) {
+  if (!isThere) {
+    Deno.test.ignore(`install.ps1 in ${shell}: not run, for want of it`, () => {});
+    continue;
+  }
+
+  if (!WINDOWS) {
+    Deno.test(`install.ps1 in ${shell}: elsewhere than on Windows it tells of install.sh`, async () => {
+      await using server = serveRelease({ "install.ps1": INSTALLER });
+      const { success, said } = await powershell(shell, `irm ${server.url}/install.ps1 | iex`, {});
+      expect({ success, said }).toEqual({ success: false, said: expect.stringMatching(/This is for Windows\./) });
+      expect(server.requests).toEqual(["/install.ps1"]);
+    });
+    continue;
+  }
+
+  Deno.test(`install.ps1 in ${shell}: installs, also a second time, and nothing that was tampered with`, async () => {
+    const directory = await Deno.makeTempDir({ prefix: "service-api-powershell-" });
+    try {
+      const files = await makeRelease(shell, directory);
+      const prefix = `${directory}\\a place with spaces`;
+      const install = (url: string): Promise<Outcome> =>
+        powershell(shell, `irm ${url}/install.ps1 | iex`, { SERVICE_API_DOWNLOAD_URL: url, PREFIX: prefix });
+      const zip = `${archiveName(Deno.build.target)}.zip`;
+
+      await using tampered = serveRelease({ ...files, [zip]: "tampered" });
+      expect(await install(tampered.url)).toEqual({ success: false, said: expect.stringMatching(/SHA-256/) });
+      expect(await Deno.stat(prefix).then(() => "there", () => "not there")).toBe("not there");
+
+      await using server = serveRelease(files);
+      expect(await install(server.url)).toEqual({ success: true, said: expect.stringMatching(/Installed curl/) });
+      const installed = (await Array.fromAsync(Deno.readDir(prefix))).map(({ name }) => name).toSorted();
+      expect(installed).toEqual(["LICENSE", "README.md", "THIRD-PARTY-LICENSES", "completions", "service-api.exe"]);
+
+      expect((await install(server.url)).success).toBe(true);
+      expect((await Array.fromAsync(Deno.readDir(prefix))).map(({ name }) => name).toSorted()).toEqual(installed);
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  });
+}
