@@ -95,7 +95,7 @@ find_target() {
 # What has neither getconf nor ldd is not told by this, but by the executable, which is run before it is put in place.
 check_libc() {
   [ "$(getconf LONG_BIT 2>/dev/null)" != 32 ] ||
-    fail "this system is one of 32 bits, on a CPU of 64: there is no build for it"
+    fail "this is a 32-bit system on a 64-bit CPU: there are builds for 64-bit systems alone"
   libc=$(getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>&1) || :
   case $libc in
     *musl*)
@@ -196,7 +196,7 @@ place() {
 }
 
 discard() {
-  rm -f "$prefix/$2.$suffix"
+  rm -f "$prefix/$2.$suffix" 2>/dev/null || :
 }
 
 clean_up() {

@@ -39,7 +39,7 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]
     await using machine = await openMachine();
     const before = await machine.state();
     const { outcome, kill } = await machine.start(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } });
-    await arrived.promise;
+    await Promise.race([arrived.promise, outcome]);
     kill(signal);
     goOn.resolve();
     expect(await outcome).toMatchObject({ code, stdout: "" });
@@ -63,6 +63,9 @@ testInShells("stopped while the new executable is tried, changes nothing and lea
   expect(await machine.state()).toEqual(before);
 });
 
+/** After how long servers that stand still go on, in milliseconds: by then the installer has to have given up. */
+const PATIENCE = 20_000;
+
 /** A tool that waits a second where it is told to wait a minute. */
 async function impatient(tool: string): Promise<string> {
   const { stdout } = await new Deno.Command("sh", { args: ["-c", `command -v ${tool}`] }).output();
@@ -76,26 +79,32 @@ exec ${new TextDecoder().decode(stdout).trim()} "$@"`;
 
 for (const tool of ["curl", "wget"]) {
   testInShells(`gives up a download with ${tool} that stands still`, async (shell) => {
-    const gone = Promise.withResolvers<undefined>();
-    const half = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(10)) });
-    await using server = serveRelease(
-      RELEASE.files,
-      (path) => path.endsWith(".tar.gz") ? new Response(half) : undefined,
-    );
-    await using silent = serveRelease(RELEASE.files, () => gone.promise);
+    const given = Promise.withResolvers<undefined>();
+    const patience = setTimeout(() => given.resolve(undefined), PATIENCE);
+    const half = new ReadableStream({
+      start: async (controller) => {
+        controller.enqueue(RELEASE.archive.slice(0, 10));
+        await given.promise;
+        controller.close();
+      },
+    });
+    await using slow = serveRelease(RELEASE.files, (path) => path.endsWith(".tar.gz") ? new Response(half) : undefined);
+    await using silent = serveRelease(RELEASE.files, () => given.promise);
     await using machine = await openMachine({
       tools: [...TOOLS, "sha256sum", "shasum"],
       standIns: { [tool]: await impatient(tool) },
     });
     const before = await machine.state();
-    for (const { url } of [server, silent]) {
-      // deno-lint-ignore no-await-in-loop -- one run after the other on one machine
-      expect(await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: url } })).toMatchObject({
-        code: 1,
-        stderr: expect.stringMatching(/could not be downloaded/),
-      });
+    try {
+      const outcomes = await Promise.all(
+        [slow, silent].map(({ url }) => machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: url } })),
+      );
+      const givenUp = { code: 1, stderr: expect.stringMatching(/could not be downloaded/) };
+      expect(outcomes).toMatchObject([givenUp, givenUp]);
+      expect(await machine.state()).toEqual(before);
+    } finally {
+      clearTimeout(patience);
+      given.resolve(undefined);
     }
-    gone.resolve(undefined);
-    expect(await machine.state()).toEqual(before);
   }, [tool]);
 }
