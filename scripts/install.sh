@@ -183,12 +183,12 @@ cannot_write() {
 
 # Puts a file beside its place, under a temporary name.
 stage() {
-  place=$prefix/$2
+  goal=$prefix/$2
   [ -f "$folder/$1" ] || fail "there is no $1 in $archive"
-  [ ! -d "$place" ] || fail "$place is in the way: it is a directory"
-  make_directory "${place%/*}"
-  cp "$folder/$1" "$place.$suffix" || cannot_write "${place%/*}"
-  case $1 in service-api) chmod 755 "$place.$suffix" ;; *) chmod 644 "$place.$suffix" ;; esac
+  [ ! -d "$goal" ] || fail "$goal is in the way: it is a directory"
+  make_directory "${goal%/*}"
+  cp "$folder/$1" "$goal.$suffix" || cannot_write "${goal%/*}"
+  case $1 in service-api) chmod 755 "$goal.$suffix" ;; *) chmod 644 "$goal.$suffix" ;; esac
 }
 
 place() {
@@ -201,7 +201,7 @@ discard() {
 
 clean_up() {
   status=$?
-  trap '' HUP INT TERM
+  trap '' HUP INT PIPE TERM
   each_file discard
   printf '%s' "$made" | while IFS= read -r directory; do rmdir "$directory" 2>/dev/null || :; done
   rm -rf "$tmp"
@@ -233,6 +233,7 @@ main() {
   trap clean_up EXIT
   trap 'exit 129' HUP
   trap 'exit 130' INT
+  trap 'exit 141' PIPE
   trap 'exit 143' TERM
 
   fetch

@@ -80,7 +80,8 @@ if (Deno.build.os === "linux") {
     await using machine = await openMachine();
     const executable = `${machine.home}/.local/bin/service-api`;
     await Deno.mkdir(`${machine.home}/.local/bin`, { recursive: true });
-    await Deno.copyFile(`${machine.path}/sleep`, executable);
+    // By another process: while this one has it open for writing, it cannot be run.
+    await new Deno.Command("cp", { args: [`${machine.path}/sleep`, executable] }).output();
     const running = new Deno.Command(executable, { args: ["600"] }).spawn();
     try {
       const { code } = await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } });
@@ -98,10 +99,10 @@ testInShells("replaces its own files on a second run, and no other", async (shel
   await using machine = await openMachine();
   const run = { env: { SERVICE_API_DOWNLOAD_URL: server.url } };
   await machine.run(shell, run);
-  await Deno.writeTextFile(`${machine.home}/.local/bin/other`, "other\n", { mode: 0o644 });
+  await Deno.writeTextFile(`${machine.home}/.local/bin/other`, "other\n", { mode: 0o600 });
   await Deno.writeTextFile(`${machine.home}/.local/share/doc/service-api/LICENSE`, "older\n");
   expect((await machine.run(shell, run)).code).toBe(0);
-  expect(await filesIn(`${machine.home}/.local`)).toEqual({ ...INSTALLED, "bin/other": [0o644, "other\n"] });
+  expect(await filesIn(`${machine.home}/.local`)).toEqual({ ...INSTALLED, "bin/other": [0o600, "other\n"] });
 });
 
 testInShells("downloads with wget where there is no curl", async (shell) => {
@@ -155,6 +156,18 @@ for (
     expect(stdout).toMatch(`Installed service-api for ${target} in `);
   });
 }
+
+testInShells("asks for the newest release where nothing else is said", async (shell) => {
+  await using machine = await openMachine({
+    standIns: { curl: 'for url; do :; done; echo "asked for $url" >&2; exit 6' },
+  });
+  expect(await machine.run(shell)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^asked for https:\/\/github\.com\/service-api\/service-api\/releases\/latest\/download\/SHA256SUMS\n/,
+    ),
+  });
+});
 
 testInShells("--help says how it is run, anything else is a usage error", async (shell) => {
   await using machine = await openMachine();
