@@ -1,6 +1,7 @@
 /** install.ps1, in the PowerShells that there are: on Windows it installs, elsewhere it says that it does not. */
 import { expect } from "expect";
-import { archived, archiveName, checksumLine, type Files, serveRelease } from "./release_server.ts";
+import { zipSync } from "fflate";
+import { archived, archiveName, bytesOf, checksumLine, type Files, serveRelease } from "./release_server.ts";
 
 const INSTALLER = await Deno.readTextFile(new URL("../../scripts/install.ps1", import.meta.url));
 const WINDOWS = Deno.build.os === "windows";
@@ -30,23 +31,17 @@ async function runs(shell: string): Promise<boolean> {
 }
 
 /** A release whose executable is one that comes with Windows. */
-async function makeRelease(shell: string, directory: string): Promise<Files> {
+async function makeRelease(): Promise<Files> {
+  const { "service-api": _, ...contents } = archived("");
+  const executable = await Deno.readFile(`${Deno.env.get("SystemRoot")}\\System32\\curl.exe`);
   const name = archiveName(Deno.build.target);
-  await Deno.mkdir(`${directory}/${name}/completions`, { recursive: true });
-  await Promise.all(
-    Object.entries(archived("")).map(([file, content]) =>
-      Deno.writeFile(`${directory}/${name}/${file}`, bytes(content))
-    ),
-  );
-  await Deno.copyFile(`${Deno.env.get("SystemRoot")}\\System32\\curl.exe`, `${directory}/${name}/service-api.exe`);
-  const archive = `${directory}/${name}.zip`;
-  await powershell(shell, `Compress-Archive -LiteralPath '${directory}/${name}' -DestinationPath '${archive}'`, {});
-  const zip = await Deno.readFile(archive);
+  const entries = Object.entries({ ...contents, "service-api.exe": executable }).map(([file, content]) => [
+    `${name}/${file}`,
+    bytesOf(content),
+  ]);
+  const zip = Uint8Array.from(zipSync(Object.fromEntries(entries)));
   return { [`${name}.zip`]: zip, SHA256SUMS: await checksumLine(zip, `${name}.zip`), "install.ps1": INSTALLER };
 }
-
-const bytes = (content: Uint8Array<ArrayBuffer> | string): Uint8Array<ArrayBuffer> =>
-  typeof content === "string" ? new TextEncoder().encode(content) : content;
 
 Deno.test("install.ps1 is ASCII, for Windows PowerShell takes anything else for the code page of the machine", () => {
   expect(INSTALLER.match(/[^\n -~]/g)).toBe(null);
@@ -73,7 +68,7 @@ for (const { shell, isThere } of SHELLS) {
   Deno.test(`install.ps1 in ${shell}: installs, also a second time, and nothing that was tampered with`, async () => {
     const directory = await Deno.makeTempDir({ prefix: "service-api-powershell-" });
     try {
-      const files = await makeRelease(shell, directory);
+      const files = await makeRelease();
       const prefix = `${directory}\\a place with spaces`;
       const install = (url: string): Promise<Outcome> =>
         powershell(shell, `irm ${url}/install.ps1 | iex`, { SERVICE_API_DOWNLOAD_URL: url, PREFIX: prefix });

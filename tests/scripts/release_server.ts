@@ -1,5 +1,8 @@
 /** Releases on a file server of this machine, for the tests of what downloads them. */
 
+import { packTar } from "modern-tar";
+import { gzipSync } from "node:zlib";
+
 /** Files by their names. */
 export type Files = Readonly<Record<string, Uint8Array<ArrayBuffer> | string>>;
 
@@ -41,23 +44,18 @@ export async function checksumLine(file: Uint8Array<ArrayBuffer>, name: string):
 }
 
 async function pack(folder: string, files: Files): Promise<Uint8Array<ArrayBuffer>> {
-  const directory = await Deno.makeTempDir({ prefix: "service-api-release-" });
-  try {
-    await Deno.mkdir(`${directory}/${folder}/completions`, { recursive: true });
-    await Promise.all(
-      Object.entries(files).map(([name, content]) => {
-        const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-        return Deno.writeFile(`${directory}/${folder}/${name}`, bytes, {
-          mode: name === "service-api" ? 0o755 : 0o644,
-        });
-      }),
-    );
-    const { stdout } = await new Deno.Command("tar", { args: ["-czf", "-", folder], cwd: directory }).output();
-    return stdout;
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  const tar = await packTar(
+    Object.entries(files).map(([name, content]) => {
+      const body = bytesOf(content);
+      const mode = name === "service-api" ? 0o755 : 0o644;
+      return { header: { name: `${folder}/${name}`, size: body.length, mode }, body };
+    }),
+  );
+  return Uint8Array.from(gzipSync(tar));
 }
+
+export const bytesOf = (content: Uint8Array<ArrayBuffer> | string): Uint8Array<ArrayBuffer> =>
+  typeof content === "string" ? new TextEncoder().encode(content) : content;
 
 export interface ReleaseServer extends AsyncDisposable {
   readonly url: string;
