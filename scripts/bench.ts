@@ -221,7 +221,7 @@ function curlArgs(url: string, key: string, round: number): readonly string[] {
   return [
     ...["--silent", "--show-error", "--fail"],
     ...headers.flatMap((header) => ["--header", header]),
-    ...["--data", JSON.stringify(body), `${url}/graphql`],
+    ...["--data", JSON.stringify(body), url],
   ];
 }
 
@@ -240,7 +240,9 @@ async function main(): Promise<void> {
     const remoteStore = `${workspace}/remote`;
     const store = { SERVICE_API_DATA_DIR: remoteStore };
     const key = await createAdmin(program, store);
-    const server = await startServer([program, "serve", "--port", "0"], store);
+    // A file of its own: what runs is not forgotten.
+    await Deno.copyFile(program, `${workspace}/server`);
+    const server = await startServer([`${workspace}/server`, "serve", "--port", "0"], store);
     const createArgs = (round: number): readonly string[] => [
       ...["apikey", "--create", "--name", `bench ${round + WARM_UP}`],
       ...["--permissions", "DOCKER:READ_ANY", "--json"],
