@@ -28,30 +28,29 @@ async function machine(here: Place): Promise<Record<string, string>> {
   return { PATH: here.env["PATH"] ?? "", HOME: here.directory };
 }
 
-const FORGES: readonly Forge[] = [
-  {
-    name: "GitHub",
-    tools: ["bash", "sh", "curl", "tar", ...INSTALLER === undefined ? ["scripts/install.sh"] : []],
-    run: async (here, release, { env = {}, ...options } = {}) => {
-      const text = here.adapt(GITHUB).replaceAll(RELEASES, release.url);
-      const own = { ...await machine(here), SERVICE_API_DOWNLOAD_URL: `${release.url}/latest/download`, ...env };
-      const secrets = { SERVICE_API_KEY: (await here.read("admin.key")).trim() };
-      return await runOnGitHub(text, secrets, { env: own, ...options }, here);
-    },
+const onGitHub: Forge = {
+  name: "GitHub",
+  tools: ["bash", "sh", "curl", "tar", ...INSTALLER === undefined ? ["scripts/install.sh"] : []],
+  run: async (here, release, { env = {}, ...options } = {}) => {
+    const text = here.adapt(GITHUB).replaceAll(RELEASES, release.url);
+    const own = { ...await machine(here), SERVICE_API_DOWNLOAD_URL: `${release.url}/latest/download`, ...env };
+    const secrets = { SERVICE_API_KEY: (await here.read("admin.key")).trim() };
+    return await runOnGitHub(text, secrets, { env: own, ...options }, here);
   },
-  {
-    name: "GitLab",
-    tools: ["bash", "curl", "grep", "install", "sha256sum", "tar"],
-    run: async (here, release, { env = {}, ...options } = {}) => {
-      const text = here.adapt(GITLAB)
-        .replaceAll(RELEASES, release.url)
-        .replaceAll("x86_64-unknown-linux-gnu", Deno.build.target)
-        .replaceAll(/(?<=service-api-)\d+\.\d+\.\d+/g, deno.version);
-      const own = { ...await machine(here), SERVICE_API_KEY_FILE: `${here.directory}/admin.key`, ...env };
-      return await runOnGitLab(text, { env: own, ...options }, here);
-    },
+};
+
+const onGitLab: Forge = {
+  name: "GitLab",
+  tools: ["bash", "curl", "grep", "install", "sha256sum", "tar"],
+  run: async (here, release, { env = {}, ...options } = {}) => {
+    const text = here.adapt(GITLAB)
+      .replaceAll(RELEASES, release.url)
+      .replaceAll("x86_64-unknown-linux-gnu", Deno.build.target)
+      .replaceAll(/(?<=service-api-)\d+\.\d+\.\d+/g, deno.version);
+    const own = { ...await machine(here), SERVICE_API_KEY_FILE: `${here.directory}/admin.key`, ...env };
+    return await runOnGitLab(text, { env: own, ...options }, here);
   },
-];
+};
 
 /** A place with a `deploy` that tells the name of the key that it is given. */
 async function jobPlace(deploy = "true"): Promise<Place> {
@@ -61,7 +60,7 @@ async function jobPlace(deploy = "true"): Promise<Place> {
   return here;
 }
 
-for (const { name, tools, run } of FORGES) {
+for (const { name, tools, run } of [onGitHub, onGitLab]) {
   testWith(tools, `${name}: a job installs the program, has a key of its own, and deletes it`, async () => {
     await using release = await publishRelease();
     await using here = await jobPlace("echo the key is $API_KEY > told");
@@ -120,6 +119,14 @@ for (const { name, tools, run } of FORGES) {
     });
   }
 }
+
+testWith(onGitHub.tools, "GitHub: a secret that a job prints is not to be read", async () => {
+  await using release = await publishRelease();
+  await using here = await jobPlace("echo the key is $API_KEY");
+  const { status, log } = await onGitHub.run(here, release);
+  expect({ status, log }).toEqual({ status: "success", log: expect.stringContaining("the key is ***\n") });
+  expect(log).not.toMatch(/sak_/);
+});
 
 Deno.test("the workflow is one that GitHub takes", () => {
   expect(faultsOfWorkflow(GITHUB)).toEqual([]);

@@ -50,6 +50,7 @@ testWith(
   async () => {
     await using here = await place();
     await here.write("bin/systemd-run", SYSTEMD_RUN, 0o755);
+    await Deno.remove(`${here.directory}/admin.key`);
     expect(await here.run(["sh", "-euc", here.adapt(FIRST_KEY)])).toEqual({ code: 0, stdout: "", stderr: "" });
     expect(await modeOf(`${here.directory}/admin.key`)).toBe("0600");
 
