@@ -13,7 +13,7 @@ export interface JobOptions {
   /** What the runner has in its environment. */
   readonly env: Readonly<Record<string, string>>;
   /** Cancels the job once there is such a file, with the id of the process that it waits for. */
-  readonly cancelAt?: string;
+  readonly cancelAt?: string | undefined;
 }
 
 interface Step {
