@@ -54,7 +54,8 @@ const onGitHub: Forge = {
 
 const onGitLab: Forge = {
   name: "GitLab",
-  tools: ["bash", "curl", "grep", "install", "sha256sum", "tar"],
+  // The tools of its image, some of which have other flags elsewhere.
+  tools: ["bash", "curl", "grep", "install", "sha256sum", "tar", ...Deno.build.os === "linux" ? [] : ["Linux"]],
   run: async (here, release, cancelAt) => {
     const text = here.adapt(GITLAB)
       .replaceAll(RELEASES, release.url)

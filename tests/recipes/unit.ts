@@ -31,6 +31,7 @@ export async function startService({ Service = {} }: Unit, place: Place): Promis
   const state = `${place.directory}/state`;
   const credentials = `${place.directory}/credentials`;
   const directories = Service["StateDirectory"] ?? [];
+  await Deno.remove(credentials, { recursive: true }).catch(() => {});
   await Promise.all(
     [credentials, ...directories.map((name) => `${state}/${name}`)].map((path) =>
       Deno.mkdir(path, { recursive: true, mode: 0o700 })
