@@ -105,6 +105,11 @@ Deno.test("the config file of the README is a good one", () => {
   expect(profiles.get("staging")?.headers).toHaveLength(1);
 });
 
+Deno.test("releases that the README names are of the version in deno.json", () => {
+  const named = [...README.matchAll(/(?:releases\/download\/v|service-api-)(\d+\.\d+\.\d+)/g)];
+  expect(new Set(named.map(([, version]) => version))).toEqual(new Set([deno.version]));
+});
+
 Deno.test("the table of codes has every code with its exit status", () => {
   const rows = [...README.matchAll(/^\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) *\| (\d+) *\|/gm)].flatMap((
     [, codes = "", status],
