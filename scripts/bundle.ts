@@ -50,6 +50,8 @@ export interface Bundle {
   readonly entry: string;
   readonly contents: BundleContents;
   readonly commit: Commit | undefined;
+  /** Of the commit, and else the earliest that a zip file can have anywhere. */
+  readonly time: Date;
 }
 
 /**
@@ -79,7 +81,8 @@ export async function bundle(directory: string, main = `${PROJECT}/main.ts`): Pr
   await giveRequire(directory);
   await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports }));
   const entry = main.replace(/^.*\//, "").replace(/ts$/, "js");
-  return { directory, entry, contents, commit: await readCommit() };
+  const commit = await readCommit();
+  return { directory, entry, contents, commit, time: commit?.time ?? new Date("1980-01-02") };
 }
 
 /**
@@ -135,12 +138,12 @@ async function giveRequire(directory: string): Promise<void> {
  * @throws {Error} with Deno's own words when it fails
  */
 export async function compileBundle(bundle: Bundle, target: Target, executable: string): Promise<void> {
-  const { directory, entry, commit } = bundle;
+  const { directory, entry, commit, time } = bundle;
   const made = commit === undefined ? "of no commit" : `commit ${commit.id}`;
   const version = `service-api ${deno.version} (${made}, ${target})`;
   await Deno.writeTextFile(`${directory}/version.js`, `export const VERSION=${JSON.stringify(version)};\n`);
   // Deno puts the times of the files into the executable.
-  await setTimes(directory, commit?.time ?? new Date(0));
+  await setTimes(directory, time);
   const permissions = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("--allow-"));
   const flags = [...COMPILE_FLAGS, ...permissions, "--import-map", `${directory}/import_map.json`];
   const { DENORT_BIN, ...env } = Deno.env.toObject();
@@ -153,10 +156,8 @@ export async function compileBundle(bundle: Bundle, target: Target, executable: 
 
 /** The version of the Deno that executables are made with, which is that of their base. */
 export async function runtimeVersion(): Promise<string> {
-  const { stdout } = await new Deno.Command(Deno.env.get("DENO_COMPILE") ?? Deno.execPath(), {
-    args: ["eval", "--no-config", "console.log(Deno.version.deno)"],
-  }).output();
-  return new TextDecoder().decode(stdout).trim();
+  const compiler = Deno.env.get("DENO_COMPILE") ?? Deno.execPath();
+  return (await execute(compiler, ["eval", "--no-config", "console.log(Deno.version.deno)"])).trim();
 }
 
 async function setTimes(directory: string, time: Date): Promise<void> {
@@ -167,17 +168,15 @@ async function setTimes(directory: string, time: Date): Promise<void> {
   }
 }
 
-async function execute(program: string, args: readonly string[], env = Deno.env.toObject()): Promise<void> {
-  const { success, stderr } = await new Deno.Command(program, {
+async function execute(program: string, args: readonly string[], env = Deno.env.toObject()): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, {
     args: [...args],
     cwd: PROJECT,
     clearEnv: true,
     env: { ...env, NO_COLOR: "1" },
     stdin: "null",
-    stdout: "null",
-    stderr: "piped",
   }).output();
-  if (success) return;
+  if (success) return new TextDecoder().decode(stdout);
   const [words = ""] = new TextDecoder().decode(stderr).split("\n\nStack backtrace:");
   throw new Error(`deno ${args[0]} failed: ${words.replaceAll(/\s+/g, " ").trim()}`);
 }

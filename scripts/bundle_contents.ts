@@ -1,5 +1,6 @@
 /** What is in the bundles: which package gave how many bytes of the code that the executable carries. */
 import { decode } from "@jridgewell/sourcemap-codec";
+import { dirname, resolve } from "node:path";
 
 /** A package in the code of the program. */
 export interface BundledPackage {
@@ -34,7 +35,7 @@ export async function readBundleContents(directory: string): Promise<BundleConte
     const code = await Deno.readTextFile(path.replace(/\.map$/, ""));
     const map: SourceMap = JSON.parse(await Deno.readTextFile(path));
     for (const [source, bytes] of bytesBySource(code, map)) {
-      const found = source === undefined ? undefined : packageOf(new URL(source, `file://${path}`).pathname);
+      const found = source === undefined ? undefined : packageOf(resolve(dirname(path), source).replaceAll("\\", "/"));
       if (source === undefined) glue += bytes;
       else if (found === undefined) own += bytes;
       else {

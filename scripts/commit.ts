@@ -9,13 +9,13 @@ export interface Commit {
 
 const PROJECT = `${import.meta.dirname}/..`;
 
-/** @returns `undefined` where there is no Git, or no repository */
+/** @returns `undefined` where there is no Git, or this is not the top of a repository */
 export async function readCommit(): Promise<Commit | undefined> {
-  const [shown, status] = await Promise.all([
+  if (await git("rev-parse", "--show-cdup") !== "") return undefined;
+  const [shown = "", status] = await Promise.all([
     git("log", "--max-count=1", "--format=%H %ct"),
-    git("status", "--porcelain", "--untracked-files=no"),
+    git("--no-optional-locks", "status", "--porcelain", "--untracked-files=no"),
   ]);
-  if (shown === undefined || status === undefined) return undefined;
   const [hash = "", seconds] = shown.split(" ");
   return { id: `${hash.slice(0, 12)}${status === "" ? "" : "-dirty"}`, time: new Date(Number(seconds) * 1000) };
 }

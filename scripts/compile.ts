@@ -49,7 +49,7 @@ async function main(): Promise<void> {
       output: { type: "string", default: `${PROJECT}/dist` },
     },
   });
-  for (const path of await compile({ targets: target.map(readTarget), output })) console.log(path);
+  for (const path of await compile({ targets: [...new Set(target.map(readTarget))], output })) console.log(path);
 }
 
 if (import.meta.main) {

@@ -172,9 +172,9 @@ each_file() {
 make_directory() {
   [ ! -d "${1:-/}" ] || return 0
   make_directory "${1%/*}"
-  mkdir "$1" || fail "$1 cannot be made: see to that, or let PREFIX name another directory"
   made="$1
 $made"
+  mkdir "$1" || fail "$1 cannot be made: see to that, or let PREFIX name another directory"
 }
 
 cannot_write() {

@@ -9,6 +9,7 @@
  */
 import { zipSync } from "fflate";
 import { packTar } from "modern-tar";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import deno from "../deno.json" with { type: "json" };
@@ -42,36 +43,60 @@ const COMPLETIONS = {
 type Files = Readonly<Record<string, Uint8Array>>;
 
 async function main(): Promise<void> {
-  const { values: { output, target } } = parseArgs({
+  const { values } = parseArgs({
     options: {
       target: { type: "string", multiple: true, default: [...TARGETS] },
-      output: { type: "string", default: `${PROJECT}/dist/release` },
+      output: { type: "string", default: resolve(PROJECT, "dist/release") },
     },
   });
-  const targets = [...new Set(target.map(readTarget))];
+  const targets = [...new Set(values.target.map(readTarget))];
+  const output = resolve(values.output);
+  await Deno.mkdir(output, { recursive: true });
   const workspace = await Deno.makeTempDir({ prefix: "service-api-release-" });
+  // In the same file system: what is whole is then put in its place at once.
+  const staging = await Deno.makeTempDir({ dir: output, prefix: ".release-" });
+  const cleanUp = (): void => [workspace, staging].forEach((path) => Deno.removeSync(path, { recursive: true }));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    if (signal === "SIGTERM" && Deno.build.os === "windows") continue;
+    Deno.addSignalListener(signal, () => {
+      cleanUp();
+      Deno.exit(130);
+    });
+  }
   try {
-    const made = await bundle(workspace);
-    const { packages } = made.contents;
-    const runtime = await runtimeVersion();
-    await removeOldRelease(output);
-    await Deno.writeTextFile(`${output}/${NAME}.cdx.json`, await billOfMaterials(packages, runtime, made.commit));
-    const files = await readFiles(await licenceTexts(packages, runtime));
-    const archives: string[] = [];
-    for (const target of targets) {
-      try {
-        // deno-lint-ignore no-await-in-loop -- one at a time: each takes a processor and hundreds of megabytes
-        archives.push(await archive(target, made, files, output));
-      } catch (error) {
-        console.error(`${target} is not made: ${whyNotMade(error)}`);
-        Deno.exitCode = 1;
-      }
-    }
-    await writeChecksums([...archives, `${NAME}.cdx.json`], output);
+    const archives = await make(targets, workspace, staging);
+    await replaceOldRelease(staging, output);
     for (const name of archives) console.log(`${output}/${name}`);
   } finally {
-    await Deno.remove(workspace, { recursive: true });
+    cleanUp();
   }
+}
+
+/** Makes the files of a release in a directory; returns the names of the archives. */
+async function make(targets: readonly Target[], workspace: string, directory: string): Promise<readonly string[]> {
+  const made = await bundle(workspace);
+  const { contents: { packages }, commit, time } = made;
+  if (commit === undefined || commit.id.endsWith("-dirty")) {
+    console.error(`This is no release of a commit: --version will say ${commit?.id ?? "of no commit"}.`);
+  }
+  const runtime = await runtimeVersion();
+  await Deno.writeTextFile(`${directory}/${NAME}.cdx.json`, await billOfMaterials(packages, runtime, time));
+  const files = await readFiles(await licenceTexts(packages, runtime));
+  const archives: string[] = [];
+  for (const target of targets) {
+    // deno-lint-ignore no-await-in-loop -- one at a time: each takes a processor and hundreds of megabytes
+    const packed = await archive(target, made, files).catch((error) => {
+      console.error(`${target} is not made: ${whyNotMade(error)}`);
+      Deno.exitCode = 1;
+    });
+    if (packed === undefined) continue;
+    const name = archiveName(target);
+    // deno-lint-ignore no-await-in-loop -- as above
+    await Deno.writeFile(`${directory}/${name}`, packed);
+    archives.push(name);
+  }
+  await writeChecksums([...archives, `${NAME}.cdx.json`], directory);
+  return archives;
 }
 
 function whyNotMade(error: unknown): string {
@@ -80,13 +105,12 @@ function whyNotMade(error: unknown): string {
   return reason === undefined ? words : `its runtime base cannot be had. ${reason}`;
 }
 
-/** What is published is all that lies in the directory: so nothing of an earlier release may. */
-async function removeOldRelease(output: string): Promise<void> {
-  await Deno.mkdir(output, { recursive: true });
+/** What is published is all that lies in the directory: so nothing of an earlier release may stay. */
+async function replaceOldRelease(staging: string, output: string): Promise<void> {
   for await (const { name } of Deno.readDir(output)) {
-    if (!/^(service-api-.*\.(tar\.gz|zip|cdx\.json)|SHA256SUMS)$/.test(name)) continue;
-    await Deno.remove(`${output}/${name}`);
+    if (/^(service-api-.*\.(tar\.gz|zip|cdx\.json)|SHA256SUMS)$/.test(name)) await Deno.remove(`${output}/${name}`);
   }
+  for await (const { name } of Deno.readDir(staging)) await Deno.rename(`${staging}/${name}`, `${output}/${name}`);
 }
 
 async function readFiles(thirdPartyLicences: string): Promise<Files> {
@@ -101,19 +125,19 @@ async function readFiles(thirdPartyLicences: string): Promise<Files> {
   };
 }
 
-/** Compiles for a target and packs what comes of it; returns the name of the archive. */
-async function archive(target: Target, made: Bundle, files: Files, output: string): Promise<string> {
+function archiveName(target: Target): string {
+  return `${NAME}-${target}.${target.includes("windows") ? "zip" : "tar.gz"}`;
+}
+
+/** Compiles for a target and packs what comes of it. */
+async function archive(target: Target, made: Bundle, files: Files): Promise<Uint8Array> {
   const name = executableName("service-api", target);
   const executable = `${made.directory}/${name}`;
   await compileBundle(made, target, executable);
-  const folder = `${NAME}-${target}`;
   const program = { [name]: await Deno.readFile(executable) };
   await Deno.remove(executable);
-  const time = made.commit?.time ?? new Date(0);
-  const archive = target.includes("windows") ? `${folder}.zip` : `${folder}.tar.gz`;
   const pack = target.includes("windows") ? packZip : packTarball;
-  await Deno.writeFile(`${output}/${archive}`, await pack(folder, program, files, time));
-  return archive;
+  return await pack(`${NAME}-${target}`, program, files, made.time);
 }
 
 async function packTarball(folder: string, program: Files, files: Files, mtime: Date): Promise<Uint8Array> {

@@ -98,15 +98,15 @@ Deno.test("a release is built by the Deno of the README", async () => {
 });
 
 Deno.test("the list of what is in the archives is one that the action signs, and always the same", async () => {
-  const list = await billOfMaterials([], "2.9.6", undefined);
+  const list = await billOfMaterials([], "2.9.6", new Date(0));
   // As its src/sbom.ts asks.
   expect(JSON.parse(list)).toMatchObject({
     bomFormat: "CycloneDX",
     serialNumber: expect.stringMatching(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/),
     specVersion: "1.6",
   });
-  expect(await billOfMaterials([], "2.9.6", undefined)).toBe(list);
-  expect(JSON.parse(await billOfMaterials([], "2.9.7", undefined)).serialNumber).not.toBe(
+  expect(await billOfMaterials([], "2.9.6", new Date(0))).toBe(list);
+  expect(JSON.parse(await billOfMaterials([], "2.9.7", new Date(0))).serialNumber).not.toBe(
     JSON.parse(list).serialNumber,
   );
 });
@@ -246,6 +246,14 @@ testStep("files that came over whole are published, others are not", ["bash", "s
   expect(await runner.step("See that the files are whole", "v1")).toMatchObject({ success: false });
 });
 
+for (const [tag, isPrerelease] of [["v1.2.3", false], ["v1.2.3-rc.1", true]] as const) {
+  testStep(`${tag} is ${isPrerelease ? "not " : ""}taken for the newest release`, ["bash"], async (runner) => {
+    await runner.write("bin/gh", '#!/bin/sh\nprintf "%s\\n" "$@" >arguments\n', 0o755);
+    expect(await runner.step("Publish", tag)).toMatchObject({ success: true });
+    expect((await runner.read("arguments")).includes("--prerelease\n")).toBe(isPrerelease);
+  });
+}
+
 testStep(
   "everything that was built is published, with the notes, under a tag that is there",
   ["bash"],
@@ -259,6 +267,7 @@ testStep(
     expect([release, create, name]).toEqual(["release", "create", tag]);
     expect(rest.toSorted()).toEqual(
       [
+        ...(tag.includes("-") ? ["--prerelease"] : []),
         "--verify-tag",
         "--title",
         tag,

@@ -4,16 +4,7 @@ import { Failure } from "../apikey/failure.ts";
 import { type Name, nameTaken } from "../apikey/name.ts";
 import { groupByResource, type Permission } from "../apikey/permission.ts";
 import type { Role } from "../apikey/role.ts";
-import {
-  type Answer,
-  type Endpoint,
-  failureIn,
-  hideSecrets,
-  parseJson,
-  PERHAPS_DONE,
-  post,
-  RequestRefused,
-} from "./transport.ts";
+import { type Answer, type Endpoint, failureIn, hasErrors, PERHAPS_DONE, post, RequestRefused } from "./transport.ts";
 
 export interface NewKey {
   readonly name: Name;
@@ -149,16 +140,19 @@ export function createClient(endpoint: Endpoint): Client {
   async function send(body: string): Promise<{ readonly answer: Answer; readonly failure: Failure | undefined }> {
     const answer = await post(endpoint, body);
     const failure = failureIn(answer, endpoint);
-    if (failure !== undefined || parseJson(answer.body) !== undefined) return { answer, failure };
-    return { answer, failure: badResponse("the answer is not JSON", undefined) };
+    if (failure !== undefined) return { answer, failure };
+    if (answer.json === undefined) return { answer, failure: badResponse("the answer is not JSON") };
+    if (hasErrors(answer)) return { answer, failure: badResponse("its errors are not such as GraphQL has") };
+    return { answer, failure };
   }
 
   async function run<Type>(document: string, variables: object, shape: Shape<Type>): Promise<Type> {
     const answer = await ask(document, variables);
-    const parsed = v.safeParse(v.object({ data: shape }), parseJson(answer.body));
+    const parsed = v.safeParse(v.object({ data: shape }), answer.json);
     if (parsed.success) return parsed.output.data;
     const [issue] = parsed.issues;
-    throw badResponse(`${v.getDotPath(issue) ?? "data"}: ${issue.message}`, new v.ValiError(parsed.issues));
+    // What was received instead may be a secret.
+    throw badResponse(`${v.getDotPath(issue) ?? "data"}: not ${issue.expected}`);
   }
 
   async function ask(document: string, variables: object): Promise<Answer> {
@@ -172,12 +166,11 @@ export function createClient(endpoint: Endpoint): Client {
     }
   }
 
-  function badResponse(what: string, cause: unknown): Failure {
+  function badResponse(what: string): Failure {
     return new Failure(
       "BAD_RESPONSE",
-      `${endpoint.label} did not answer as a server with API keys does (${hideSecrets(what, endpoint)}). ` +
+      `${endpoint.label} did not answer as a server with API keys does (${what}). ` +
         `Is --base-url right? If it is, ${PERHAPS_DONE}.`,
-      { cause },
     );
   }
 

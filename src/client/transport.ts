@@ -26,6 +26,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
+  /** The body parsed; `undefined` when it is not JSON. */
+  readonly json: unknown;
 }
 
 /**
@@ -52,9 +54,9 @@ export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
     const response = await endpoint.fetch(
       new Request(url, { method: "POST", headers, body, signal, redirect: "manual" }),
     );
-    const answer = { status: response.status, headers: response.headers, body: await response.text() };
-    endpoint.debug("{status} with {length} characters", { status: answer.status, length: answer.body.length });
-    return answer;
+    const text = await response.text();
+    endpoint.debug("{status} with {length} characters", { status: response.status, length: text.length });
+    return { status: response.status, headers: response.headers, body: text, json: parseJson(text) };
   } catch (error) {
     if (error instanceof Failure) throw error;
     if (interrupted.aborted) {
@@ -146,7 +148,7 @@ export class RequestRefused extends Failure {}
 
 /** The failure that an answer reports, by its GraphQL errors or else by its HTTP status; `undefined` if none. */
 export function failureIn(answer: Answer, endpoint: Endpoint): Failure | undefined {
-  const parsed = v.safeParse(ErrorAnswer, parseJson(answer.body));
+  const parsed = v.safeParse(ErrorAnswer, answer.json);
   if (parsed.success) {
     const { data, errors } = parsed.output;
     const code = errors.map(({ extensions }) => extensions?.code).find(isServerCode);
@@ -162,8 +164,14 @@ export function failureIn(answer: Answer, endpoint: Endpoint): Failure | undefin
 
 const KEY_REMEDY = "Give a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.";
 
+/** Whether an answer tells of errors, in whatever shape. */
+export function hasErrors({ json }: Answer): boolean {
+  return v.is(v.object({ errors: v.nonNullish(v.unknown()) }), json) &&
+    !v.is(v.object({ errors: v.strictTuple([]) }), json);
+}
+
 /** @returns the parsed text, or `undefined` when it is not JSON */
-export function parseJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -106,7 +106,9 @@ Deno.test("tick: a list longer than the window moves under the pointer", async (
   expect(await screen.until(/❯ ◉ item 5$/m)).toContain("(1 ticked, 100)");
   screen.press(KEYS.end, KEYS.down, KEYS.ctrlA, KEYS.enter);
   expect(await answer).toHaveLength(100);
-  expect(await screen.text()).toBe("✔ Items: 100");
+  expect(await screen.text()).toBe(
+    "✔ Items: item 0, item 1, item 2, item 3, item 4, item 5, item 6, item 7, item 8,\nitem 9 and 90 more",
+  );
 });
 
 Deno.test("tick: a list is drawn anew when the window becomes smaller, and nothing of it stays above", async () => {

@@ -168,3 +168,31 @@ Deno.test("a server that answers strangers with nobody is asked for something th
     await Deno.remove(directory, { recursive: true });
   }
 });
+
+for (const key of ["SECRET with space 123", "SECRET123\n", 123_456_789, null]) {
+  Deno.test(`what a server gives for a key is not repeated when it is none: ${JSON.stringify(key)}`, async () => {
+    const create = { id: "foreign:9", name: "new", key };
+    await using server = startServer(() => Response.json({ data: { apiKey: { create, refusesTakenNames: true } } }));
+    const env = { SERVICE_API_URL: server.url, LOG_LEVEL: "debug" };
+    const { code, stdout, stderr } = await inProcess(
+      ["apikey", "--create", "--name", "new", "--roles", "GUEST", "--json"],
+      { env },
+    );
+    expect(code).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({ code: "BAD_RESPONSE", error: expect.stringContaining("create.key") });
+    expect(stdout + stderr).not.toMatch(/SECRET|123456789/);
+  });
+}
+
+for (const errors of [{ message: "no" }, ["no"], [{ msg: "no" }], "no"]) {
+  Deno.test(`an answer with errors in another shape is no success: ${JSON.stringify(errors)}`, async () => {
+    const data = { apiKey: { delete: true }, apiKeysByName: [{ id: "foreign:1", name: "taken" }], apiKeysExist: true };
+    let asked = 0;
+    await using server = startServer(() => Response.json(asked++ === 0 ? { data } : { data, errors }));
+    const { code, stdout } = await inProcess(["apikey", "--delete", "--name", "taken", "--json"], {
+      env: { SERVICE_API_URL: server.url },
+    });
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: "BAD_RESPONSE", deleted: 0 });
+    expect(code).toBe(4);
+  });
+}

@@ -102,9 +102,13 @@ function widest(items: readonly ListItem<unknown>[]): number {
   return Math.min(WIDEST_LABEL, items.reduce((width, { label }) => Math.max(width, widthOf(label)), 0));
 }
 
+/** How many labels the answer names. */
+const MOST_NAMED = 10;
+
 function summary<Value>(ticked: ReadonlySet<ListItem<Value>>, items: readonly ListItem<Value>[]): string {
-  if (ticked.size > 5) return `${ticked.size}`;
-  return items.filter((item) => ticked.has(item)).map(({ label }) => label).join(", ") || "none";
+  const labels = items.filter((item) => ticked.has(item)).map(({ label }) => label);
+  const named = labels.slice(0, MOST_NAMED).join(", ") || "none";
+  return labels.length > MOST_NAMED ? `${named} and ${labels.length - MOST_NAMED} more` : named;
 }
 
 function itemLine(
