@@ -80,6 +80,10 @@ async function find(program: string): Promise<string | undefined> {
   return await Deno.stat(path).then(() => path, () => undefined);
 }
 
+async function sizeOf(path: string): Promise<number> {
+  return (await Deno.stat(path)).size;
+}
+
 /** Has the kernel forget what it holds of a file in memory. */
 async function forget(path: string): Promise<void> {
   await new Deno.Command("dd", { args: [`if=${path}`, "iflag=nocache", "count=0", "status=none"] }).output();
@@ -111,7 +115,7 @@ async function measure(cases: readonly Case[], rounds: number): Promise<readonly
   }
   return await Promise.all(cases.map(async (measured) => ({
     ...measured,
-    size: (await Deno.stat(measured.executable)).size,
+    size: await sizeOf(measured.executable),
     time: median(times.get(measured) ?? []),
     fromDisk: median(fromDisk.get(measured) ?? []),
     memory: median(peaks.get(measured) ?? []) / 1e6,
@@ -280,13 +284,10 @@ async function main(): Promise<void> {
       await server.stop();
     }
     printContents(made);
+    const above = await sizeOf(program) - await sizeOf(empty);
+    console.log(`\nThe executable is ${(above / 1e6).toFixed(2)} MB above an empty program; at most 0.8 MB.`);
     await measureFirstQuestion(program, empty, rounds);
     await measureKeystrokes(program, `${workspace}/list`);
-    const [programSize, emptySize] = (await Promise.all([Deno.stat(program), Deno.stat(empty)])).map(({ size }) =>
-      size
-    );
-    const above = (programSize ?? NaN) - (emptySize ?? NaN);
-    console.log(`\nThe executable is ${(above / 1e6).toFixed(2)} MB above an empty program; at most 0.8 MB.`);
   } finally {
     await Deno.remove(workspace, { recursive: true });
   }

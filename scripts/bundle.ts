@@ -1,6 +1,6 @@
 /** Bundles the program, and makes executables of a bundle. */
 import deno from "../deno.json" with { type: "json" };
-import { type BundleContents, readBundleContents } from "./bundle_contents.ts";
+import { type BundleContents, filesIn, readBundleContents } from "./bundle_contents.ts";
 import { type Commit, readCommit } from "./commit.ts";
 
 /** Every target of `deno compile`. */
@@ -117,10 +117,8 @@ async function nameChunks(directory: string): Promise<void> {
 /** CommonJS packages ask for Node's modules with `require`, which bundles of Deno before 2.8 do not have. */
 async function giveRequire(directory: string): Promise<void> {
   const banner = 'import{createRequire as requireFor}from"node:module";const require=requireFor(import.meta.url);\n';
-  for await (const { name, isDirectory } of Deno.readDir(directory)) {
-    const path = `${directory}/${name}`;
-    if (isDirectory) await giveRequire(path);
-    if (!name.endsWith(".js")) continue;
+  for await (const path of filesIn(directory)) {
+    if (!path.endsWith(".js")) continue;
     const code = await Deno.readTextFile(path);
     if (code.includes("Dynamic require of") && !code.includes("createRequire")) {
       await Deno.writeTextFile(path, `${banner}${code}`);
@@ -143,7 +141,7 @@ export async function compileBundle(bundle: Bundle, target: Target, executable: 
   const version = `service-api ${deno.version} (${made}, ${target})`;
   await Deno.writeTextFile(`${directory}/version.js`, `export const VERSION=${JSON.stringify(version)};\n`);
   // Deno puts the times of the files into the executable.
-  await setTimes(directory, time);
+  for await (const path of filesIn(directory)) await Deno.utime(path, time, time);
   const permissions = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("--allow-"));
   const flags = [...COMPILE_FLAGS, ...permissions, "--import-map", `${directory}/import_map.json`];
   const { DENORT_BIN, ...env } = Deno.env.toObject();
@@ -158,14 +156,6 @@ export async function compileBundle(bundle: Bundle, target: Target, executable: 
 export async function runtimeVersion(): Promise<string> {
   const compiler = Deno.env.get("DENO_COMPILE") ?? Deno.execPath();
   return (await execute(compiler, ["eval", "--no-config", "console.log(Deno.version.deno)"])).trim();
-}
-
-async function setTimes(directory: string, time: Date): Promise<void> {
-  for await (const { name, isDirectory } of Deno.readDir(directory)) {
-    const path = `${directory}/${name}`;
-    if (isDirectory) await setTimes(path, time);
-    await Deno.utime(path, time, time);
-  }
 }
 
 async function execute(program: string, args: readonly string[], env = Deno.env.toObject()): Promise<string> {

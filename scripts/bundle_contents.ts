@@ -31,7 +31,8 @@ export async function readBundleContents(directory: string): Promise<BundleConte
   const packages = new Map<string, BundledPackage>();
   let own = 0;
   let glue = 0;
-  for await (const path of mapsIn(directory)) {
+  for await (const path of filesIn(directory)) {
+    if (!path.endsWith(".js.map")) continue;
     const code = await Deno.readTextFile(path.replace(/\.map$/, ""));
     const map: SourceMap = JSON.parse(await Deno.readTextFile(path));
     for (const [source, bytes] of bytesBySource(code, map)) {
@@ -51,11 +52,12 @@ export async function readBundleContents(directory: string): Promise<BundleConte
   };
 }
 
-async function* mapsIn(directory: string): AsyncGenerator<string> {
+/** The paths of the files in a directory and those below it. */
+export async function* filesIn(directory: string): AsyncGenerator<string> {
   for await (const { name, isDirectory } of Deno.readDir(directory)) {
     const path = `${directory}/${name}`;
-    if (isDirectory) yield* mapsIn(path);
-    else if (name.endsWith(".js.map")) yield path;
+    if (isDirectory) yield* filesIn(path);
+    else yield path;
   }
 }
 

@@ -4,7 +4,7 @@ import { Failure } from "../apikey/failure.ts";
 import { type Name, nameTaken } from "../apikey/name.ts";
 import { groupByResource, type Permission } from "../apikey/permission.ts";
 import type { Role } from "../apikey/role.ts";
-import { type Answer, type Endpoint, failureIn, hasErrors, PERHAPS_DONE, post, RequestRefused } from "./transport.ts";
+import { type Answer, badResponse, type Endpoint, failureIn, post, RequestRefused } from "./transport.ts";
 
 export interface NewKey {
   readonly name: Name;
@@ -139,11 +139,7 @@ export const DOCUMENTS: readonly string[] = [
 export function createClient(endpoint: Endpoint): Client {
   async function send(body: string): Promise<{ readonly answer: Answer; readonly failure: Failure | undefined }> {
     const answer = await post(endpoint, body);
-    const failure = failureIn(answer, endpoint);
-    if (failure !== undefined) return { answer, failure };
-    if (answer.json === undefined) return { answer, failure: badResponse("the answer is not JSON") };
-    if (hasErrors(answer)) return { answer, failure: badResponse("its errors are not such as GraphQL has") };
-    return { answer, failure };
+    return { answer, failure: failureIn(answer, endpoint) };
   }
 
   async function run<Type>(document: string, variables: object, shape: Shape<Type>): Promise<Type> {
@@ -152,7 +148,7 @@ export function createClient(endpoint: Endpoint): Client {
     if (parsed.success) return parsed.output.data;
     const [issue] = parsed.issues;
     // What was received instead may be a secret.
-    throw badResponse(`${v.getDotPath(issue) ?? "data"}: not ${issue.expected}`);
+    throw badResponse(`${v.getDotPath(issue) ?? "data"}: not ${issue.expected}`, endpoint);
   }
 
   async function ask(document: string, variables: object): Promise<Answer> {
@@ -164,14 +160,6 @@ export function createClient(endpoint: Endpoint): Client {
       const isInterrupted = error instanceof Failure && error.code === "INTERRUPTED";
       throw isInterrupted && document.startsWith("query") ? notChanged(error) : error;
     }
-  }
-
-  function badResponse(what: string): Failure {
-    return new Failure(
-      "BAD_RESPONSE",
-      `${endpoint.label} did not answer as a server with API keys does (${what}). ` +
-        `Is --base-url right? If it is, ${PERHAPS_DONE}.`,
-    );
   }
 
   async function list(): Promise<readonly KeyReference[]> {

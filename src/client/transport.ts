@@ -146,7 +146,7 @@ const ErrorAnswer = v.object({
  */
 export class RequestRefused extends Failure {}
 
-/** The failure that an answer reports, by its GraphQL errors or else by its HTTP status; `undefined` if none. */
+/** The failure that an answer reports or is: by its GraphQL errors, its HTTP status, its form; `undefined` if none. */
 export function failureIn(answer: Answer, endpoint: Endpoint): Failure | undefined {
   const parsed = v.safeParse(ErrorAnswer, answer.json);
   if (parsed.success) {
@@ -158,14 +158,24 @@ export function failureIn(answer: Answer, endpoint: Endpoint): Failure | undefin
     if (meant === "UNAUTHENTICATED") return new kind(meant, `${message} ${KEY_REMEDY}`);
     return new kind(meant, meant === "UNREACHABLE" || meant === "TIMEOUT" ? `${endpoint.label}: ${message}` : message);
   }
-  if (answer.status >= 200 && answer.status < 300) return undefined;
-  return statusFailure(answer, endpoint);
+  if (answer.status < 200 || answer.status >= 300) return statusFailure(answer, endpoint);
+  if (answer.json === undefined) return badResponse("the answer is not JSON", endpoint);
+  if (hasErrors(answer)) return badResponse("its errors are not such as GraphQL has", endpoint);
+  return undefined;
+}
+
+/** The failure of a server that answers what no server with API keys does. */
+export function badResponse(what: string, { label }: Endpoint): Failure {
+  return new Failure(
+    "BAD_RESPONSE",
+    `${label} did not answer as a server with API keys does (${what}). Is --base-url right? If it is, ${PERHAPS_DONE}.`,
+  );
 }
 
 const KEY_REMEDY = "Give a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.";
 
 /** Whether an answer tells of errors, in whatever shape. */
-export function hasErrors({ json }: Answer): boolean {
+function hasErrors({ json }: Answer): boolean {
   return v.is(v.object({ errors: v.nonNullish(v.unknown()) }), json) &&
     !v.is(v.object({ errors: v.strictTuple([]) }), json);
 }
@@ -232,7 +242,7 @@ function statusFailure({ status, headers }: Answer, endpoint: Endpoint): Failure
 const SHORTEST_SECRET = 8;
 
 /** Makes a server's words fit for a message: no secret that was sent in a header, nothing that moves the cursor. */
-export function hideSecrets(text: string, endpoint: Endpoint): string {
+function hideSecrets(text: string, endpoint: Endpoint): string {
   const secrets = [...endpoint.headers.values()].flatMap((value) => [value, value.replace(/^Bearer /, "")]);
   const hidden = secrets.filter((secret) => secret.length >= SHORTEST_SECRET).reduce(
     (shown, secret) => shown.replaceAll(secret, "…"),
