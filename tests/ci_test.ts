@@ -1,10 +1,8 @@
 /** `.ci/run`: what it runs and how it adds up, with programs in place of npm and Deno that only say that they ran. */
 import { expect } from "expect";
-import { missingPrograms } from "./program/terminal.ts";
+import { testWith } from "./tools.ts";
 
 const ROOT = `${import.meta.dirname}/..`;
-
-const missing = await missingPrograms(["bash"]);
 
 interface Ran {
   readonly code: number;
@@ -52,8 +50,7 @@ async function ci(tests: string, deno: string): Promise<Ran> {
 }
 
 function testCi(what: string, test: () => Promise<void>): void {
-  if (missing.length === 0) Deno.test(`.ci/run ${what}`, test);
-  else Deno.test.ignore(`.ci/run ${what}: not run, for want of bash on this machine`, () => {});
+  testWith(["bash"], `.ci/run ${what}`, test);
 }
 
 for (const deno of ["linux-x64-glibc/deno", "win32-x64/deno.exe"]) {

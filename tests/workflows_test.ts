@@ -3,7 +3,7 @@ import { expect } from "expect";
 import { parse } from "yaml";
 import deno from "../deno.json" with { type: "json" };
 import { billOfMaterials } from "../scripts/bill_of_materials.ts";
-import { missingPrograms } from "./program/terminal.ts";
+import { testWith } from "./tools.ts";
 import { inTemporaryDirectory } from "./store/temporary_store.ts";
 import { faultsOfWorkflow } from "./workflow_lint.ts";
 
@@ -170,12 +170,8 @@ function onRunner(test: (runner: Runner) => Promise<void>): Promise<void> {
 /** What would make a file `pwned` if a shell came to read it, as the name of a tag may be. */
 const HOSTILE = "$(>pwned)`>pwned`;>pwned;'\"&&>pwned";
 
-const missing = await missingPrograms(["bash", "git", "node", "sha256sum"]);
-
 function testStep(what: string, programs: readonly string[], test: (runner: Runner) => Promise<void>): void {
-  const lacking = missing.find((name) => programs.includes(name));
-  if (lacking === undefined) Deno.test(what, () => onRunner(test));
-  else Deno.test.ignore(`${what}: not run, for want of ${lacking} on this machine`, () => {});
+  testWith(programs, what, () => onRunner(test));
 }
 
 testStep("a tag is released that is the version of deno.json", ["bash", "node"], async (runner) => {

@@ -1,6 +1,6 @@
 /** The Dockerfile: what the image is, and that it takes nothing but the archive that the checksums are of. */
 import { expect } from "expect";
-import { missingPrograms } from "../program/terminal.ts";
+import { missingPrograms } from "../tools.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import { parseDockerfile, wordsOf } from "./dockerfile.ts";
 import { buildImage, command, TARGETARCH } from "./image.ts";
@@ -57,8 +57,7 @@ interface FirstStage {
 }
 
 for (const [name, needs] of TOOLS) {
-  // deno-lint-ignore no-await-in-loop -- a list of two
-  const [missing] = Deno.build.os === "windows" ? ["a POSIX shell"] : await missingPrograms(["tar", "gzip", ...needs]);
+  const [missing] = Deno.build.os === "windows" ? ["a POSIX shell"] : missingPrograms(["tar", "gzip", ...needs]);
   const testBuild = (rule: string, test: (stage: FirstStage) => Promise<void>): void => {
     const title = `the first stage with ${name} ${rule}`;
     if (missing !== undefined) return Deno.test.ignore(`${title}: not run, for want of ${missing}`, () => {});

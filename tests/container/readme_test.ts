@@ -5,7 +5,7 @@ import { CERTIFICATE, PRIVATE_KEY } from "../client/certificates.ts";
 import { buildExecutable } from "../program/executable.ts";
 import { readyLine } from "../program/installations.ts";
 import { inProcess } from "../program/program.ts";
-import { missingPrograms } from "../program/terminal.ts";
+import { missingPrograms } from "../tools.ts";
 import { until } from "../server/until.ts";
 import { PASSWORD, testOnPostgres } from "../store/postgres_server.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
@@ -17,7 +17,7 @@ import { writeRelease } from "./release.ts";
 
 const ROOT = `${import.meta.dirname}/../..`;
 const build = await buildExecutable();
-const [missing] = await missingPrograms(["bash", "jq"]);
+const [missing] = missingPrograms(["bash", "jq"]);
 const why = build.kind === "not built"
   ? `for want of an executable: ${build.reason}`
   : missing === undefined

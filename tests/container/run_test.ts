@@ -6,7 +6,8 @@ import { CERTIFICATE, PRIVATE_KEY } from "../client/certificates.ts";
 import { buildExecutable } from "../program/executable.ts";
 import { readyLine } from "../program/installations.ts";
 import { asProcess, type Program } from "../program/program.ts";
-import { missingPrograms, openTerminal } from "../program/terminal.ts";
+import { openTerminal } from "../program/terminal.ts";
+import { missingPrograms } from "../tools.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import {
   createContainer,
@@ -254,7 +255,7 @@ for (const args of [["request", "--query", "-"], ["apikey", "--delete", "--name"
   });
 }
 
-const [noTerminal] = await missingPrograms(["tmux"]);
+const [noTerminal] = missingPrograms(["tmux"]);
 if (noTerminal !== undefined) {
   Deno.test.ignore("in a container: a question at a terminal: not run, for want of tmux", () => {});
 } else {
@@ -276,7 +277,7 @@ if (noTerminal !== undefined) {
   });
 }
 
-const [noSetpriv] = await missingPrograms(["setpriv", "env"]);
+const [noSetpriv] = missingPrograms(["setpriv", "env"]);
 
 /** Where there are no containers this much is left: nobody's user, where root can be it, and no variable. */
 function testOutside(rule: string, test: (program: Program, directory: string) => Promise<void>): void {

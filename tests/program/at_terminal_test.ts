@@ -3,10 +3,11 @@ import { expect } from "expect";
 import { stripVTControlCharacters } from "node:util";
 import { buildExecutable } from "./executable.ts";
 import { asProcess, type Program, withEnv } from "./program.ts";
-import { missingPrograms, openTerminal, type Terminal, type TerminalOptions } from "./terminal.ts";
+import { openTerminal, type Terminal, type TerminalOptions } from "./terminal.ts";
+import { missingPrograms } from "../tools.ts";
 
 const build = await buildExecutable();
-const [missing] = await missingPrograms(["tmux"]);
+const [missing] = missingPrograms(["tmux"]);
 
 interface AtShell {
   /** A shell at the terminal, in which the executable is `./service-api`. */

@@ -2,7 +2,8 @@
 import { expect } from "expect";
 import { buildExecutable } from "./executable.ts";
 import { asProcess, type Program, withEnv } from "./program.ts";
-import { missingPrograms, openTerminal, type Terminal } from "./terminal.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
+import { missingPrograms } from "../tools.ts";
 
 interface Shell {
   readonly name: string;
@@ -210,7 +211,7 @@ function testShell(shell: Shell, home: string): void {
 }
 
 const build = await buildExecutable();
-const missing = await missingPrograms(["tmux", ...SHELLS.map(({ name }) => name)]);
+const missing = missingPrograms(["tmux", ...SHELLS.map(({ name }) => name)]);
 if (missing.includes("tmux")) {
   if (build.kind === "built") Deno.test.afterAll(build.remove);
   Deno.test.ignore("completions in the shells: not run, for want of tmux on this machine", () => {});

@@ -35,24 +35,39 @@ export async function overHttp(): Promise<Installation> {
 export async function executableOverHttp(executable: string): Promise<Installation> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
   const key = await createAdminKey(withEnv(asProcess(executable), { SERVICE_API_DATA_DIR: directory }));
+  const server = await startServe(executable, ["serve", "--port", "0", "--data-dir", directory], SYSTEM_ENV);
+  const env = { SERVICE_API_URL: server.url, SERVICE_API_KEY: key };
+  return {
+    env,
+    program: withEnv(asProcess(executable), env),
+    [Symbol.asyncDispose]: async () => {
+      await server.stop();
+      await Deno.remove(directory, { recursive: true });
+    },
+  };
+}
+
+/** Starts a `serve` as a process, with nothing but the given environment. */
+export async function startServe(
+  executable: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
   const server = new Deno.Command(executable, {
-    args: ["serve", "--port", "0", "--data-dir", directory],
-    env: SYSTEM_ENV,
+    args: [...args],
+    env: { ...env },
     clearEnv: true,
     stdin: "null",
     stdout: "piped",
     stderr: "null",
   }).spawn();
   const { url, drained } = await readyLine(server.stdout);
-  const env = { SERVICE_API_URL: url, SERVICE_API_KEY: key };
   return {
-    env,
-    program: withEnv(asProcess(executable), env),
-    [Symbol.asyncDispose]: async () => {
+    url,
+    stop: async () => {
       server.kill("SIGTERM");
       await server.status;
       await drained();
-      await Deno.remove(directory, { recursive: true });
     },
   };
 }

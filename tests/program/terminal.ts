@@ -54,18 +54,6 @@ set -s escape-time 0
 set -g default-terminal screen-256color
 `;
 
-/** Those of the programs, tmux itself among them, that this machine lacks. */
-export async function missingPrograms(names: readonly string[]): Promise<readonly string[]> {
-  const directories = (Deno.env.get("PATH") ?? "").split(":");
-  const found = await Promise.all(names.map(async (name) => {
-    const files = await Promise.all(
-      directories.map((directory) => Deno.stat(`${directory}/${name}`).then(({ isFile }) => isFile, () => false)),
-    );
-    return files.includes(true);
-  }));
-  return names.filter((_, index) => !found[index]);
-}
-
 /**
  * Opens a terminal and starts a command in it. The screen stays when the command ends; a test that is after its exit
  * status runs it in a shell that prints it, since tmux does not always say.

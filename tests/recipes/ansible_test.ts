@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import type { Outcome } from "../program/program.ts";
 import { recipe } from "./blocks.ts";
 import { modeOf, openPlace, type Place } from "./place.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "../tools.ts";
 
 const [CREATE = "", DELETE = ""] = recipe("Ansible and Terraform", ["yaml", "yaml", "hcl", "hcl", "sh"]);
 

@@ -5,7 +5,7 @@ import type { Outcome } from "../program/program.ts";
 import { openTerminal } from "../program/terminal.ts";
 import { recipe } from "./blocks.ts";
 import { modeOf, openPlace, type Place } from "./place.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "../tools.ts";
 
 const [SCRIPT = "", FUNCTION = "", MAKEFILE = ""] = recipe("A key for one job", ["sh", "sh", "make"]);
 

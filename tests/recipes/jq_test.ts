@@ -4,7 +4,7 @@ import { newKey } from "../store/stored_key.ts";
 import { withStoreIn } from "../store/temporary_store.ts";
 import { recipe } from "./blocks.ts";
 import { modeOf, openPlace, type Place } from "./place.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "../tools.ts";
 
 const [STALE = "", DELETE = "", DECIDE = ""] = recipe("jq", ["sh", "sh", "sh"]);
 

@@ -13,7 +13,7 @@ import {
   type ReleaseServer,
   serveRelease,
 } from "../scripts/release_server.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "../tools.ts";
 
 const [GITHUB = "", GITLAB = ""] = recipe("GitHub Actions and GitLab CI", ["yaml", "yaml"]);
 

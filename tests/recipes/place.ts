@@ -1,7 +1,7 @@
 /** A place to run a recipe in: a directory with the program in it, and a server with an ADMIN key. */
 import { expect } from "expect";
 import { installFromSources } from "../program/from_sources.ts";
-import { readyLine } from "../program/installations.ts";
+import { startServe } from "../program/installations.ts";
 import { inProcess, type Outcome, withEnv } from "../program/program.ts";
 
 /** What stands in a recipe, and what is put in its place; `DIRECTORY` and `URL` are those of the place. */
@@ -57,7 +57,7 @@ export async function openPlace(substitutions: Substitutions = []): Promise<Plac
   const embedded = withEnv(inProcess, { SERVICE_API_DATA_DIR: data });
   const { stdout: admin } = await embedded(["apikey", "--create", "--name", "admin", "--roles", "ADMIN"]);
   await Deno.writeTextFile(`${directory}/admin.key`, admin, { mode: 0o600 });
-  const server = await startServer(directory);
+  const server = await startServe(`${directory}/bin/service-api`, ["serve", "--port", "0", "--data-dir", data]);
   const { url } = server;
   const env = {
     PATH: `${directory}/bin:${Deno.env.get("PATH")}`,
@@ -104,30 +104,6 @@ export async function openPlace(substitutions: Substitutions = []): Promise<Plac
     },
   };
   return place;
-}
-
-interface Server {
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
-async function startServer(directory: string): Promise<Server> {
-  const process = new Deno.Command(`${directory}/bin/service-api`, {
-    args: ["serve", "--port", "0", "--data-dir", `${directory}/data`],
-    clearEnv: true,
-    stdin: "null",
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
-  const { url, drained } = await readyLine(process.stdout);
-  return {
-    url,
-    stop: async () => {
-      process.kill("SIGTERM");
-      await process.status;
-      await drained();
-    },
-  };
 }
 
 function start(

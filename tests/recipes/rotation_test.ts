@@ -3,7 +3,7 @@ import { expect } from "expect";
 import { recipe } from "./blocks.ts";
 import { isSchedule, readCronFile } from "./cron.ts";
 import { modeOf, openPlace, type Place, type Substitutions } from "./place.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "../tools.ts";
 import { parseUnit, readUnits, startService, testWithSystemd, verifyUnits } from "./unit.ts";
 
 const HERE: Substitutions = [

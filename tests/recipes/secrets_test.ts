@@ -2,7 +2,7 @@
 import { expect } from "expect";
 import { recipe } from "./blocks.ts";
 import { openPlace, type Place } from "./place.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "../tools.ts";
 
 const [VAULT = "", PASS = ""] = recipe("Secrets managers", ["sh", "sh"]);
 

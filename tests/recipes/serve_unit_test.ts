@@ -4,7 +4,7 @@ import { AUTHORITY, CERTIFICATE, PRIVATE_KEY } from "../client/certificates.ts";
 import { until } from "../server/until.ts";
 import { recipe } from "./blocks.ts";
 import { modeOf, openPlace, type Place, type Substitutions } from "./place.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "../tools.ts";
 import { parseUnit, readUnits, startService, testWithSystemd, verifyUnits } from "./unit.ts";
 
 const HERE: Substitutions = [

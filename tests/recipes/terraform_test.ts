@@ -4,7 +4,7 @@ import { parse } from "@cdktf/hcl2json";
 import type { Outcome } from "../program/program.ts";
 import { recipe } from "./blocks.ts";
 import { modeOf, openPlace, type Place } from "./place.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "../tools.ts";
 
 const [, , RESOURCE = "", DATA = "", PROGRAM = ""] = recipe("Ansible and Terraform", [
   "yaml",

@@ -38,7 +38,7 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]
     });
     await using machine = await openMachine();
     const before = await machine.state();
-    const { outcome, kill } = await machine.start(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } });
+    const { outcome, kill } = machine.start(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } });
     await Promise.race([arrived.promise, outcome]);
     kill(signal);
     goOn.resolve();
@@ -54,7 +54,7 @@ testInShells("stopped while the new executable is tried, changes nothing and lea
   await using machine = await openMachine();
   const before = await machine.state();
   await new Deno.Command("mkfifo", { args: [`${machine.tmp}/go`] }).output();
-  const { outcome, kill } = await machine.start(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } });
+  const { outcome, kill } = machine.start(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } });
   await until(() => Deno.stat(`${machine.tmp}/tried`).then(() => true, () => false));
   kill("SIGINT");
   await Deno.writeTextFile(`${machine.tmp}/go`, "\n");

@@ -1,6 +1,6 @@
 /** What the installer puts where, on machines on which it can. */
 import { expect } from "expect";
-import { missingPrograms } from "../program/terminal.ts";
+import { missingPrograms } from "../tools.ts";
 import { filesIn, INSTALLER, openMachine, testInShells, TOOLS } from "./machine.ts";
 import { archived, makeRelease, serveRelease } from "./release_server.ts";
 
@@ -183,7 +183,7 @@ testInShells("--help says how it is run, anything else is a usage error", async 
   });
 });
 
-if ((await missingPrograms(["shellcheck"])).length === 0) {
+if ((missingPrograms(["shellcheck"])).length === 0) {
   Deno.test("ShellCheck has nothing to say about install.sh", async () => {
     const { stdout } = await new Deno.Command("shellcheck", { args: [INSTALLER] }).output();
     expect(new TextDecoder().decode(stdout)).toBe("");

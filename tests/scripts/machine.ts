@@ -1,5 +1,5 @@
 /** Machines for the installer to be run on: a home, a directory for temporary files, and the tools they have. */
-import { missingPrograms } from "../program/terminal.ts";
+import { findProgram, missingPrograms } from "../tools.ts";
 
 export const INSTALLER = new URL("../../scripts/install.sh", import.meta.url).pathname;
 
@@ -37,7 +37,7 @@ export interface Machine extends AsyncDisposable {
   /** Runs the installer in a shell. */
   run(shell: string, run?: Run): Promise<Outcome>;
   /** The same, without waiting for its end. */
-  start(shell: string, run?: Run): Promise<Started>;
+  start(shell: string, run?: Run): Started;
   /** What is in the home and among the temporary files: paths, modes, and which files they are. */
   state(): Promise<readonly string[]>;
 }
@@ -55,7 +55,7 @@ export async function openMachine(
   await Promise.all([home, tmp, bin].map((directory) => Deno.mkdir(directory)));
   await Promise.all(
     tools.filter((tool) => !(tool in standIns)).map(async (tool) => {
-      const path = await find(tool);
+      const path = findProgram(tool);
       if (path !== undefined) await Deno.symlink(path, `${bin}/${tool}`);
     }),
   );
@@ -64,11 +64,11 @@ export async function openMachine(
       Deno.writeTextFile(`${bin}/${tool}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
     ),
   );
-  const start = async (shell: string, { env = {}, args = [], script }: Run = {}): Promise<Started> => {
+  const start = (shell: string, { env = {}, args = [], script }: Run = {}): Started => {
     const variables = Object.entries({ HOME: home, PATH: bin, TMPDIR: tmp, ...env }).filter(([, value]) =>
       value !== ""
     );
-    const child = new Deno.Command(await find(shell) ?? shell, {
+    const child = new Deno.Command(findProgram(shell) ?? shell, {
       args: [...script === undefined ? [INSTALLER] : ["-s", "--"], ...args],
       cwd: home,
       env: Object.fromEntries(variables),
@@ -84,19 +84,10 @@ export async function openMachine(
     tmp,
     path: bin,
     start,
-    run: async (shell, run) => (await start(shell, run)).outcome,
+    run: (shell, run) => start(shell, run).outcome,
     state: async () => [...await stateOf(root, "/home"), ...await stateOf(root, "/tmp")],
     [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
   };
-}
-
-async function find(tool: string): Promise<string | undefined> {
-  for (const directory of (Deno.env.get("PATH") ?? "").split(":")) {
-    const path = `${directory}/${tool}`;
-    // deno-lint-ignore no-await-in-loop -- the first that has it
-    if (await Deno.stat(path).then(({ isFile }) => isFile, () => false)) return path;
-  }
-  return undefined;
 }
 
 async function outcomeOf(child: Deno.ChildProcess, input: string): Promise<Outcome> {
@@ -139,7 +130,7 @@ export async function filesIn(
 /** What the installer is said to work in. */
 const SHELLS = ["dash", "bash"];
 
-const MISSING = await missingPrograms([...SHELLS, "tar", "gzip", "curl", "wget", "sha256sum", "shasum", "openssl"]);
+const MISSING = missingPrograms([...SHELLS, "tar", "gzip", "curl", "wget", "sha256sum", "shasum", "openssl"]);
 
 /** A test of the installer in each shell, which is not run where what it needs is missing. */
 export function testInShells(
