@@ -4,7 +4,7 @@ import { Failure } from "../../src/apikey/failure.ts";
 import type { AuditAction, AuditEvent, NewEvent } from "../../src/store/audit_event.ts";
 import type { Consent, KeyStore } from "../../src/store/key_store.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
-import { addAll, addDeployer, anyway, atOnce, inTurn, listed, LOCAL, REMOTE, unlessTaken } from "./changes.ts";
+import { addAll, addDeployer, anyway, atOnce, inTurn, inWaves, listed, LOCAL, REMOTE, unlessTaken } from "./changes.ts";
 import { type Engine, withNewStore, withTwoStores } from "./engine.ts";
 import { newKey } from "./stored_key.ts";
 
@@ -192,7 +192,7 @@ export function testAuditTrail(engine: Engine): void {
 
   test("2,500 old events are dropped at once, and the newer ones stay", () =>
     withNewStore(engine, async (store) => {
-      await atOnce(2_500, () => store.recordEvent(refusal("old")));
+      await inWaves(Array(2_500).fill(refusal("old")), (event) => store.recordEvent(event));
       const now = new Date(LOCAL.at.getTime() + 1);
       await atOnce(10, () => store.recordEvent(refusal("new", now)));
       await store.dropEventsBefore(now);

@@ -36,9 +36,9 @@ export async function addAll(store: KeyStore, keys: readonly StoredKey[]): Promi
   await inTurn(keys, (key) => store.add(key, LOCAL, unlessTaken));
 }
 
-/** Adds keys all at once, so that their order is anyone's guess. */
+/** Adds keys many at once, so that their order is anyone's guess. */
 export async function addAtOnce(store: KeyStore, keys: readonly StoredKey[]): Promise<void> {
-  await Promise.all(keys.map((key) => store.add(key, LOCAL, unlessTaken)));
+  await inWaves(keys, (key) => store.add(key, LOCAL, unlessTaken));
 }
 
 /** Every key that `list` gives. */
@@ -51,6 +51,17 @@ export async function inTurn<Item>(items: Iterable<Item>, act: (item: Item) => P
   for (const item of items) {
     // deno-lint-ignore no-await-in-loop -- that is what it is for
     await act(item);
+  }
+}
+
+/** How many changes wait for a store together: the last of them in line is not to run out of time on a slow machine. */
+const WAVE = 100;
+
+/** Does many things at once, yet never more than a store gets through in time. */
+export async function inWaves<Item>(items: readonly Item[], act: (item: Item) => Promise<unknown>): Promise<void> {
+  for (let start = 0; start < items.length; start += WAVE) {
+    // deno-lint-ignore no-await-in-loop -- a wave begins when the one before it is over
+    await Promise.all(items.slice(start, start + WAVE).map(act));
   }
 }
 
