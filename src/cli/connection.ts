@@ -78,7 +78,7 @@ async function askOver<Result>(
 }
 
 /** The way to a server. */
-interface Route extends Pick<Endpoint, "url" | "label" | "fetch"> {
+interface Route extends Pick<Endpoint, "url" | "label" | "keyRemedy" | "fetch"> {
   close(): Promise<void>;
 }
 
@@ -101,11 +101,21 @@ async function openEmbedded(
     now: () => host.now(),
     logError: log.error,
   });
-  return { url: "http://localhost/graphql", label: "the embedded server", ...server };
+  return {
+    url: "http://localhost/graphql",
+    label: "the embedded server",
+    keyRemedy: "No server is named, so that the embedded one was asked: name the key's server with --base-url or " +
+      "SERVICE_API_URL, or give no key.",
+    ...server,
+  };
 }
 
 async function openNetwork({ endpoint, caCertificates }: NetworkServer, host: Host): Promise<Route> {
-  const to = { url: endpoint.href, label: endpoint.host };
+  const to = {
+    url: endpoint.href,
+    label: endpoint.host,
+    keyRemedy: "Give a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.",
+  };
   const client = await specialClient(endpoint, caCertificates, host);
   if (client === undefined) return { ...to, fetch, close: () => Promise.resolve() };
   return {

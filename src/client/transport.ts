@@ -10,6 +10,8 @@ export interface Endpoint {
   readonly url: string;
   /** How messages call the server. */
   readonly label: string;
+  /** What to do when the server does not take the key, as a sentence. */
+  readonly keyRemedy: string;
   /** Sent with every request; their values are treated as secrets. */
   readonly headers: ReadonlyMap<string, string>;
   /** For the whole of a request and its answer, in milliseconds. */
@@ -155,7 +157,7 @@ export function failureIn(answer: Answer, endpoint: Endpoint): Failure | undefin
     const message = hideSecrets(errors.map(({ message }) => message).join(" "), endpoint);
     const meant = code ?? STATUS_CODES.get(answer.status) ?? "FAILED";
     const kind = data === undefined ? RequestRefused : Failure;
-    if (meant === "UNAUTHENTICATED") return new kind(meant, `${message} ${KEY_REMEDY}`);
+    if (meant === "UNAUTHENTICATED") return new kind(meant, `${message} ${endpoint.keyRemedy}`);
     return new kind(meant, meant === "UNREACHABLE" || meant === "TIMEOUT" ? `${endpoint.label}: ${message}` : message);
   }
   if (answer.status < 200 || answer.status >= 300) return statusFailure(answer, endpoint);
@@ -171,8 +173,6 @@ export function badResponse(what: string, { label }: Endpoint): Failure {
     `${label} did not answer as a server with API keys does (${what}). Is --base-url right? If it is, ${PERHAPS_DONE}.`,
   );
 }
-
-const KEY_REMEDY = "Give a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.";
 
 /** Whether an answer tells of errors, in whatever shape. */
 function hasErrors({ json }: Answer): boolean {
@@ -218,7 +218,7 @@ const STATUS_CODES: ReadonlyMap<number, FailureCode> = new Map([
 ]);
 
 function statusFailure({ status, headers }: Answer, endpoint: Endpoint): Failure {
-  const { label } = endpoint;
+  const { label, keyRemedy } = endpoint;
   const said = `${label} answered with HTTP status ${status}`;
   const location = headers.get("location");
   if (status >= 300 && status < 400) {
@@ -231,7 +231,7 @@ function statusFailure({ status, headers }: Answer, endpoint: Endpoint): Failure
     : code === "FORBIDDEN"
     ? "The key lacks a right, or something before the server refuses it."
     : code === "UNAUTHENTICATED"
-    ? KEY_REMEDY
+    ? keyRemedy
     : status === 429
     ? "Try again later."
     : `Look at the server; ${PERHAPS_DONE}.`;

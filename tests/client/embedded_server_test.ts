@@ -15,6 +15,7 @@ function clientOver(fetch: Endpoint["fetch"]): Client {
   return createClient({
     url: "http://localhost/graphql",
     label: "test",
+    keyRemedy: "",
     headers: new Map(),
     timeout: 5000,
     interrupted: new AbortController().signal,
