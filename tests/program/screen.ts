@@ -27,7 +27,7 @@ const HIDE_CURSOR = "\x1b[?25l";
 const SHOW_CURSOR = "\x1b[?25h";
 
 /** How long something may take to appear on the screen, in milliseconds. */
-const PATIENCE = 10_000;
+const PATIENCE = 20_000;
 
 export class Screen implements Terminal {
   readonly #emulator;

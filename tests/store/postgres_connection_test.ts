@@ -12,7 +12,7 @@ import { type Proxy, withProxy } from "./proxy.ts";
 import { newKey } from "./stored_key.ts";
 
 /** A timeout, in milliseconds, that tests are willing to wait for. */
-const SHORT = 300;
+const SHORT = 1000;
 
 function throughProxy(address: DatabaseAddress, { port }: Proxy): DatabaseAddress {
   return { ...address, port };
@@ -117,13 +117,21 @@ await testOnPostgres("The way to PostgreSQL", {}, (server) => {
       withStoreAt(server.address(name), async (store) => {
         const [old, fresh] = await Promise.all([newKey("deploy"), newKey("deploy")]);
         await addAll(store, [old]);
-        await server.as("service", name, async (run) => {
-          await run("BEGIN; SELECT FROM api_key FOR UPDATE");
-          const change = codeOf(store.add(fresh, LOCAL, anyway));
-          await server.untilWaiting(name);
+        // A prepared transaction keeps its locks while the server is stopped: nothing lets the change go on.
+        await server.as(
+          "service",
+          name,
+          (run) => run("BEGIN; SELECT FROM api_key FOR UPDATE; PREPARE TRANSACTION 'x'"),
+        );
+        const change = codeOf(store.add(fresh, LOCAL, anyway));
+        await server.untilWaiting(name);
+        try {
           await server.stop();
           expect(await change).toBe("UNREACHABLE");
-        }).finally(() => server.start());
+        } finally {
+          await server.start();
+          await server.execute(name, "ROLLBACK PREPARED 'x'");
+        }
         expect(await listed(store)).toEqual([old]);
       })
     ));

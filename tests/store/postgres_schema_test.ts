@@ -8,7 +8,7 @@ import { refusalAt, withStoreAt } from "./postgres_store.ts";
 import { newKey, newKeys } from "./stored_key.ts";
 
 /** A timeout, in milliseconds, that tests are willing to wait for. */
-const SHORT = 200;
+const SHORT = 1000;
 
 /** Every relation that is not PostgreSQL's own, and what the tables of the store hold. */
 function everything(server: PostgresServer, name: string): Promise<unknown> {

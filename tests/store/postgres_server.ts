@@ -66,6 +66,7 @@ const SETTINGS = [
   "listen_addresses=127.0.0.1",
   "unix_socket_directories=.",
   "max_connections=200",
+  "max_prepared_transactions=1",
   "fsync=off",
   "full_page_writes=off",
 ];
@@ -160,7 +161,7 @@ export class PostgresServer {
   /** Waits until somebody in a database waits for a lock. */
   untilWaiting(database: string): Promise<void> {
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = 'Lock'`;
-    const deadline = Date.now() + 10_000;
+    const deadline = Date.now() + 20_000;
     return this.as("admin", "postgres", async (run) => {
       // deno-lint-ignore no-await-in-loop -- it asks until it is so
       while ((await run(waiting)).length === 0) if (Date.now() > deadline) throw new Error("nobody waits for a lock");

@@ -14,7 +14,7 @@ function postgresOn(server: PostgresServer): Engine {
       server.withNewDatabase((name) => {
         const address = server.address(name);
         return test({
-          open: () => openPostgresStore({ address, timeout: 10_000 }),
+          open: () => openPostgresStore({ address, timeout: 30_000 }),
           execute: async (sql) => void await server.execute(name, sql),
           racer: postgresRacer(address),
         });

@@ -282,9 +282,9 @@ Deno.test("However many writes wait for another process, reading goes on and eac
         expect(await writes).toEqual(keys.map(() => "TIMEOUT"));
         // Were each of the fifty to wait inside SQLite in its turn, one read would take the time of all of them.
         expect(reads.toSorted((a, b) => a - b)[10]).toBeLessThan(100);
-        expect(performance.now() - start).toBeLessThan(10 * 200);
+        expect(performance.now() - start).toBeLessThan(10 * 1000);
       });
-    }, 200)
+    }, 1000)
   ));
 
 Deno.test("A new store that another process holds for too long cannot be opened: TIMEOUT", () =>

@@ -15,7 +15,7 @@ function sqlite(name: string, gather?: () => Promise<void>): Engine {
     withNewPlace: (test) =>
       inTemporaryDirectory((directory) =>
         test({
-          open: () => openSqliteStore({ directory, busyTimeout: 10_000, gather }),
+          open: () => openSqliteStore({ directory, busyTimeout: 30_000, gather }),
           execute: (sql) => {
             using database = new DatabaseSync(`${directory}/keys.db`);
             return Promise.try(() => database.exec(sql));
