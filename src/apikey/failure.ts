@@ -41,6 +41,9 @@ export class Failure extends Error {
   }
 }
 
+/** What is said of an interruption that came before anything was asked for. */
+export const NOTHING_CHANGED = "Interrupted. Nothing was changed.";
+
 const LONGEST_QUOTE = 80;
 
 /**

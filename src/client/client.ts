@@ -1,6 +1,6 @@
 /** The operations of the GraphQL contract, on any server that has it. */
 import * as v from "valibot";
-import { Failure } from "../apikey/failure.ts";
+import { Failure, NOTHING_CHANGED } from "../apikey/failure.ts";
 import { type Name, nameTaken } from "../apikey/name.ts";
 import { groupByResource, type Permission } from "../apikey/permission.ts";
 import type { Role } from "../apikey/role.ts";
@@ -250,7 +250,7 @@ export function createClient(endpoint: Endpoint): Client {
 
 /** An interrupted question, of which nothing has to be feared. */
 function notChanged(cause: Failure): Failure {
-  return new Failure("INTERRUPTED", "Interrupted. Nothing was changed.", { cause });
+  return new Failure("INTERRUPTED", NOTHING_CHANGED, { cause });
 }
 
 /** Does `act`, or `otherwise` when the server refuses its document, as it does when its schema lacks a field. */

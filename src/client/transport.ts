@@ -3,7 +3,7 @@
  * answer that is not GraphQL, a refusal.
  */
 import * as v from "valibot";
-import { escapeInvisible, Failure, type FailureCode } from "../apikey/failure.ts";
+import { escapeInvisible, Failure, type FailureCode, NOTHING_CHANGED } from "../apikey/failure.ts";
 
 export interface Endpoint {
   /** `{base_url}/graphql`. */
@@ -39,7 +39,7 @@ export interface Answer {
  */
 export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
   const { url, timeout, interrupted } = endpoint;
-  if (interrupted.aborted) throw new Failure("INTERRUPTED", "Interrupted. Nothing was changed.");
+  if (interrupted.aborted) throw new Failure("INTERRUPTED", NOTHING_CHANGED);
   const headers = new Headers([
     ...endpoint.headers,
     ["accept", "application/graphql-response+json, application/json"],

@@ -1,7 +1,7 @@
 /** Runs one prompt at a terminal: keys in, frames out, and the terminal as it was whatever comes of it. */
 import { isCancel, Prompt } from "@clack/core";
 import type { Key } from "node:readline";
-import { Failure } from "../../apikey/failure.ts";
+import { Failure, NOTHING_CHANGED } from "../../apikey/failure.ts";
 import type { Host, Terminal } from "../host.ts";
 import type { Style } from "../style.ts";
 import { linesOf } from "../text_width.ts";
@@ -45,7 +45,7 @@ export async function runPrompt<Value>(
     });
     const answer = await prompt.prompt();
     if (!isCancel(answer)) return answer;
-    throw new Failure("INTERRUPTED", "Interrupted. Nothing was changed.");
+    throw new Failure("INTERRUPTED", NOTHING_CHANGED);
   } finally {
     input.off("end", abandon);
     restore();

@@ -1,5 +1,5 @@
 /** One setting: a flag, or else a variable, or else a member of the profile. */
-import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
+import { Failure, NOTHING_CHANGED, quote, reasonOf } from "../../apikey/failure.ts";
 import type { Host } from "../host.ts";
 import { unlessInterrupted } from "../unless_interrupted.ts";
 import { flagOf, type SettingKey, SETTINGS } from "./table.ts";
@@ -75,7 +75,7 @@ export async function readSettingFile(path: string, setting: string): Promise<st
  */
 export async function readStandardInput(setting: string, host: Host): Promise<string> {
   if (!host.stdin.isTerminal()) {
-    return await unlessInterrupted(host.stdin.readText(), "Interrupted. Nothing was changed.", host);
+    return await unlessInterrupted(host.stdin.readText(), NOTHING_CHANGED, host);
   }
   throw new Failure("USAGE", `${setting} - reads standard input, which is a terminal: pipe it in.`);
 }
