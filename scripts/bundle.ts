@@ -81,7 +81,7 @@ export async function bundle(directory: string, main = `${PROJECT}/main.ts`): Pr
   await giveRequire(directory);
   await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports }));
   const entry = main.replace(/^.*\//, "").replace(/ts$/, "js");
-  const commit = await readCommit();
+  const commit = await readCommit(PROJECT);
   return { directory, entry, contents, commit, time: commit?.time ?? new Date("1980-01-02") };
 }
 

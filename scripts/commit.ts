@@ -1,4 +1,4 @@
-/** The commit that is checked out. */
+/** The commit that is checked out in a directory. */
 
 export interface Commit {
   /** Twelve hexadecimal digits, and `-dirty` where files differ from it. */
@@ -7,10 +7,9 @@ export interface Commit {
   readonly time: Date;
 }
 
-const PROJECT = `${import.meta.dirname}/..`;
-
-/** @returns `undefined` where there is no Git, or this is not the top of a repository */
-export async function readCommit(): Promise<Commit | undefined> {
+/** @returns `undefined` where there is no Git, or the directory is not the top of a repository */
+export async function readCommit(directory: string): Promise<Commit | undefined> {
+  const git = (...args: readonly string[]): Promise<string | undefined> => runGit(["-C", directory, ...args]);
   if (await git("rev-parse", "--show-cdup") !== "") return undefined;
   const [shown = "", status] = await Promise.all([
     git("log", "--max-count=1", "--format=%H %ct"),
@@ -20,10 +19,10 @@ export async function readCommit(): Promise<Commit | undefined> {
   return { id: `${hash.slice(0, 12)}${status === "" ? "" : "-dirty"}`, time: new Date(Number(seconds) * 1000) };
 }
 
-async function git(...args: readonly string[]): Promise<string | undefined> {
+async function runGit(args: readonly string[]): Promise<string | undefined> {
   try {
     const { success, stdout } = await new Deno.Command("git", {
-      args: ["-C", PROJECT, ...args],
+      args: [...args],
       stdin: "null",
       stderr: "null",
     }).output();

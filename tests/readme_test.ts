@@ -6,22 +6,17 @@ import { parseConfig } from "../src/cli/settings/config_yaml.ts";
 import { installFromSources } from "./program/from_sources.ts";
 import { inProcess } from "./program/program.ts";
 import { testOnPostgres } from "./store/postgres_server.ts";
+import { execute } from "./execute.ts";
 import { onPosix } from "./posix.ts";
-
-const ROOT = `${import.meta.dirname}/../`;
-const README = await Deno.readTextFile(`${ROOT}README.md`);
+import { headingOf, README, SECTIONS, textsIn } from "./readme.ts";
 
 /** The sections whose commands have tests of their own. */
 const TESTED_APART = ["Install", "Container", "Recipes"];
 
-const TESTED_HERE = README.split(/^## /m)
-  .filter((section) => !TESTED_APART.includes(section.split("\n", 1)[0] ?? ""))
-  .join("## ");
+const TESTED_HERE = SECTIONS.filter((section) => !TESTED_APART.includes(headingOf(section))).join("## ");
 
 /** The blocks of shell commands that use the program itself. */
-const BLOCKS = [...TESTED_HERE.matchAll(/```sh\n([\s\S]*?)```/g)]
-  .map(([, block = ""]) => block)
-  .filter((block) => block.includes("service-api "));
+const BLOCKS = textsIn(TESTED_HERE, "sh").filter((block) => block.includes("service-api "));
 
 /** The database that they use, some of them. */
 const DATABASE_URL = "postgres://service_api@localhost:5432/keys";
@@ -44,8 +39,7 @@ async function runBlocks(
     await Deno.mkdir(`${home}/bin`);
     await installFromSources(`${home}/bin/service-api`);
     const script = [...blocks, "wait"].join("\n").replaceAll("4000", String(freePort()));
-    const { code, stdout, stderr } = await new Deno.Command("bash", {
-      args: ["-euc", script],
+    const { code, stdout, stderr } = await execute("bash", ["-euc", script], {
       cwd: home,
       env: {
         PATH: `${home}/bin:${Deno.env.get("PATH")}`,
@@ -54,12 +48,10 @@ async function runBlocks(
         XDG_CONFIG_HOME: home,
         ...env,
       },
-    }).output();
-    const text = new TextDecoder();
-    const errors = text.decode(stderr);
-    if (code !== 0) throw new Error(errors);
-    expect(errors).not.toMatch(/should not/);
-    return text.decode(stdout).replaceAll(/(sak|key)_\w+/g, "$1_…").replaceAll(/"\d{4}-[^"]+Z"/g, '"…"').split("\n");
+    });
+    if (code !== 0) throw new Error(stderr);
+    expect(stderr).not.toMatch(/should not/);
+    return stdout.replaceAll(/(sak|key)_\w+/g, "$1_…").replaceAll(/"\d{4}-[^"]+Z"/g, '"…"').split("\n");
   } finally {
     await Deno.remove(home, { recursive: true });
   }
@@ -99,7 +91,7 @@ await testOnPostgres("the commands of the README on PostgreSQL", {}, (server) =>
 });
 
 Deno.test("the config file of the README is a good one", () => {
-  const [, text = ""] = /```yaml\n([\s\S]*?)```/.exec(README) ?? [];
+  const [text = ""] = textsIn(README, "yaml");
   const { profiles } = parseConfig(text, "config.yaml", (path) => path);
   expect([...profiles.keys()]).toEqual(["default", "staging", "local"]);
   expect(profiles.get("staging")?.headers).toHaveLength(1);

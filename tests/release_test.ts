@@ -8,6 +8,7 @@ import { gunzipSync } from "node:zlib";
 import deno from "../deno.json" with { type: "json" };
 import { script as zsh } from "../src/cli/completions/zsh.ts";
 import { readCommit } from "../scripts/commit.ts";
+import { command, execute, type Outcome } from "./execute.ts";
 
 const PROJECT = `${import.meta.dirname}/..`;
 const THIS = Deno.build.target;
@@ -34,27 +35,15 @@ compile*${ABSENT}*)
 esac
 `;
 
-interface Release {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function release(project: string, args: readonly string[], env: Record<string, string> = {}): Promise<Release> {
+async function release(project: string, args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
   const [, ...words] = deno.tasks.release.command.split(" ");
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [...words, ...args],
-    cwd: project,
-    env,
-  }).output();
-  const text = new TextDecoder();
-  return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+  return await execute(Deno.execPath(), [...words, ...args], { cwd: project, env });
 }
 
 interface Made {
   readonly directory: string;
-  readonly first: Release;
-  readonly second: Release;
+  readonly first: Outcome;
+  readonly second: Outcome;
 }
 
 /** A release with what stands in for other systems' bases, and another from a checkout that lies elsewhere. */
@@ -129,7 +118,7 @@ const OTHER_FILES = [
 ];
 
 test("a tarball has one folder with the program, of the commit's time and root's", async ({ directory }) => {
-  const commit = await readCommit();
+  const commit = await readCommit(PROJECT);
   const entries = await unpackTar(gunzipSync(await Deno.readFile(`${directory}/two/${TARBALL}`)));
   const folder = `${NAME}-${THIS}`;
   expect(entries.map(({ header }) => header.name).toSorted()).toEqual(
@@ -143,9 +132,9 @@ test("a tarball has one folder with the program, of the commit's time and root's
   expect(new TextDecoder().decode(completions?.data)).toBe(zsh);
 
   await Deno.writeFile(`${directory}/service-api`, program?.data ?? new Uint8Array(), { mode: 0o755 });
-  const { stdout } = await new Deno.Command(`${directory}/service-api`, { args: ["--version"] }).output();
+  const version = await command(`${directory}/service-api`, ["--version"]);
   const made = commit === undefined ? "of no commit" : `commit ${commit.id}`;
-  expect(new TextDecoder().decode(stdout)).toBe(`service-api ${deno.version} (${made}, ${THIS})\n`);
+  expect(version).toBe(`service-api ${deno.version} (${made}, ${THIS})\n`);
 });
 
 test("for Windows it is a zip file with service-api.exe", async ({ directory }) => {

@@ -3,12 +3,13 @@ import { expect } from "expect";
 import { parse } from "yaml";
 import deno from "../deno.json" with { type: "json" };
 import { billOfMaterials } from "../scripts/bill_of_materials.ts";
+import { command, execute } from "./execute.ts";
+import { README } from "./readme.ts";
 import { testWith } from "./tools.ts";
 import { inTemporaryDirectory } from "./store/temporary_store.ts";
 import { faultsOfWorkflow } from "./workflow_lint.ts";
 
-const ROOT = `${import.meta.dirname}/..`;
-const FOLDER = `${ROOT}/.github/workflows`;
+const FOLDER = `${import.meta.dirname}/../.github/workflows`;
 
 interface Step {
   readonly name?: string;
@@ -93,7 +94,7 @@ Deno.test("a release is published by a job that runs no package, when the tests 
 });
 
 Deno.test("a release is built by the Deno of the README", async () => {
-  const [command = ""] = /^npx -y deno@[\d.]+ task /m.exec(await Deno.readTextFile(`${ROOT}/README.md`)) ?? [];
+  const [command = ""] = /^npx -y deno@[\d.]+ task /m.exec(README) ?? [];
   expect(await runOf("Build")).toBe(`${command}release`);
 });
 
@@ -137,25 +138,18 @@ function onRunner(test: (runner: Runner) => Promise<void>): Promise<void> {
       RUNNER_TEMP: directory,
       GITHUB_OUTPUT: `${directory}/output`,
     };
-    const run = async (
-      program: string,
-      args: readonly string[],
-      more: Readonly<Record<string, string>> = {},
-    ): Promise<{ readonly success: boolean; readonly stdout: string; readonly stderr: string }> => {
-      const options = { args: [...args], cwd: directory, env: { ...env, ...more }, clearEnv: true };
-      const { success, stdout, stderr } = await new Deno.Command(program, options).output();
-      const decoder = new TextDecoder();
-      return { success, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
-    };
+    const options = { cwd: directory, env, clearEnv: true };
     const shell = ["--noprofile", "--norc", "-eo", "pipefail", "-c"];
     await test({
       directory,
-      step: async (name, tag) => await run("bash", [...shell, await runOf(name)], { GITHUB_REF_NAME: tag }),
+      step: async (name, tag) => {
+        const args = [...shell, await runOf(name)];
+        const { code, stderr } = await execute("bash", args, { ...options, env: { ...env, GITHUB_REF_NAME: tag } });
+        return { success: code === 0, stderr };
+      },
       git: async (...args) => {
         const user = ["-c", "user.name=a", "-c", "user.email=a@a.example", "-c", "init.defaultBranch=main"];
-        const { success, stdout, stderr } = await run("git", [...user, ...args]);
-        if (!success) throw new Error(stderr);
-        return stdout.trim();
+        return (await command("git", [...user, ...args], options)).trim();
       },
       read: (file) => Deno.readTextFile(`${directory}/${file}`),
       write: async (file, text, mode = 0o644) => {

@@ -3,7 +3,8 @@ import { expect } from "expect";
 import { run } from "../../src/cli/program.ts";
 import { startForeignServer } from "../client/foreign_server.ts";
 import { embedded, overHttp } from "../program/installations.ts";
-import { FakeHost, inProcess, type Outcome } from "../program/program.ts";
+import type { Outcome } from "../execute.ts";
+import { FakeHost, inProcess } from "../program/program.ts";
 import { inTemporaryDirectory, withStoreIn } from "../store/temporary_store.ts";
 
 const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST"] as const;

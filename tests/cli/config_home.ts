@@ -1,7 +1,8 @@
 /** A home of its own for a test, with a config file in it. */
 import type { Platform } from "../../src/cli/host.ts";
 import type { Log } from "../../src/cli/log.ts";
-import { FakeHost, inProcess, type Outcome, type Surroundings } from "../program/program.ts";
+import type { Outcome } from "../execute.ts";
+import { FakeHost, inProcess, type Surroundings } from "../program/program.ts";
 
 /** A secret that no server knows. */
 export const SECRET = "sak_0123456789012345678901234567890123456789012hlqB6Y";

@@ -1,6 +1,7 @@
 /** What can go wrong between the client and a server, told apart. */
 import { expect } from "expect";
-import { inProcess, type Outcome, type Program, withEnv } from "../program/program.ts";
+import type { Outcome } from "../execute.ts";
+import { inProcess, type Program, withEnv } from "../program/program.ts";
 import { AUTHORITY, CERTIFICATE, PRIVATE_KEY } from "./certificates.ts";
 import { startServer } from "./foreign_server.ts";
 

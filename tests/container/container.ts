@@ -3,9 +3,9 @@
  * system, as its user, without capabilities, with its environment and no other variable. It shares the network with
  * the tests.
  */
-import type { Outcome } from "../program/program.ts";
+import { command, execute, type Outcome } from "../execute.ts";
 import { until } from "../server/until.ts";
-import { command, type Image } from "./image.ts";
+import type { Image } from "./image.ts";
 
 export interface Mount {
   /** A file or directory of this machine. */
@@ -109,9 +109,7 @@ export async function runContainer(image: Image, args: readonly string[], option
   const container = await createContainer(image, args, options);
   try {
     const [program, ...words] = container.command;
-    const { code, stdout, stderr } = await new Deno.Command(program, { args: words, stdin: "null" }).output();
-    const text = new TextDecoder();
-    return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+    return await execute(program, words, { stdin: "null" });
   } finally {
     await container.remove();
   }

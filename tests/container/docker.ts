@@ -3,7 +3,8 @@
  * the directory that the first argument names.
  */
 import { type Container, createContainer, type Mount } from "./container.ts";
-import { addLibraries, buildImage, command, type Image } from "./image.ts";
+import { command } from "../execute.ts";
+import { addLibraries, assignments, buildImage, type Image } from "./image.ts";
 import { onThisMachine } from "./place.ts";
 
 /** The flags with a value. Those that say nothing of how the program runs are here too. */
@@ -43,19 +44,12 @@ function parse(words: readonly string[]): CommandLine {
   return { values, switches, rest: words.slice(index) };
 }
 
-function pairs(texts: readonly string[] = []): Readonly<Record<string, string>> {
-  return Object.fromEntries(texts.map((text) => {
-    const [name = "", ...value] = text.split("=");
-    return [name, value.join("=")];
-  }));
-}
-
 async function build(state: string, { values, rest: [context = ""] }: CommandLine): Promise<void> {
   const [dockerfile = ""] = values.get("file") ?? [];
   const [tag = ""] = values.get("tag") ?? [];
   const directory = `${state}/images/${tag}`;
   await Deno.mkdir(directory, { recursive: true });
-  const image = await buildImage({ dockerfile, context, args: pairs(values.get("build-arg")), directory });
+  const image = await buildImage({ dockerfile, context, args: assignments(values.get("build-arg") ?? []), directory });
   await addLibraries(image);
   await Deno.writeTextFile(`${directory}/image.json`, JSON.stringify(image));
 }
@@ -66,7 +60,7 @@ async function run(state: string, { values, switches, rest: [tag = "", ...args] 
   const user = values.get("user")?.[0];
   const container = await createContainer(image, values.has("publish") ? onThisMachine(args) : args, {
     readOnly: switches.has("--read-only"),
-    env: pairs(values.get("env")),
+    env: assignments(values.get("env") ?? []),
     mounts,
     ...user === undefined ? {} : { user },
   });

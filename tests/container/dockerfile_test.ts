@@ -1,9 +1,10 @@
 /** The Dockerfile: what the image is, and that it takes nothing but the archive that the checksums are of. */
 import { expect } from "expect";
-import { missingPrograms } from "../tools.ts";
+import { command } from "../execute.ts";
+import { testWith } from "../tools.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import { parseDockerfile, wordsOf } from "./dockerfile.ts";
-import { buildImage, command, TARGETARCH } from "./image.ts";
+import { buildImage, TARGETARCH } from "./image.ts";
 import { TARGETS, writeRelease } from "./release.ts";
 
 const DOCKERFILE = `${import.meta.dirname}/../../scripts/Dockerfile`;
@@ -46,7 +47,7 @@ Deno.test("the first stage runs on the machine that builds, whatever it builds f
 
 /** What `RUN` runs in, and the programs that this takes. */
 const TOOLS = [
-  ["this machine's tools", ["sh", "sha256sum", "grep"]],
+  ["this machine's tools", ["grep"]],
   ["the tools of busybox alone", ["busybox"]],
 ] as const;
 
@@ -57,24 +58,24 @@ interface FirstStage {
 }
 
 for (const [name, needs] of TOOLS) {
-  const [missing] = Deno.build.os === "windows" ? ["a POSIX shell"] : missingPrograms(["tar", "gzip", ...needs]);
-  const testBuild = (rule: string, test: (stage: FirstStage) => Promise<void>): void => {
-    const title = `the first stage with ${name} ${rule}`;
-    if (missing !== undefined) return Deno.test.ignore(`${title}: not run, for want of ${missing}`, () => {});
-    Deno.test(title, () =>
-      inTemporaryDirectory(async (directory) => {
-        const context = `${directory}/context`;
-        await Deno.mkdir(context);
-        await Deno.writeTextFile(`${directory}/executable`, "an executable");
-        await writeRelease(context, "1.2.3", `${directory}/executable`);
-        const tools = needs[0] === "busybox" ? await installBusybox(`${directory}/tools`) : undefined;
-        const build: FirstStage["build"] = async (args = { VERSION: "1.2.3" }) =>
-          `${
-            (await buildImage({ dockerfile: DOCKERFILE, context, args, directory, tools, target: "release" })).root
-          }/release`;
-        await test({ context, build });
-      }));
-  };
+  const testBuild = (rule: string, test: (stage: FirstStage) => Promise<void>): void =>
+    testWith(
+      ["sh", "tar", "gzip", "sha256sum", ...needs],
+      `the first stage with ${name} ${rule}`,
+      () =>
+        inTemporaryDirectory(async (directory) => {
+          const context = `${directory}/context`;
+          await Deno.mkdir(context);
+          await Deno.writeTextFile(`${directory}/executable`, "an executable");
+          await writeRelease(context, "1.2.3", `${directory}/executable`);
+          const tools = needs[0] === "busybox" ? await installBusybox(`${directory}/tools`) : undefined;
+          const build: FirstStage["build"] = async (args = { VERSION: "1.2.3" }) =>
+            `${
+              (await buildImage({ dockerfile: DOCKERFILE, context, args, directory, tools, target: "release" })).root
+            }/release`;
+          await test({ context, build });
+        }),
+    );
 
   testBuild("takes the executable and the licences out of the archive", async ({ build }) => {
     const directory = await build();

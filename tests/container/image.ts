@@ -3,6 +3,7 @@
  * copies, its commands in a shell, and in place of the base what that is documented to hold and the program needs.
  */
 import { AUTHORITY } from "../client/certificates.ts";
+import { command } from "../execute.ts";
 import { expand, type Instruction, parseDockerfile, type Stage, wordsOf } from "./dockerfile.ts";
 
 export interface Image {
@@ -105,8 +106,8 @@ class Build {
       this.#workdir = expanded;
       return await Deno.mkdir(`${this.root}${expanded}`, { recursive: true });
     }
-    if (keyword === "ENV") return void Object.assign(this.#env, assignments(expanded));
-    if (keyword === "LABEL") return void Object.assign(this.#labels, assignments(expanded));
+    if (keyword === "ENV") return void Object.assign(this.#env, assignments(wordsOf(expanded)));
+    if (keyword === "LABEL") return void Object.assign(this.#labels, assignments(wordsOf(expanded)));
     if (keyword === "USER") this.#user = expanded;
     else if (keyword === "ENTRYPOINT") this.#entrypoint = JSON.parse(text);
     else if (keyword !== "EXPOSE") throw new Error(`the tests do not know ${keyword}`);
@@ -172,28 +173,10 @@ async function matches(directory: string, pattern: string): Promise<readonly str
   return found.map((entry) => `${directory}/${entry}`);
 }
 
-function assignments(text: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    wordsOf(text).map((word) => {
-      const [name = "", ...value] = word.split("=");
-      return [name, value.join("=")];
-    }),
-  );
-}
-
-/**
- * Runs a command to its end.
- *
- * @returns what it printed
- * @throws {Error} with what it said, when it failed
- */
-export async function command(
-  program: string,
-  args: readonly string[],
-  options: Deno.CommandOptions = {},
-): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(program, { ...options, args: [...args] }).output();
-  const text = new TextDecoder();
-  if (!success) throw new Error(`${program}: ${text.decode(stderr).trim()}`);
-  return text.decode(stdout);
+/** `name=value` and more of them. */
+export function assignments(words: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(words.map((word) => {
+    const [name = "", ...value] = word.split("=");
+    return [name, value.join("=")];
+  }));
 }

@@ -1,6 +1,19 @@
 /** What tests give to containers: a volume, a secret. */
+import { command } from "../execute.ts";
+import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import type { RunOptions } from "./container.ts";
-import { command, type Image } from "./image.ts";
+import type { Image } from "./image.ts";
+
+/** Registers a test in a place of its own, or, where there is no image, one that is ignored and says why. */
+export function testOnImage(
+  image: Image | undefined,
+  why: string | undefined,
+  title: string,
+  test: (place: Place) => Promise<void>,
+): void {
+  if (image === undefined) Deno.test.ignore(`${title}: not run: ${why}`, () => {});
+  else Deno.test(title, () => inTemporaryDirectory((directory) => test({ image, directory })));
+}
 
 export interface Place {
   readonly image: Image;

@@ -1,16 +1,10 @@
 /** The section "Container" of the README: its commands, and its files for Compose and Kubernetes. */
 import { parse } from "yaml";
+import { sectionOf, textsIn } from "../readme.ts";
 
-const README = await Deno.readTextFile(`${import.meta.dirname}/../../README.md`);
-const SECTION = README.split(/^## /m).find((text) => text.startsWith("Container\n")) ?? "";
+const SECTION = sectionOf("Container");
 
-/** The blocks of the section in a language. */
-function blocks(language: string): readonly string[] {
-  const pattern = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm");
-  return [...SECTION.matchAll(pattern)].map(([, text = ""]) => text);
-}
-
-export const [BUILD = "", RUN = ""] = blocks("sh");
+export const [BUILD = "", RUN = ""] = textsIn(SECTION, "sh");
 
 export interface Service {
   readonly image: string;
@@ -63,7 +57,7 @@ interface Deployment {
   };
 }
 
-const [compose = "", kubernetes = ""] = blocks("yaml");
+const [compose = "", kubernetes = ""] = textsIn(SECTION, "yaml");
 
 export const COMPOSE: Compose = parse(compose);
 

@@ -2,16 +2,16 @@
 import { expect } from "expect";
 import deno from "../../deno.json" with { type: "json" };
 import { CERTIFICATE, PRIVATE_KEY } from "../client/certificates.ts";
+import { command } from "../execute.ts";
 import { buildExecutable } from "../program/executable.ts";
 import { readyLine } from "../program/installations.ts";
 import { inProcess } from "../program/program.ts";
 import { missingPrograms } from "../tools.ts";
 import { until } from "../server/until.ts";
 import { PASSWORD, testOnPostgres } from "../store/postgres_server.ts";
-import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import { runContainer, signalProcess1, startContainer, whyNoContainers } from "./container.ts";
-import { command, type Image } from "./image.ts";
-import { onThisMachine, type Place, secretFile, volume } from "./place.ts";
+import type { Image } from "./image.ts";
+import { onThisMachine, type Place, secretFile, testOnImage, volume } from "./place.ts";
 import { BUILD, COMPOSE, DEPLOYMENT, RUN } from "./readme_files.ts";
 import { writeRelease } from "./release.ts";
 
@@ -60,8 +60,7 @@ async function execute(script: string): Promise<string> {
 }
 
 function testInContainer(rule: string, test: (place: Place) => Promise<void>): void {
-  if (image === undefined) return Deno.test.ignore(`${rule}: not run: ${why}`, () => {});
-  Deno.test(rule, () => inTemporaryDirectory((directory) => test({ image, directory })));
+  testOnImage(image, why, rule, test);
 }
 
 Deno.test("what the README publishes is the port that serve takes", async () => {

@@ -1,5 +1,5 @@
 /** A directory with the files of a release, as far as an image takes them. */
-import { command } from "./image.ts";
+import { command } from "../execute.ts";
 
 export const TARGETS = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] as const;
 

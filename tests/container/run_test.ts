@@ -3,6 +3,7 @@ import { expect } from "expect";
 import deno from "../../deno.json" with { type: "json" };
 import { startServer } from "../client/foreign_server.ts";
 import { CERTIFICATE, PRIVATE_KEY } from "../client/certificates.ts";
+import { command } from "../execute.ts";
 import { buildExecutable } from "../program/executable.ts";
 import { readyLine } from "../program/installations.ts";
 import { asProcess, type Program } from "../program/program.ts";
@@ -17,8 +18,8 @@ import {
   startContainer,
   whyNoContainers,
 } from "./container.ts";
-import { addLibraries, buildImage, command, type Image } from "./image.ts";
-import { type Place, secretFile, volume } from "./place.ts";
+import { addLibraries, buildImage, type Image } from "./image.ts";
+import { type Place, secretFile, testOnImage, volume } from "./place.ts";
 import { writeRelease } from "./release.ts";
 
 const build = await buildExecutable();
@@ -42,9 +43,7 @@ async function buildReleased(executable: string): Promise<Image> {
 }
 
 function testInContainer(rule: string, test: (place: Place) => Promise<void>): void {
-  const title = `in a container: ${rule}`;
-  if (image === undefined) return Deno.test.ignore(`${title}: not run: ${why}`, () => {});
-  Deno.test(title, () => inTemporaryDirectory((directory) => test({ image, directory })));
+  testOnImage(image, why, `in a container: ${rule}`, test);
 }
 
 const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST"] as const;

@@ -4,7 +4,8 @@
  */
 import { expect } from "expect";
 import { ACTIONS, RESOURCES } from "../../src/apikey/permission.ts";
-import type { Outcome, Program } from "./program.ts";
+import type { Outcome } from "../execute.ts";
+import type { Program } from "./program.ts";
 
 export interface Case {
   /** What the user sees. */

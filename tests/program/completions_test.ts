@@ -3,6 +3,7 @@ import { expect } from "expect";
 import { buildExecutable } from "./executable.ts";
 import { asProcess, type Program, withEnv } from "./program.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
+import { README } from "../readme.ts";
 import { missingPrograms } from "../tools.ts";
 
 interface Shell {
@@ -18,8 +19,6 @@ const SHELLS: readonly Shell[] = [
   { name: "zsh", command: ["zsh"], describes: true },
   { name: "fish", command: ["fish"], describes: true },
 ];
-
-const README = await Deno.readTextFile(`${import.meta.dirname}/../../README.md`);
 
 /** The line of the README that makes a shell complete. */
 function installation(shell: string): string {

@@ -47,12 +47,19 @@ export async function executableOverHttp(executable: string): Promise<Installati
   };
 }
 
+/** A `serve` as a process. */
+export interface Serving {
+  readonly url: string;
+  /** Ends it, and returns its exit status. */
+  readonly stop: () => Promise<number>;
+}
+
 /** Starts a `serve` as a process, with nothing but the given environment. */
 export async function startServe(
   executable: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+): Promise<Serving> {
   const server = new Deno.Command(executable, {
     args: [...args],
     env: { ...env },
@@ -66,8 +73,9 @@ export async function startServe(
     url,
     stop: async () => {
       server.kill("SIGTERM");
-      await server.status;
+      const { code } = await server.status;
       await drained();
+      return code;
     },
   };
 }

@@ -6,7 +6,7 @@ import { expect } from "expect";
 import { DatabaseSync } from "node:sqlite";
 import deno from "../../deno.json" with { type: "json" };
 import { buildExecutable } from "./executable.ts";
-import { fromSources } from "./from_sources.ts";
+import { denoDirectory, fromSources } from "./from_sources.ts";
 import { Connection } from "../server/connection.ts";
 import { onPosix } from "../posix.ts";
 import { readyLine } from "./installations.ts";
@@ -22,11 +22,6 @@ if (build.kind === "built") Deno.test.afterAll(build.remove);
 
 /** From sources, Deno itself needs to find its cache, without HOME too. */
 const ownEnv: Record<string, string> = build.kind === "built" ? {} : { DENO_DIR: await denoDirectory() };
-
-async function denoDirectory(): Promise<string> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--no-config", "--json"] }).output();
-  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
-}
 
 interface Place extends AsyncDisposable {
   readonly directory: string;

@@ -1,12 +1,7 @@
 /** Ways to run the whole program in tests: what goes in, what comes out. */
 import type { Host, Signal, Terminal } from "../../src/cli/host.ts";
 import { run } from "../../src/cli/program.ts";
-
-export interface Outcome {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { type Outcome, outcomeOf } from "../execute.ts";
 
 export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
@@ -98,7 +93,7 @@ export const SYSTEM_ENV: Readonly<Record<string, string>> = SYSTEM_ROOT === unde
 
 /** Runs an executable, with an environment of nothing but what is given and what the system wants. */
 export function asProcess(executable: string, leadingArgs: readonly string[] = []): Program {
-  return async (args, { env = {}, stdin = "" } = {}) => {
+  return (args, { env = {}, stdin = "" } = {}) => {
     const child = new Deno.Command(executable, {
       args: [...leadingArgs, ...args],
       env: { ...SYSTEM_ENV, ...env },
@@ -107,12 +102,7 @@ export function asProcess(executable: string, leadingArgs: readonly string[] = [
       stdout: "piped",
       stderr: "piped",
     }).spawn();
-    const writer = child.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(stdin)).catch(() => {});
-    await writer.close().catch(() => {});
-    const { code, stdout, stderr } = await child.output();
-    const decoder = new TextDecoder();
-    return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+    return outcomeOf(child, stdin);
   };
 }
 

@@ -8,6 +8,7 @@
  *     await terminal.type("echo he");
  *     await terminal.press("Enter");
  */
+import { command } from "../execute.ts";
 
 /** How often the screen is looked at, and for how long at most, in milliseconds. */
 const INTERVAL = 25;
@@ -55,28 +56,23 @@ set -g default-terminal screen-256color
 `;
 
 /**
- * Opens a terminal and starts a command in it. The screen stays when the command ends; a test that is after its exit
+ * Opens a terminal and starts a program in it. The screen stays when the command ends; a test that is after its exit
  * status runs it in a shell that prints it, since tmux does not always say.
  *
  * @throws {Error} with the words of tmux, when it cannot
  */
 export async function openTerminal(
-  command: readonly string[],
+  program: readonly string[],
   { env = {}, cwd, columns = 80, rows = 24 }: TerminalOptions = {},
 ): Promise<Terminal> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-terminal-" });
   const path = Deno.env.get("PATH") ?? "";
-  const tmux = async (...args: readonly string[]): Promise<string> => {
-    const { success, stdout, stderr } = await new Deno.Command("tmux", {
-      // -u: what is captured is UTF-8, in whatever locale the command runs.
-      args: ["-u", "-S", `${directory}/socket`, "-f", `${directory}/tmux.conf`, ...args],
+  // -u: what is captured is UTF-8, in whatever locale the command runs.
+  const tmux = (...args: readonly string[]): Promise<string> =>
+    command("tmux", ["-u", "-S", `${directory}/socket`, "-f", `${directory}/tmux.conf`, ...args], {
       env: { PATH: path, HOME: directory, LC_ALL: "C.UTF-8" },
       clearEnv: true,
-    }).output();
-    const text = new TextDecoder();
-    if (!success) throw new Error(`tmux ${args[0]}: ${text.decode(stderr).trim()}`);
-    return text.decode(stdout);
-  };
+    });
   const screen = async (): Promise<string> => (await tmux("capture-pane", "-p")).replaceAll(/ +$/gm, "").trimEnd();
   const close = async (): Promise<void> => {
     await tmux("kill-server").catch(() => {});
@@ -87,7 +83,7 @@ export async function openTerminal(
     const variables = { PATH: path, TERM: "screen-256color", LC_ALL: "C.UTF-8", ...env };
     const assignments = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
     const size = ["-x", String(columns), "-y", String(rows)];
-    await tmux("new-session", "-d", ...size, "-c", cwd ?? directory, "--", "env", "-i", ...assignments, ...command);
+    await tmux("new-session", "-d", ...size, "-c", cwd ?? directory, "--", "env", "-i", ...assignments, ...program);
   } catch (error) {
     await close();
     throw error;

@@ -1,7 +1,7 @@
 /** The recipes for Ansible: the commands of their tasks, and, where there is Ansible, the tasks in a play. */
 import { expect } from "expect";
 import { parse } from "yaml";
-import type { Outcome } from "../program/program.ts";
+import type { Outcome } from "../execute.ts";
 import { recipe } from "./blocks.ts";
 import { modeOf, openPlace, type Place } from "./place.ts";
 import { testWith } from "../tools.ts";

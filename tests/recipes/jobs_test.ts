@@ -1,10 +1,10 @@
 /** The recipes for a key that lives as long as a job: the script for CI, the function for shells, the Makefile. */
 import { expect } from "expect";
 import { until } from "../server/until.ts";
-import type { Outcome } from "../program/program.ts";
+import { command, type Outcome } from "../execute.ts";
 import { openTerminal } from "../program/terminal.ts";
 import { recipe } from "./blocks.ts";
-import { modeOf, openPlace, type Place } from "./place.ts";
+import { modeOf, openPlace, type Place, writeDeploy } from "./place.ts";
 import { testWith } from "../tools.ts";
 
 const [SCRIPT = "", FUNCTION = "", MAKEFILE = ""] = recipe("A key for one job", ["sh", "sh", "make"]);
@@ -13,8 +13,7 @@ const [SCRIPT = "", FUNCTION = "", MAKEFILE = ""] = recipe("A key for one job", 
 async function jobPlace(deploy = "true"): Promise<Place> {
   const here = await openPlace();
   await here.write("job.sh", SCRIPT);
-  const ask = `SERVICE_API_KEY_FILE= SERVICE_API_KEY=$API_KEY service-api request --query '{ me { name } }'`;
-  await here.write("deploy", `#!/bin/sh\n${ask} > asked\n${deploy}\n`, 0o755);
+  await writeDeploy(here, deploy);
   return here;
 }
 
@@ -157,7 +156,7 @@ testWith(["make", "sh"], "make makes a key once, uses it, and deletes it", async
   await using here = await openPlace();
   await here.write("Makefile", MAKEFILE);
   const env = { ...here.env, LC_ALL: "C" };
-  const user = new TextDecoder().decode((await new Deno.Command("id", { args: ["-un"] }).output()).stdout).trim();
+  const user = (await command("id", ["-un"])).trim();
   const name = `dev ${user.replaceAll(/[^a-z0-9]/gi, " ")}`;
   const check = { code: 0, stdout: expect.stringContaining(`{"data":{"me":{"name":"${name}"}}}\n`) };
   expect(await here.run(["make"], { env })).toMatchObject(check);

@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { faultsOfWorkflow } from "../workflow_lint.ts";
 import { recipe } from "./blocks.ts";
 import { type JobOutcome, runOnGitHub, runOnGitLab } from "./forges.ts";
-import { openPlace, type Place } from "./place.ts";
+import { openPlace, type Place, writeDeploy } from "./place.ts";
 import {
   archived,
   archiveName,
@@ -68,8 +68,7 @@ const onGitLab: Forge = {
 /** A place with a `deploy` that tells the name of the key that it is given. */
 async function jobPlace(deploy = "true"): Promise<Place> {
   const here = await openPlace([["https://keys.example.com", "URL"], ["/usr/local/bin", "DIRECTORY/bin"]]);
-  const ask = `SERVICE_API_KEY_FILE= SERVICE_API_KEY=$API_KEY service-api request --query '{ me { name } }'`;
-  await here.write("deploy", `#!/bin/sh\n${ask} > asked\n${deploy}\n`, 0o755);
+  await writeDeploy(here, deploy);
   return here;
 }
 

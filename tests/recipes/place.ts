@@ -2,7 +2,8 @@
 import { expect } from "expect";
 import { installFromSources } from "../program/from_sources.ts";
 import { startServe } from "../program/installations.ts";
-import { inProcess, type Outcome, withEnv } from "../program/program.ts";
+import type { Outcome } from "../execute.ts";
+import { inProcess, withEnv } from "../program/program.ts";
 
 /** What stands in a recipe, and what is put in its place; `DIRECTORY` and `URL` are those of the place. */
 export type Substitutions = readonly (readonly [inRecipe: string, here: string])[];
@@ -146,6 +147,12 @@ function collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Collected {
     for await (const chunk of stream.pipeThrough(new TextDecoderStream())) text += chunk;
   };
   return { text: () => text, whole: read() };
+}
+
+/** Writes a `deploy` that keeps what the server tells of the key that it is given in `asked`, and then does more. */
+export async function writeDeploy(here: Place, more: string): Promise<void> {
+  const ask = `SERVICE_API_KEY_FILE= SERVICE_API_KEY=$API_KEY service-api request --query '{ me { name } }'`;
+  await here.write("deploy", `#!/bin/sh\n${ask} > asked\n${more}\n`, 0o755);
 }
 
 /** What may be done with a file, as `chmod` takes it. */

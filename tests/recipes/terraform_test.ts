@@ -1,7 +1,7 @@
 /** The recipes for Terraform: the commands of the resource and the program of the data source, and Terraform itself. */
 import { expect } from "expect";
 import { parse } from "@cdktf/hcl2json";
-import type { Outcome } from "../program/program.ts";
+import type { Outcome } from "../execute.ts";
 import { recipe } from "./blocks.ts";
 import { modeOf, openPlace, type Place } from "./place.ts";
 import { testWith } from "../tools.ts";

@@ -1,7 +1,7 @@
 /** The real executable, installed by the installer. */
 import { expect } from "expect";
 import { buildExecutable } from "../program/executable.ts";
-import { readyLine } from "../program/installations.ts";
+import { startServe } from "../program/installations.ts";
 import { asProcess } from "../program/program.ts";
 import { INSTALLER, openMachine, testInShells } from "./machine.ts";
 import { archived, makeRelease, serveRelease } from "./release_server.ts";
@@ -50,23 +50,17 @@ if (build.kind === "not built") {
       stdout: expect.stringMatching(/^Installed service-api \d+\.\d+\.\d+/),
     });
     const executable = `${machine.home}/.local/bin/service-api`;
-    const serving = new Deno.Command(executable, {
-      args: ["serve", "--port", "0", "--data-dir", `${machine.tmp}/data`],
-      clearEnv: true,
-      stdout: "piped",
-      stderr: "null",
-    }).spawn();
-    const { url, drained } = await readyLine(serving.stdout);
+    const serving = await startServe(executable, ["serve", "--port", "0", "--data-dir", `${machine.tmp}/data`]);
+    let status: number;
     try {
       expect(await machine.run(shell, run)).toMatchObject({ code: 0 });
-      const response = await fetch(new URL("/healthz", url));
+      const response = await fetch(new URL("/healthz", serving.url));
       await response.body?.cancel();
       expect(response.status).toBe(200);
     } finally {
-      serving.kill("SIGTERM");
-      await drained();
+      status = await serving.stop();
     }
-    expect((await serving.status).code).toBe(0);
+    expect(status).toBe(0);
   });
 
   for (const [shell, { found, package: needed }] of Object.entries(COMPLETIONS)) {

@@ -1,6 +1,7 @@
 /** The installer cut off, stopped, or left waiting. */
 import { expect } from "expect";
 import { until } from "../server/until.ts";
+import { findProgram } from "../tools.ts";
 import { INSTALLER, openMachine, testInShells, TOOLS } from "./machine.ts";
 import { archived, makeRelease, serveRelease } from "./release_server.ts";
 
@@ -67,14 +68,13 @@ testInShells("stopped while the new executable is tried, changes nothing and lea
 const PATIENCE = 20_000;
 
 /** A tool that waits a second where it is told to wait a minute. */
-async function impatient(tool: string): Promise<string> {
-  const { stdout } = await new Deno.Command("sh", { args: ["-c", `command -v ${tool}`] }).output();
+function impatient(tool: string): string {
   return `for option; do
   case $option in 60) option=1 ;; --timeout=60) option=--timeout=1 ;; esac
   set -- "$@" "$option"
   shift
 done
-exec ${new TextDecoder().decode(stdout).trim()} "$@"`;
+exec ${findProgram(tool)} "$@"`;
 }
 
 for (const tool of ["curl", "wget"]) {
@@ -92,7 +92,7 @@ for (const tool of ["curl", "wget"]) {
     await using silent = serveRelease(RELEASE.files, () => given.promise);
     await using machine = await openMachine({
       tools: [...TOOLS, "sha256sum", "shasum"],
-      standIns: { [tool]: await impatient(tool) },
+      standIns: { [tool]: impatient(tool) },
     });
     const before = await machine.state();
     try {

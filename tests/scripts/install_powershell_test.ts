@@ -1,25 +1,22 @@
 /** install.ps1, in the PowerShells that there are: on Windows it installs, elsewhere it says that it does not. */
 import { expect } from "expect";
 import { zipSync } from "fflate";
+import { execute } from "../execute.ts";
 import { archived, archiveName, bytesOf, checksumLine, type Files, serveRelease } from "./release_server.ts";
 
 const INSTALLER = await Deno.readTextFile(new URL("../../scripts/install.ps1", import.meta.url));
 const WINDOWS = Deno.build.os === "windows";
 
-interface Outcome {
+interface Ran {
   readonly success: boolean;
   /** What it prints, on both streams. */
   readonly said: string;
 }
 
-async function powershell(shell: string, command: string, env: Readonly<Record<string, string>>): Promise<Outcome> {
-  const { success, stdout, stderr } = await new Deno.Command(shell, {
-    args: ["-NoProfile", "-NonInteractive", "-Command", command],
-    env,
-    stdin: "null",
-  }).output();
-  const text = new TextDecoder();
-  return { success, said: `${text.decode(stdout)}${text.decode(stderr)}` };
+async function powershell(shell: string, script: string, env: Readonly<Record<string, string>>): Promise<Ran> {
+  const args = ["-NoProfile", "-NonInteractive", "-Command", script];
+  const { code, stdout, stderr } = await execute(shell, args, { env, stdin: "null" });
+  return { success: code === 0, said: `${stdout}${stderr}` };
 }
 
 async function runs(shell: string): Promise<boolean> {
@@ -70,7 +67,7 @@ for (const { shell, isThere } of SHELLS) {
     try {
       const files = await makeRelease();
       const prefix = `${directory}\\a place with spaces`;
-      const install = (url: string): Promise<Outcome> =>
+      const install = (url: string): Promise<Ran> =>
         powershell(shell, `irm ${url}/install.ps1 | iex`, { SERVICE_API_DOWNLOAD_URL: url, PREFIX: prefix });
       const zip = `${archiveName(Deno.build.target)}.zip`;
 

@@ -1,12 +1,12 @@
 /** The commands of the README's section on installing, as they stand, with a server of this machine for the real one. */
 import { expect } from "expect";
+import { command } from "../execute.ts";
+import { sectionOf, textsIn } from "../readme.ts";
 import { filesIn, INSTALLER, openMachine, testInShells } from "./machine.ts";
 import { archived, archiveName, checksumLine, makeRelease, serveRelease } from "./release_server.ts";
 
-const README = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
-const [, SECTION = ""] = /^## Install\n([^]*?)^## /m.exec(README) ?? [];
-const [NEWEST = "", CHOSEN = "", BY_HAND = "", RID = ""] = [...SECTION.matchAll(/```sh\n([^]*?)```/g)]
-  .map(([, block]) => block);
+const SECTION = sectionOf("Install");
+const [NEWEST = "", CHOSEN = "", BY_HAND = "", RID = ""] = textsIn(SECTION, "sh");
 
 const RELEASES = "https://github.com/service-api/service-api/releases";
 const TARGET = Deno.build.target;
@@ -23,8 +23,7 @@ async function runBlock(
   url: string,
 ): Promise<string> {
   expect(block).not.toBe("");
-  const { success, stdout, stderr } = await new Deno.Command("env", {
-    args: [shell, "-euc", block.replaceAll(RELEASES, url)],
+  return await command("env", [shell, "-euc", block.replaceAll(RELEASES, url)], {
     cwd: home,
     env: {
       HOME: home,
@@ -33,10 +32,7 @@ async function runBlock(
       SERVICE_API_DOWNLOAD_URL: `${url}/latest/download`,
     },
     clearEnv: true,
-  }).output();
-  const text = new TextDecoder();
-  if (!success) throw new Error(text.decode(stderr));
-  return text.decode(stdout);
+  });
 }
 
 testInShells("the README's commands install the newest release, and are rid of it", async (shell) => {

@@ -1,6 +1,7 @@
 /** What the installer puts where, on machines on which it can. */
 import { expect } from "expect";
-import { missingPrograms } from "../tools.ts";
+import { execute } from "../execute.ts";
+import { testWith } from "../tools.ts";
 import { filesIn, INSTALLER, openMachine, testInShells, TOOLS } from "./machine.ts";
 import { archived, makeRelease, serveRelease } from "./release_server.ts";
 
@@ -183,11 +184,6 @@ testInShells("--help says how it is run, anything else is a usage error", async 
   });
 });
 
-if ((missingPrograms(["shellcheck"])).length === 0) {
-  Deno.test("ShellCheck has nothing to say about install.sh", async () => {
-    const { stdout } = await new Deno.Command("shellcheck", { args: [INSTALLER] }).output();
-    expect(new TextDecoder().decode(stdout)).toBe("");
-  });
-} else {
-  Deno.test.ignore("ShellCheck has nothing to say about install.sh: not run, for want of shellcheck", () => {});
-}
+testWith(["shellcheck"], "ShellCheck has nothing to say about install.sh", async () => {
+  expect((await execute("shellcheck", [INSTALLER])).stdout).toBe("");
+});

