@@ -75,8 +75,9 @@ for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
 
 Deno.test("starting up loads no client, no server, no store, no logging, no completions", async () => {
   const loaded = [...await loadedFrom("main.ts")];
-  expect(loaded).toContain("src/cli/create.ts");
-  const onDemand = /^src\/((client|server|store)|cli\/completions)\/|cli\/(serve|login)|logtape|graphql|valibot|sqlite/;
+  expect(loaded).toContain("src/cli/commands/apikey/create.ts");
+  const onDemand =
+    /^src\/((client|server|store)|cli\/completions)\/|commands\/(serve|login)|logtape|graphql|valibot|sqlite/;
   expect(loaded.filter((module) => onDemand.test(module))).toEqual([]);
 });
 
@@ -91,14 +92,14 @@ Deno.test("completing loads no client, no server, no store, no logging, unless i
 
 Deno.test("no prompt, no picture and no status line is loaded without a terminal", async () => {
   const loaded = [...await loadedFrom("main.ts")];
-  expect(loaded.filter((module) => /prompts|clack|_questions|rights_matrix|status_line|style|text_width/.test(module)))
+  expect(loaded.filter((module) => /prompts|clack|rights_matrix|progress|style|text_width/.test(module)))
     .toEqual([]);
 });
 
 Deno.test("starting up loads neither questions nor what reads a config file", async () => {
   const loaded = [...await loadedFrom("main.ts")];
-  expect(loaded).toContain("src/cli/settings/config_file.ts");
-  expect(loaded.filter((module) => /^yaml$|clack|prompts|config_(yaml|edit)/.test(module))).toEqual([]);
+  expect(loaded).toContain("src/cli/config_file/read.ts");
+  expect(loaded.filter((module) => /^yaml$|clack|prompts|config_file\/(yaml|edit)/.test(module))).toEqual([]);
 });
 
 Deno.test("a request to another server loads no server, no store, no logging", async () => {
@@ -108,8 +109,8 @@ Deno.test("a request to another server loads no server, no store, no logging", a
 });
 
 Deno.test("the server inside the program loads neither HTTP nor PostgreSQL", async () => {
-  const loaded = [...await loadedFrom("src/server/server.ts")];
+  const loaded = [...await loadedFrom("src/server/open_server.ts")];
   expect(loaded).toContain("src/store/sqlite.ts");
-  expect(loaded.filter((module) => /^pg$|src\/server\/(http|listener)|node:(crypto|https?|net)$/.test(module)))
+  expect(loaded.filter((module) => /^pg$|src\/server\/http|node:(crypto|https?|net)$/.test(module)))
     .toEqual([]);
 });

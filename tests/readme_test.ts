@@ -2,7 +2,7 @@
 import { expect } from "expect";
 import deno from "../deno.json" with { type: "json" };
 import { EXIT_CODES } from "../src/cli/exit_code.ts";
-import { parseConfig } from "../src/cli/settings/config_yaml.ts";
+import { parseConfig } from "../src/cli/config_file/yaml.ts";
 import { installFromSources } from "./program/from_sources.ts";
 import { inProcess } from "./program/program.ts";
 import { testOnPostgres } from "./store/postgres_server.ts";

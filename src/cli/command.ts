@@ -1,8 +1,8 @@
 /** What a command is to the program. */
 import type { Command, Option } from "@commander-js/extra-typings";
 import type { ExitCode } from "./exit_code.ts";
-import type { Host } from "./host.ts";
-import type { Log } from "./log.ts";
+import type { Host } from "./host/host.ts";
+import type { Log } from "./host/log.ts";
 
 /** Declares flags, help and action. Called only for the command that is asked for: flags cost time. */
 export type Define = (command: Command, session: Session) => void;

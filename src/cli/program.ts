@@ -4,11 +4,11 @@
  */
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { Failure } from "../apikey/failure.ts";
-import { defineApikey } from "./apikey.ts";
+import { defineApikey } from "./commands/apikey/apikey.ts";
 import { type Define, isRepeatable, type Session } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
-import type { Host, Output } from "./host.ts";
-import { atLast, type Log, openLog, SILENT_LOG } from "./log.ts";
+import type { Host, Output } from "./host/host.ts";
+import { atLast, type Log, openLog, SILENT_LOG } from "./host/log.ts";
 import { reportFailure } from "./report.ts";
 import type { KnownCommand } from "./usage_failure.ts";
 

@@ -2,7 +2,7 @@
 import { escapeInvisible, Failure } from "../apikey/failure.ts";
 import { redactSecrets } from "../apikey/secret.ts";
 import { EXIT_CODES, type ExitCode } from "./exit_code.ts";
-import type { Host, Output } from "./host.ts";
+import type { Host, Output } from "./host/host.ts";
 
 /** A failure to delete, after so many of several keys were deleted. */
 export class DeletionFailure extends Failure {

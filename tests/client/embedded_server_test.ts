@@ -4,12 +4,12 @@ import { parseName } from "../../src/apikey/name.ts";
 import { type Client, createClient, DOCUMENTS } from "../../src/client/client.ts";
 import type { Endpoint } from "../../src/client/transport.ts";
 import { parse, specifiedRules, validate } from "graphql";
-import { DEFAULT_LIMITS, limitRule } from "../../src/server/limits.ts";
-import { schema } from "../../src/server/schema.ts";
-import { LOCAL_CALLER } from "../../src/server/caller.ts";
+import { DEFAULT_LIMITS, limitRule } from "../../src/server/graphql/limits.ts";
+import { schema } from "../../src/server/graphql/schema.ts";
+import { LOCAL_CALLER } from "../../src/server/auth/caller.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
-import { handlerOver } from "../server/graphql.ts";
+import { handlerOver } from "../server/graphql/graphql.ts";
 
 function clientOver(fetch: Endpoint["fetch"]): Client {
   return createClient({

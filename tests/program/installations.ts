@@ -1,6 +1,6 @@
 /** The ways in which the same cases are run: embedded, over HTTP, and both with the executable. */
 import { openSqliteStore } from "../../src/store/sqlite.ts";
-import { startHttp } from "../server/http_server.ts";
+import { startHttp } from "../server/http/http_server.ts";
 import { asProcess, inProcess, type Installation, type Program, SYSTEM_ENV, withEnv } from "./program.ts";
 
 /** The program over a fresh data directory. */

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import deno from "../../deno.json" with { type: "json" };
 import { buildExecutable } from "./executable.ts";
 import { denoDirectory, fromSources } from "./from_sources.ts";
-import { Connection } from "../server/connection.ts";
+import { Connection } from "../server/http/connection.ts";
 import { onPosix } from "../posix.ts";
 import { readyLine } from "./installations.ts";
 import { asProcess, type Program, SYSTEM_ENV, withEnv } from "./program.ts";

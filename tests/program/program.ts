@@ -1,5 +1,5 @@
 /** Ways to run the whole program in tests: what goes in, what comes out. */
-import type { Host, Signal, Terminal } from "../../src/cli/host.ts";
+import type { Host, Signal, Terminal } from "../../src/cli/host/host.ts";
 import { run } from "../../src/cli/program.ts";
 import { type Outcome, outcomeOf } from "../execute.ts";
 

@@ -1,7 +1,7 @@
 /** A terminal in this process: what a prompt draws is read from the screen of an emulator, keys are typed into it. */
 import xterm from "@xterm/headless";
 import { PassThrough, Writable } from "node:stream";
-import type { Terminal, TerminalSize } from "../../src/cli/host.ts";
+import type { Terminal, TerminalSize } from "../../src/cli/host/host.ts";
 
 /** Keys by their names; anything else is typed as it is. */
 export const KEYS = {

@@ -1,7 +1,7 @@
 /** The program at a terminal in this process. */
 import { run } from "../../src/cli/program.ts";
-import type { Terminal } from "../../src/cli/host.ts";
-import { openQuestions, type Questions } from "../../src/cli/prompts/questions.ts";
+import type { Terminal } from "../../src/cli/host/host.ts";
+import { openQuestions, type Questions } from "../../src/cli/prompts/prompts.ts";
 import { FakeHost } from "./program.ts";
 import { Screen } from "./screen.ts";
 

@@ -5,8 +5,8 @@ import { openSqliteStore } from "../../src/store/sqlite.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import { testOnPostgres } from "../store/postgres_server.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
-import { ask, CREATE, createdKey, DELETE, type Handler, READ, serverOver, type ShownKey } from "./graphql.ts";
-import { fetchAt, startHttp } from "./http_server.ts";
+import { ask, CREATE, createdKey, DELETE, type Handler, READ, serverOver, type ShownKey } from "./graphql/graphql.ts";
+import { fetchAt, startHttp } from "./http/http_server.ts";
 
 interface Pair {
   readonly one: Handler;

@@ -1,6 +1,6 @@
 /** A command line that is being typed: what is given already, and what the word under the cursor is to become. */
 import type { CommandUnknownOpts, Option } from "@commander-js/extra-typings";
-import type { Host } from "../host.ts";
+import type { Host } from "../host/host.ts";
 
 export interface CommandLine {
   /** The flags before the cursor, by their long names, with the values they were given. */

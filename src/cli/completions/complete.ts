@@ -4,7 +4,7 @@
  */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { isRepeatable } from "../command.ts";
-import type { Host } from "../host.ts";
+import type { Host } from "../host/host.ts";
 import { type Answer, beginningWith, type Candidate, NOTHING, render } from "./answer.ts";
 import { type CommandLine, flagOf, optionsOf, readCommandLine } from "./command_line.ts";
 import { excludedBy } from "./exclusive.ts";

@@ -1,5 +1,5 @@
 /** Which flags cannot stand on one command line. */
-import { FLAGS_OF_CREATE } from "../apikey.ts";
+import { FLAGS_OF_CREATE } from "../commands/apikey/apikey.ts";
 
 /** Pairs of flags of which a command refuses one when the other is given. */
 const PAIRS: readonly (readonly [string, string])[] = [

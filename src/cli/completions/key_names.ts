@@ -1,11 +1,11 @@
 /** The names of the keys on the server that a command line names, where it answers soon. */
 import { escapeInvisible } from "../../apikey/failure.ts";
 import type { KeySummary } from "../../client/client.ts";
-import { askWith } from "../connection.ts";
-import type { Host } from "../host.ts";
-import { SILENT_LOG } from "../log.ts";
+import { askWith } from "../connection/connection.ts";
+import type { Host } from "../host/host.ts";
+import { SILENT_LOG } from "../host/log.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
-import { readSettings, type Settings } from "../settings/settings.ts";
+import { readSettings, type Settings } from "../connection/settings.ts";
 import type { Candidate } from "./answer.ts";
 import { type CommandLine, typedValue } from "./command_line.ts";
 

@@ -1,7 +1,7 @@
 /** The profiles of the config file, for `--profile`. */
-import type { Host } from "../host.ts";
-import { readConfigFile } from "../settings/config_file.ts";
-import { chooseConfigPath } from "../settings/config_path.ts";
+import type { Host } from "../host/host.ts";
+import { readConfigFile } from "../config_file/read.ts";
+import { chooseConfigPath } from "../config_file/path.ts";
 
 /**
  * The names of the profiles, in the order of the file; none where there is no file.

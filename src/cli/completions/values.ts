@@ -1,7 +1,7 @@
 /** What the value of a flag can be. */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { ROLE_MEANINGS, ROLES } from "../../apikey/role.ts";
-import type { Host } from "../host.ts";
+import type { Host } from "../host/host.ts";
 import { type Answer, beginningWith, type Candidate, NOTHING } from "./answer.ts";
 import { type CommandLine, type Cursor, flagOf, optionsOf, typedValue } from "./command_line.ts";
 import { readKeyNames } from "./key_names.ts";

@@ -1,9 +1,9 @@
 /** Asks for one, or for any number, of a list. What is typed filters it; it may have tens of thousands of items. */
 import type { Key } from "node:readline";
-import { cut, fit, widthOf } from "../text_width.ts";
-import { edited, moved, pageOf, windowOf } from "./keys.ts";
+import { cut, fit, widthOf } from "../terminal/text_width.ts";
+import { edited, moved, pageOf, windowOf } from "./list_keys.ts";
 import type { ListItem, ListQuestion } from "./question.ts";
-import { BESIDE_COUNT, countOf, toggle } from "./ticks.ts";
+import { BESIDE_COUNT, countOf, toggle } from "./selection.ts";
 import { problemLines, questionLine, runView, type Screen } from "./run_prompt.ts";
 
 /** The widest that labels may make their column. */

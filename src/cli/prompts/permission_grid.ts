@@ -6,12 +6,12 @@ import type { Key } from "node:readline";
 import { type Action, ACTIONS, type Permission, type Resource, RESOURCES } from "../../apikey/permission.ts";
 import { EVERY_RIGHT, rightsOf } from "../../apikey/rights.ts";
 import type { Role } from "../../apikey/role.ts";
-import type { Style } from "../style.ts";
-import { layoutMatrix, markRights, matrixHeader, matrixRow } from "../rights_matrix.ts";
-import { cut, widthOf } from "../text_width.ts";
-import { edited, moved, pageOf, windowOf } from "./keys.ts";
+import type { Style } from "../terminal/style.ts";
+import { layoutMatrix, markRights, matrixHeader, matrixRow } from "../terminal/rights_matrix.ts";
+import { cut, widthOf } from "../terminal/text_width.ts";
+import { edited, moved, pageOf, windowOf } from "./list_keys.ts";
 import type { PermissionsQuestion } from "./question.ts";
-import { BESIDE_COUNT, countOf, toggle } from "./ticks.ts";
+import { BESIDE_COUNT, countOf, toggle } from "./selection.ts";
 import { problemLines, questionLine, runView, type Screen } from "./run_prompt.ts";
 
 const EVERY = "every resource";

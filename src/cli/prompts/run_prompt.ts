@@ -2,9 +2,9 @@
 import { isCancel, Prompt } from "@clack/core";
 import type { Key } from "node:readline";
 import { Failure, NOTHING_CHANGED } from "../../apikey/failure.ts";
-import type { Host, Terminal } from "../host.ts";
-import type { Style } from "../style.ts";
-import { linesOf } from "../text_width.ts";
+import type { Host, Terminal } from "../host/host.ts";
+import type { Style } from "../terminal/style.ts";
+import { linesOf } from "../terminal/text_width.ts";
 
 /** Where prompts are drawn, and how. */
 export interface Screen {

@@ -1,7 +1,7 @@
 /** Asks for a line of text, shown or not. */
 import { TextPrompt } from "@clack/core";
 import { escapeInvisible } from "../../apikey/failure.ts";
-import { cut } from "../text_width.ts";
+import { cut } from "../terminal/text_width.ts";
 import type { TextQuestion } from "./question.ts";
 import { answerLine, isOver, problemLines, questionLine, refusalOf, runPrompt, type Screen } from "./run_prompt.ts";
 

@@ -1,6 +1,6 @@
 /** Where the embedded server keeps its store. */
 import { Failure } from "../../apikey/failure.ts";
-import type { Host } from "../host.ts";
+import type { Host } from "../host/host.ts";
 import { platformDirectory } from "./platform_directory.ts";
 import type { Setting } from "./setting.ts";
 

@@ -2,8 +2,8 @@
 import { Failure, quote } from "../../apikey/failure.ts";
 import type { DatabaseAddress } from "../../store/postgres_database.ts";
 import { isLoopback } from "./base_url.ts";
-import type { Host } from "../host.ts";
-import { parseCount } from "../number.ts";
+import type { Host } from "../host/host.ts";
+import { parseCount } from "./number.ts";
 import { readSettingFile, type Setting } from "./setting.ts";
 
 /** Stands in the URL where it names no host (RFC 2606: nobody has it). */

@@ -1,5 +1,5 @@
 /** Where the platform wants programs to keep their files. */
-import type { Host } from "../host.ts";
+import type { Host } from "../host/host.ts";
 
 /** For each kind: the variable of Windows, that of the XDG base directories, and what stands in for that. */
 const VARIABLES = {

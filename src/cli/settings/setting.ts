@@ -1,7 +1,7 @@
 /** One setting: a flag, or else a variable, or else a member of the profile. */
 import { Failure, NOTHING_CHANGED, quote, reasonOf } from "../../apikey/failure.ts";
-import type { Host } from "../host.ts";
-import { unlessInterrupted } from "../unless_interrupted.ts";
+import type { Host } from "../host/host.ts";
+import { unlessInterrupted } from "../host/interrupt.ts";
 import { flagOf, type SettingKey, SETTINGS } from "./table.ts";
 
 export interface Setting {

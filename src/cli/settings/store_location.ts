@@ -3,8 +3,8 @@ import { Failure } from "../../apikey/failure.ts";
 import type { StoreLocation } from "#server";
 import { readDataDir } from "./data_dir.ts";
 import { parseDatabaseUrl } from "./database_url.ts";
-import type { Host } from "../host.ts";
-import type { Log } from "../log.ts";
+import type { Host } from "../host/host.ts";
+import type { Log } from "../host/log.ts";
 import { choose, type GivenSetting, type Profile, rank } from "./setting.ts";
 
 /** The flags that say where keys are, as they were typed. */

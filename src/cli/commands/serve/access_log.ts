@@ -1,0 +1,72 @@
+/** The access log of `serve`: one line a request, on standard error. */
+import type { Access } from "../../../server/http/listener.ts";
+import type { Host } from "../../host/host.ts";
+
+export interface AccessLog {
+  readonly record: (access: Access) => void;
+  /** Resolves when everything so far is written. */
+  readonly flush: () => Promise<void>;
+}
+
+/** How long lines are collected before they are written together, in milliseconds. */
+const DELAY = 20;
+
+/** How many lines are kept while nobody reads them; what comes on top is counted and dropped. */
+const MOST_LINES = 20_000;
+
+/** Writes lines of JSON, or, at a terminal, lines for a person to read. */
+export function openAccessLog(host: Host): AccessLog {
+  const format = host.stderr.isTerminal() ? toText : toJson;
+  const gap = (count: number): string => {
+    const message = `${count} requests are not in this log: nobody read it`;
+    const time = host.now().toISOString();
+    return host.stderr.isTerminal() ? `${message}\n` : `${JSON.stringify({ time, level: "warning", message })}\n`;
+  };
+  let lines: string[] = [];
+  let dropped = 0;
+  let writing: Promise<void> | undefined;
+
+  async function writeAll(delay: number): Promise<void> {
+    if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
+    while (lines.length > 0) {
+      const text = lines.join("");
+      lines = dropped === 0 ? [] : [gap(dropped)];
+      dropped = 0;
+      // deno-lint-ignore no-await-in-loop -- lines keep their order
+      await host.stderr.write(text).catch(() => {});
+    }
+    writing = undefined;
+  }
+
+  return {
+    record: (access) => {
+      if (lines.length < MOST_LINES) lines.push(format(access));
+      else dropped++;
+      writing ??= writeAll(DELAY);
+    },
+    flush: async () => {
+      await writing;
+      await writeAll(0);
+    },
+  };
+}
+
+function toJson({ time, duration, ...access }: Access): string {
+  const durationMs = Math.round(duration * 1000) / 1000;
+  return `${JSON.stringify({ time: time.toISOString(), level: "info", ...access, durationMs })}\n`;
+}
+
+function toText({ time, method, path, status, duration, code, keyId, address, requestId }: Access): string {
+  const words = [
+    time.toISOString().slice(11, 19),
+    method,
+    path,
+    status,
+    code,
+    `${duration.toFixed(1)} ms`,
+    keyId,
+    address,
+    requestId,
+  ];
+  return `${words.filter((word) => word !== undefined).join(" ")}\n`;
+}

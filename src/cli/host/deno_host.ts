@@ -1,0 +1,98 @@
+/** The real outside: this process under Deno. */
+import { Failure, reasonOf } from "../../apikey/failure.ts";
+import type { Host, Input, Output, Terminal, TerminalSize } from "./host.ts";
+
+const COLUMNS = 80;
+const ROWS = 24;
+
+/** A terminal that does not know its size says that it is 0. */
+function terminalSize(): TerminalSize {
+  try {
+    const { columns, rows } = Deno.consoleSize();
+    return { columns: columns || COLUMNS, rows: rows || ROWS };
+  } catch {
+    return { columns: COLUMNS, rows: ROWS };
+  }
+}
+
+interface DenoOutput {
+  isTerminal(): boolean;
+  write(bytes: Uint8Array): Promise<number>;
+}
+
+function output(stream: DenoOutput): Output {
+  return {
+    isTerminal: () => stream.isTerminal(),
+    columns: () => terminalSize().columns,
+    write: async (text) => {
+      try {
+        let rest = new TextEncoder().encode(text);
+        while (rest.length > 0) {
+          // deno-lint-ignore no-await-in-loop -- each write has to know where the one before it stopped
+          rest = rest.subarray(await stream.write(rest));
+        }
+      } catch (error) {
+        throw new Failure("FAILED", `Cannot write the output: ${reasonOf(error)}.`, { cause: error });
+      }
+    },
+  };
+}
+
+const stdin: Input = {
+  isTerminal: () => Deno.stdin.isTerminal(),
+  readText: async () => {
+    const { readable } = Deno.stdin;
+    if (readable.locked) throw new Failure("USAGE", "Standard input is asked for twice, and can be read only once.");
+    return await new Response(readable).text();
+  },
+};
+
+let terminal: Promise<Terminal> | undefined;
+
+async function openTerminal(): Promise<Terminal> {
+  const [{ stdin, stderr }, { PassThrough, Transform }, { createKeyReader, markPastes }] = await Promise.all([
+    import("node:process"),
+    import("node:stream"),
+    import("#prompts"),
+  ]);
+  const read = createKeyReader();
+  const keys = new Transform({
+    transform(chunk: Uint8Array, _encoding, done): void {
+      for (const piece of read(chunk)) this.push(piece);
+      done();
+    },
+  });
+  const input = Object.assign(stdin.pipe(keys), {
+    isTTY: true,
+    setRawMode: (isRaw: boolean) => {
+      stdin.setRawMode(isRaw);
+      if (denoHost.env("TERM") !== "dumb") stderr.write(markPastes(isRaw));
+    },
+  });
+  const output = Object.defineProperties(new PassThrough(), {
+    columns: { get: () => terminalSize().columns },
+    rows: { get: () => terminalSize().rows },
+  });
+  output.pipe(stderr);
+  stderr.on("resize", () => output.emit("resize"));
+  return { input, output, size: terminalSize };
+}
+
+export const denoHost: Host = {
+  args: Deno.args,
+  env: (name) => Deno.env.get(name) || undefined,
+  stdin,
+  stdout: output(Deno.stdout),
+  stderr: output(Deno.stderr),
+  // One for all questions: keys that are pressed early wait in it for the next one.
+  openTerminal: () => terminal ??= openTerminal(),
+  platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
+  now: () => new Date(),
+  onSignal: (signals, handler) => {
+    const known = signals.filter((signal) => signal !== "SIGTERM" || Deno.build.os !== "windows");
+    for (const signal of known) Deno.addSignalListener(signal, handler);
+    return () => {
+      for (const signal of known) Deno.removeSignalListener(signal, handler);
+    };
+  },
+};

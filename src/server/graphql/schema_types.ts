@@ -1,0 +1,184 @@
+/** The data of the GraphQL schema: what goes in and what comes out. */
+import {
+  GraphQLBoolean,
+  GraphQLEnumType,
+  type GraphQLFieldConfig,
+  GraphQLInputObjectType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLScalarType,
+  GraphQLString,
+  type GraphQLType,
+} from "graphql";
+import { Failure } from "../../apikey/failure.ts";
+import { ACTIONS, groupByResource, RESOURCES } from "../../apikey/permission.ts";
+import { ROLE_MEANINGS, ROLES } from "../../apikey/role.ts";
+import { maskSecret } from "../../apikey/secret.ts";
+import { AUDIT_ACTIONS, type AuditEvent } from "../../store/audit_event.ts";
+import type { StoredKey } from "../../store/key_store.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { CreatedKey } from "../keys/create_key.ts";
+import type { RequestContext } from "../keys/request_context.ts";
+
+/** A key on its way out; the secret is there only in the answer to `create`. */
+export type VisibleKey = CreatedKey | { readonly key: StoredKey; readonly secret?: undefined };
+
+/** A caller that has a key. */
+export type KeyHolder = Caller & { readonly key: StoredKey };
+
+type Fields<Source> = Record<string, GraphQLFieldConfig<Source, RequestContext>>;
+
+export function required<Type extends GraphQLType>(type: Type): GraphQLNonNull<Type> {
+  return new GraphQLNonNull(type);
+}
+
+export function listOf<Type extends GraphQLType>(type: Type): GraphQLNonNull<GraphQLList<GraphQLNonNull<Type>>> {
+  return required(new GraphQLList(required(type)));
+}
+
+function optionalListOf<Type extends GraphQLType>(type: Type): GraphQLList<GraphQLNonNull<Type>> {
+  return new GraphQLList(required(type));
+}
+
+function enumOf(
+  name: string,
+  values: readonly string[],
+  meanings: Readonly<Record<string, string>> = {},
+): GraphQLEnumType {
+  return new GraphQLEnumType({
+    name,
+    values: Object.fromEntries(values.map((value) => [value, { description: meanings[value] }])),
+  });
+}
+
+export const prefixedId = new GraphQLScalarType<string, string>({
+  name: "PrefixedID",
+  description: "The id of a key: key_ and 22 letters and digits.",
+  parseValue: toId,
+  serialize: toId,
+});
+
+function toId(value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new Failure("USAGE", "A PrefixedID is a string.");
+}
+
+const role = enumOf("Role", ROLES, ROLE_MEANINGS);
+const resource = enumOf("Resource", RESOURCES);
+const authAction = enumOf("AuthAction", ACTIONS);
+const auditAction = enumOf("AuditAction", AUDIT_ACTIONS, {
+  CREATE: "The key was made.",
+  REPLACE: "The key gave way to a new one of its name.",
+  DELETE: "The key was deleted.",
+});
+
+const permission = new GraphQLObjectType({
+  name: "Permission",
+  fields: {
+    resource: { type: required(resource) },
+    actions: { type: listOf(authAction) },
+  },
+});
+
+const keyFields: Fields<{ readonly key: StoredKey }> = {
+  id: { type: required(prefixedId), resolve: ({ key }) => key.id },
+  name: { type: required(GraphQLString), resolve: ({ key }) => key.name },
+  description: { type: GraphQLString, resolve: ({ key }) => key.description },
+  roles: { type: listOf(role), resolve: ({ key }) => key.roles },
+  permissions: { type: listOf(permission), resolve: ({ key }) => groupByResource(key.permissions) },
+};
+
+const apiKeyFields: Fields<VisibleKey> = {
+  ...keyFields,
+  key: {
+    type: required(GraphQLString),
+    description: "The secret, in the answer to create; a mask ever after.",
+    resolve: ({ key, secret }) => secret ?? maskSecret(key.secretTail),
+  },
+  createdAt: {
+    type: required(GraphQLString),
+    description: "When the key was created, in UTC, as in RFC 3339.",
+    resolve: ({ key }) => key.createdAt.toISOString(),
+  },
+  createdBy: {
+    type: prefixedId,
+    description: "The key that created it; null when that was done beside the store.",
+    resolve: ({ key }) => key.createdBy,
+  },
+  lastUsedAt: {
+    type: GraphQLString,
+    description: "When it last let somebody in, in UTC, as in RFC 3339; at most a minute stale. Null for never.",
+    resolve: ({ key }, _arguments, { lastUse }) => lastUse.of(key)?.toISOString() ?? null,
+  },
+};
+
+export const apiKey = new GraphQLObjectType<VisibleKey, RequestContext>({ name: "ApiKey", fields: apiKeyFields });
+
+const meFields: Fields<KeyHolder> = {
+  ...keyFields,
+  rights: {
+    type: listOf(permission),
+    description: "What roles and permissions come to together.",
+    resolve: ({ rights }) => groupByResource(rights),
+  },
+};
+
+export const me = new GraphQLObjectType<KeyHolder, RequestContext>({ name: "Me", fields: meFields });
+
+const auditKey = new GraphQLObjectType<{ readonly id: string | null; readonly name: string | null }, RequestContext>({
+  name: "AuditKey",
+  description: "A key as it was at the time; it may be gone.",
+  fields: { id: { type: prefixedId }, name: { type: GraphQLString } },
+});
+
+const auditEventFields: Fields<AuditEvent> = {
+  id: { type: required(GraphQLString), description: "Grows with every event; what `after` takes." },
+  at: {
+    type: required(GraphQLString),
+    description: "In UTC, as in RFC 3339.",
+    resolve: ({ at }) => at.toISOString(),
+  },
+  actor: { type: auditKey, description: "The key that asked; null for whoever works beside the store." },
+  address: { type: GraphQLString, description: "The IP address of the client." },
+  requestId: { type: GraphQLString, description: "As in the access log and the X-Request-Id header." },
+  action: { type: required(auditAction) },
+  key: {
+    type: required(auditKey),
+    description: "The key that it was done to.",
+    resolve: ({ keyId, keyName }) => ({ id: keyId, name: keyName }),
+  },
+  outcome: {
+    type: required(GraphQLString),
+    description: "DONE; NOT_FOUND for a key to delete that is not there; otherwise the code of the refusal.",
+  },
+};
+
+export const auditEvent = new GraphQLObjectType<AuditEvent, RequestContext>({
+  name: "AuditEvent",
+  fields: auditEventFields,
+});
+
+const addPermissionInput = new GraphQLInputObjectType({
+  name: "AddPermissionInput",
+  fields: {
+    resource: { type: required(resource) },
+    actions: { type: listOf(authAction) },
+  },
+});
+
+export const createApiKeyInput = new GraphQLInputObjectType({
+  name: "CreateApiKeyInput",
+  fields: {
+    name: { type: required(GraphQLString) },
+    description: { type: GraphQLString },
+    roles: { type: optionalListOf(role) },
+    permissions: { type: optionalListOf(addPermissionInput) },
+    overwrite: { type: GraphQLBoolean },
+  },
+});
+
+export const deleteApiKeyInput = new GraphQLInputObjectType({
+  name: "DeleteApiKeyInput",
+  fields: { ids: { type: listOf(prefixedId) } },
+});

@@ -1,0 +1,128 @@
+/** Several keys are deleted in steps: progress, a step that fails, keys that somebody else deletes meanwhile. */
+import { expect } from "expect";
+import { KEYS } from "../../../program/screen.ts";
+import { type AtTerminal, runAtTerminal, type Running } from "../../../program/terminal_host.ts";
+import { type KeyServer, listedKeys, startKeyServer } from "./key_server.ts";
+
+const THREE = listedKeys(["one", "two", "three"]);
+
+/** Ticks every key and says yes. */
+async function deleteAll({ url }: KeyServer, flags: readonly string[] = [], at: AtTerminal = {}): Promise<Running> {
+  const running = runAtTerminal(["apikey", "--delete", ...flags], { ...at, env: { SERVICE_API_URL: url, ...at.env } });
+  await running.screen.until(/Keys to delete/);
+  running.screen.press(KEYS.ctrlA, KEYS.enter);
+  await running.screen.until(/Delete/);
+  running.screen.press("y");
+  return running;
+}
+
+const forbidden = (): Response =>
+  Response.json({ errors: [{ message: "API_KEY:DELETE_ANY is missing.", extensions: { code: "FORBIDDEN" } }] });
+
+Deno.test("a bar shows how many are deleted, and is gone at the end", async () => {
+  const step = Promise.withResolvers<undefined>();
+  await using server = startKeyServer(THREE, ([id]) => id === "2" ? step.promise.then(() => forbidden()) : undefined);
+  const { screen, code } = await deleteAll(server);
+  expect(await screen.until(/Deleting/)).toMatch(/\n[█░]{24} Deleting keys \d\/3$/);
+  await screen.until(/████████░░░░░░░░░░░░░░░░ Deleting keys 1\/3$/);
+  step.resolve(undefined);
+  await code;
+  expect(await screen.text()).not.toContain("Deleting");
+});
+
+Deno.test("one key has no bar, nor has a terminal with TERM=dumb", async () => {
+  await using one = startKeyServer(listedKeys(["one"]));
+  const single = await deleteAll(one);
+  expect(await single.code).toBe(0);
+  expect(single.screen.raw).not.toContain("Deleting");
+  await using three = startKeyServer(THREE);
+  const dumb = await deleteAll(three, [], { env: { TERM: "dumb" } });
+  expect(await dumb.code).toBe(0);
+  expect(dumb.screen.raw).not.toContain("Deleting");
+});
+
+Deno.test("a step that fails half-way: how many were deleted is said, and counted in the JSON", async () => {
+  const refuseThird = ([id]: readonly string[]): Response | undefined => id === "3" ? forbidden() : undefined;
+  await using first = startKeyServer(THREE, refuseThird);
+  const text = await deleteAll(first);
+  expect(await text.code).toBe(3);
+  expect(text.host.stderr.text).toMatch(/service-api: .* Before that, 2 keys were deleted\.\n$/);
+  expect(text.host.stdout.text).toBe("");
+  await using second = startKeyServer(THREE, refuseThird);
+  const json = await deleteAll(second, ["--json"]);
+  expect(await json.code).toBe(3);
+  expect(JSON.parse(json.host.stdout.text)).toEqual({
+    deleted: 2,
+    error: expect.stringMatching(/ Before that, 2 keys were deleted\.$/),
+    code: "FORBIDDEN",
+  });
+  expect(second.keys.map(({ name }) => name)).toEqual(["three"]);
+});
+
+Deno.test("a failure of a delete that was chosen by question counts what was deleted too", async () => {
+  await using server = startKeyServer(THREE, forbidden);
+  const { host, screen, code } = runAtTerminal(["apikey", "--json"], { env: { SERVICE_API_URL: server.url } });
+  await screen.until(/What is to be done/);
+  screen.press(KEYS.down, KEYS.enter);
+  await screen.until(/Keys to delete/);
+  screen.press(KEYS.ctrlC);
+  expect(await code).toBe(130);
+  expect(JSON.parse(host.stdout.text)).toEqual({
+    deleted: 0,
+    error: "Interrupted. Nothing was changed.",
+    code: "INTERRUPTED",
+  });
+});
+
+Deno.test("when the first step fails nothing was deleted: 0 in the JSON", async () => {
+  await using server = startKeyServer(THREE, forbidden);
+  const { host, code } = await deleteAll(server, ["--json"]);
+  expect(await code).toBe(3);
+  expect(JSON.parse(host.stdout.text)).toMatchObject({ deleted: 0, code: "FORBIDDEN" });
+});
+
+Deno.test("Ctrl-C between two steps: 130, and how many were deleted is said", async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<Response>();
+  await using server = startKeyServer(THREE, ([id]) => {
+    if (id !== "2") return undefined;
+    asked.resolve();
+    return answer.promise;
+  });
+  const { host, screen, code } = await deleteAll(server, ["--json"]);
+  await asked.promise;
+  host.handlers.get("SIGINT")?.();
+  expect(await code).toBe(130);
+  answer.resolve(forbidden());
+  expect(JSON.parse(host.stdout.text)).toMatchObject({ deleted: 1, code: "INTERRUPTED" });
+  expect(screen.isRestored).toBe(true);
+});
+
+Deno.test("keys that somebody else deletes meanwhile are passed over, and not counted", async () => {
+  await using server = startKeyServer(THREE, ([id], { drop }) => void (id === "1" && drop("2")));
+  const { host, code } = await deleteAll(server, ["--json"]);
+  expect(await code).toBe(0);
+  expect(JSON.parse(host.stdout.text)).toEqual({
+    deleted: 2,
+    keys: [{ id: "1", name: "one" }, { id: "3", name: "three" }],
+  });
+});
+
+Deno.test("in a step of many keys the one that is gone is passed over, and the others are deleted", async () => {
+  const names = Array.from({ length: 120 }, (_, index) => `key ${index}`);
+  await using server = startKeyServer(listedKeys(names), ([id], { drop }) => void (id === "1" && drop("2")));
+  const { host, code } = await deleteAll(server);
+  expect(await code).toBe(0);
+  expect(host.stdout.text).toBe("Successfully deleted 119 API keys\n");
+  expect(server.keys).toEqual([]);
+});
+
+Deno.test("a server that does not delete and does not say why is a failure, not success", async () => {
+  await using server = startKeyServer(
+    listedKeys(["one"]),
+    () => Response.json({ data: { apiKey: { delete: false } } }),
+  );
+  const { host, code } = await deleteAll(server, ["--json"]);
+  expect(await code).toBe(1);
+  expect(JSON.parse(host.stdout.text)).toMatchObject({ deleted: 0, code: "FAILED" });
+});

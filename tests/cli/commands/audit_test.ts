@@ -1,0 +1,151 @@
+/** `audit`: the audit trail as JSON lines, of the embedded server and of one on HTTP. */
+import { expect } from "expect";
+import { run } from "../../../src/cli/program.ts";
+import { startForeignServer } from "../../client/foreign_server.ts";
+import { embedded, overHttp } from "../../program/installations.ts";
+import type { Outcome } from "../../execute.ts";
+import { FakeHost, inProcess } from "../../program/program.ts";
+import { inTemporaryDirectory, withStoreIn } from "../../store/temporary_store.ts";
+
+const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST"] as const;
+const DELETE = ["apikey", "--delete", "--name", "new"] as const;
+
+interface PrintedEvent {
+  readonly id: string;
+  readonly action: string;
+  readonly outcome: string;
+  readonly key: { readonly id: string | null; readonly name: string | null };
+}
+
+/** The events that were printed, each on a line of its own. */
+function eventsIn({ code, stdout, stderr }: Outcome): readonly PrintedEvent[] {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  if (stdout === "") return [];
+  expect(stdout.endsWith("\n")).toBe(true);
+  return stdout.slice(0, -1).split("\n").map((line) => JSON.parse(line));
+}
+
+for (const [where, install] of [["embedded", () => embedded(inProcess)], ["over HTTP", overHttp]] as const) {
+  const isRemote = where === "over HTTP";
+
+  Deno.test(`${where}: audit prints each event as a line of JSON, oldest first`, async () => {
+    await using installation = await install();
+    await installation.program(CREATE);
+    await installation.program(CREATE);
+    await installation.program([...CREATE, "--overwrite"]);
+    await installation.program(DELETE);
+    const all = eventsIn(await installation.program(["audit"])).filter(({ key: { name } }) => name === "new");
+    expect(all.map(({ action, outcome }) => `${action} ${outcome}`)).toEqual([
+      "CREATE DONE",
+      "CREATE ALREADY_EXISTS",
+      "REPLACE DONE",
+      "CREATE DONE",
+      "DELETE DONE",
+    ]);
+    expect(all[0]).toEqual({
+      id: expect.stringMatching(/^\d+$/),
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      action: "CREATE",
+      outcome: "DONE",
+      key: { id: expect.stringMatching(/^key_/), name: "new" },
+      actor: isRemote ? { id: expect.stringMatching(/^key_/), name: "admin" } : null,
+      address: isRemote ? "127.0.0.1" : null,
+      requestId: isRemote ? expect.stringMatching(/^[0-9a-f-]{36}$/) : null,
+    });
+  });
+
+  Deno.test(`${where}: audit --after prints what came after an event, and nothing after the last`, async () => {
+    await using installation = await install();
+    await installation.program(CREATE);
+    const before = eventsIn(await installation.program(["audit"]));
+    await installation.program(DELETE);
+    const all = eventsIn(await installation.program(["audit"]));
+    const after = (id: string | undefined): Promise<Outcome> => installation.program(["audit", "--after", id ?? ""]);
+    expect(eventsIn(await after(before.at(-1)?.id))).toEqual(all.slice(before.length));
+    expect(eventsIn(await after("0"))).toEqual(all);
+    expect(eventsIn(await after(all.at(-1)?.id))).toEqual([]);
+    expect(all.at(-1)).toMatchObject({ action: "DELETE", outcome: "DONE" });
+  });
+
+  Deno.test(`${where}: a key without LOGS:READ_ANY is told that it lacks it`, async () => {
+    await using installation = await install();
+    const made = await installation.program(["apikey", "--create", "--name", "a", "--permissions", "LOGS:READ_OWN"]);
+    const env = { SERVICE_API_KEY: made.stdout.trim() };
+    const { code, stdout, stderr } = await installation.program(["audit"], { env });
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+    expect(stderr).toContain("LOGS:READ_ANY");
+  });
+}
+
+Deno.test("audit prints all of more than a thousand events, each once and in order", () =>
+  inTemporaryDirectory(async (directory) => {
+    await withStoreIn(directory, async (store) => {
+      await Promise.all(Array.from({ length: 2500 }, (_, i) =>
+        store.recordEvent({
+          at: new Date(i),
+          actor: { id: "key_1", name: "the actor" },
+          address: "203.0.113.7",
+          requestId: null,
+          action: "DELETE",
+          keyId: `key_${i}`,
+          keyName: null,
+          outcome: "NOT_FOUND",
+        })));
+    });
+    const events = eventsIn(await inProcess(["audit", "--data-dir", directory]));
+    expect(events.map(({ key: { id } }) => id)).toEqual(Array.from({ length: 2500 }, (_, i) => `key_${i}`));
+    expect(new Set(events.map(({ id }) => id)).size).toBe(2500);
+    const rest = eventsIn(await inProcess(["audit", "--data-dir", directory, "--after", events[1499]?.id ?? ""]));
+    expect(rest).toEqual(events.slice(1500));
+  }));
+
+Deno.test("audit of an empty store prints nothing", async () => {
+  await using installation = await embedded(inProcess);
+  expect(await installation.program(["audit"])).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
+Deno.test("audit --after with nothing, as from a file without events, prints all", async () => {
+  await using installation = await embedded(inProcess);
+  await installation.program(["apikey", "--create", "--name", "one", "--roles", "GUEST"]);
+  const all = await installation.program(["audit"]);
+  expect(all.stdout).toContain('"one"');
+  expect(await installation.program(["audit", "--after", ""])).toEqual(all);
+});
+
+for (const after of ["abc", "-1", "1.5", "9999999999999999999", "1 2"]) {
+  Deno.test(`audit --after ${JSON.stringify(after)} is a usage error`, async () => {
+    await using installation = await embedded(inProcess);
+    const { code, stdout, stderr } = await installation.program(["audit", `--after=${after}`]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/--after takes the id of an event, and not/);
+  });
+}
+
+Deno.test("a server without an audit trail is told as such", async () => {
+  await using server = startForeignServer([]);
+  const { code, stdout, stderr } = await inProcess(["audit", "--base-url", server.url]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(
+    /^service-api: 127\.0\.0\.1:\d+ has no audit trail to show: its schema lacks Query\.auditEvents\.\n$/,
+  );
+});
+
+Deno.test("audit ends without a word when nobody reads on, and with an error when it cannot write", async () => {
+  await using installation = await embedded(inProcess);
+  await installation.program(CREATE);
+  const host = new FakeHost(["audit"], { env: installation.env });
+  host.stdout.write = () => Promise.reject(new Error("full"));
+  expect(await run(host)).toBe(1);
+  expect(host.stderr.text).toMatch(/full/);
+});
+
+Deno.test("what an attacker put into the trail cannot end a line or move the cursor", async () => {
+  await using installation = await overHttp();
+  const name = 'a\u001b[2J\r\n{"id":"1"}';
+  const query = "mutation ($n: String!) { apiKey { create(input: { name: $n, roles: [GUEST] }) { id } } }";
+  const body = JSON.stringify({ query, variables: { n: name } });
+  expect((await installation.program(["request", "--body", body])).code).not.toBe(0);
+  const outcome = await installation.program(["audit"]);
+  expect(eventsIn(outcome).at(-1)).toMatchObject({ outcome: "INVALID_NAME", key: { id: null, name } });
+  expect(outcome.stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+});

@@ -1,0 +1,179 @@
+/** `config`: what it prints, to the letter, and what it does not print. */
+import { expect } from "expect";
+import { makeSecret, maskSecret, SECRET_BYTES, secretTail } from "../../../src/apikey/secret.ts";
+import { onPosix } from "../../posix.ts";
+import { configHome } from "../config_file/config_home.ts";
+
+const testWithModes = onPosix("file modes");
+
+const SECRET = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
+const MASK = maskSecret(secretTail(SECRET));
+
+const CONFIG = `profiles:
+  staging:
+    base-url: https://keys.example.com
+    headers:
+      X-Team: secret-team
+`;
+
+/** Columns of spaces to one, and the file's path shortened: widths depend on it. */
+function squeezed(stdout: string, path: string): readonly string[] {
+  return stdout.replaceAll(path, "FILE").trimEnd().split("\n").map((line) => line.replaceAll(/ {2,}/g, " | "));
+}
+
+testWithModes("config prints every setting in force, its value, and where it comes from", async () => {
+  await using home = await configHome(CONFIG);
+  const env = { SERVICE_API_KEY: SECRET, LOG_LEVEL: "error" };
+  const { code, stdout, stderr } = await home.run(["config", "--profile", "staging", "--timeout", "5s"], { env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(squeezed(stdout, home.path)).toEqual([
+    "config-file | FILE | default",
+    "profile | staging | --profile",
+    "base-url | https://keys.example.com | FILE:3:15",
+    `key | ${MASK} | SERVICE_API_KEY`,
+    "key-file | - | default",
+    "key-header | Authorization | default",
+    "headers.X-Team | … | FILE:5:15",
+    "allow-http | false | default",
+    "ca-file | - | default",
+    "timeout | 5s | --timeout",
+    "data-dir | - | default",
+    "database-url | - | default",
+    "log-level | error | LOG_LEVEL",
+  ]);
+});
+
+Deno.test("config aligns its columns", async () => {
+  await using home = await configHome();
+  const { stdout } = await home.run(["config", "--data-dir", "/d", "--timeout", "5s"]);
+  expect(stdout).toBe([
+    "config-file   -              default",
+    "profile       -              default",
+    "base-url      -              default",
+    "key           -              default",
+    "key-file      -              default",
+    "key-header    Authorization  default",
+    "headers       -              default",
+    "allow-http    false          default",
+    "ca-file       -              default",
+    "timeout       5s             --timeout",
+    "data-dir      /d             --data-dir",
+    "database-url  -              default",
+    "log-level     warn           default",
+    "",
+  ].join("\n"));
+});
+
+testWithModes("config --json prints the same on one line", async () => {
+  await using home = await configHome(CONFIG);
+  const args = ["config", "--json", "--profile", "staging", "--allow-http"];
+  const { code, stdout } = await home.run(args, { env: { SERVICE_API_KEY: SECRET } });
+  expect(code).toBe(0);
+  expect(stdout.indexOf("\n")).toBe(stdout.length - 1);
+  const byDefault = (name: string, value: string | null): object => ({ name, value, source: "default", from: null });
+  expect(JSON.parse(stdout)).toEqual({
+    settings: [
+      byDefault("config-file", home.path),
+      { name: "profile", value: "staging", source: "flag", from: "--profile" },
+      { name: "base-url", value: "https://keys.example.com", source: "file", from: `${home.path}:3:15` },
+      { name: "key", value: MASK, source: "variable", from: "SERVICE_API_KEY" },
+      byDefault("key-file", null),
+      byDefault("key-header", "Authorization"),
+      { name: "headers.X-Team", value: "…", source: "file", from: `${home.path}:5:15` },
+      { name: "allow-http", value: "true", source: "flag", from: "--allow-http" },
+      byDefault("ca-file", null),
+      byDefault("timeout", "30s"),
+      byDefault("data-dir", null),
+      byDefault("database-url", null),
+      byDefault("log-level", "warn"),
+    ],
+  });
+});
+
+testWithModes("config shows what is left out of the profile, and why", async () => {
+  await using home = await configHome(`${CONFIG}    key-file: /nonexistent.key\n`);
+  const args = ["config", "--profile", "staging", "--base-url", "https://other.example"];
+  expect(squeezed((await home.run(args)).stdout, home.path).slice(-2)).toEqual([
+    "key-file | /nonexistent.key | FILE:6:15 (not in force: --base-url names another server)",
+    "headers.X-Team | … | FILE:5:15 (not in force: --base-url names another server)",
+  ]);
+  const { stdout } = await home.run([...args, "--json"]);
+  expect(JSON.parse(stdout).settings.at(-1)).toEqual({
+    name: "headers.X-Team",
+    value: "…",
+    source: "file",
+    from: `${home.path}:5:15`,
+    leftOut: "--base-url names another server",
+  });
+});
+
+Deno.test("config shows a server that had to give way to a store, and a store that had to give way to a server", async () => {
+  await using home = await configHome();
+  const local = await home.run(["config", "--data-dir", "/d"], { env: { SERVICE_API_URL: "https://user:hidden@a" } });
+  expect(local.stdout).toMatch(/^base-url +… +SERVICE_API_URL \(not in force: --data-dir names a store\)$/m);
+  const env = {
+    SERVICE_API_URL: "https://a.example",
+    SERVICE_API_DATABASE_URL: "postgres://app:hidden@localhost/keys",
+  };
+  const remote = await home.run(["config"], { env });
+  expect(remote.stdout).toMatch(
+    /^database-url +postgres:\/\/app:…@localhost\/keys +SERVICE_API_DATABASE_URL \(not in force: SERVICE_API_URL names a server\)$/m,
+  );
+  expect(local.stdout + remote.stdout).not.toMatch(/hidden/);
+});
+
+Deno.test("config takes the key from no pipe, and asks no server", async () => {
+  await using home = await configHome();
+  const { code, stdout } = await home.run(["config", "--key-file", "-", "--base-url", "http://127.0.0.1:9"], {
+    stdin: SECRET,
+  });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^key +… +--key-file$/m);
+});
+
+Deno.test("config opens no store", async () => {
+  await using home = await configHome();
+  expect((await home.run(["config", "--data-dir", `${home.home}/data`])).code).toBe(0);
+  await expect(Deno.stat(`${home.home}/data`)).rejects.toThrow(Deno.errors.NotFound);
+});
+
+testWithModes("nothing secret leaks out of config, in text, JSON or debug log", async () => {
+  await using home = await configHome(
+    `${CONFIG}    key-file: own.key\n    database-url: postgres://u:hidden@localhost/d\n`,
+  );
+  await Deno.writeTextFile(`${home.directory}/own.key`, SECRET);
+  const env = { LOG_LEVEL: "debug", SERVICE_API_DATABASE_URL: "postgres://u:hidden@localhost/d?sslmode=disable" };
+  const header = ["--header", "X-Token: hidden-token"];
+  const runs = await Promise.all(
+    [[], ["--json"], ["--base-url", "https://other.example"], ["--database-url", "postgres://u:hidden@localhost/d"]]
+      .map((args) => home.run(["config", "--profile", "staging", ...header, ...args], { env })),
+  );
+  for (const { code, stdout, stderr } of runs) {
+    expect(code).toBe(0);
+    expect(stdout).toContain("X-Team");
+    expect(stdout + stderr).not.toMatch(/hidden|secret-team/);
+    expect(stdout + stderr).not.toContain(SECRET);
+  }
+});
+
+Deno.test("what cannot be seen in a value is escaped", async () => {
+  await using home = await configHome();
+  const { stdout } = await home.run(["config", "--data-dir", "/a\u202eb\u001b[2J"]);
+  expect(stdout).toMatch(/\/a\\u\{202e\}b\\u\{1b\}\[2J/);
+});
+
+for (
+  const [what, args, message] of [
+    ["a bad timeout", ["--timeout", "soon"], /--timeout takes a duration/],
+    ["a server and a store", ["--base-url", "https://a", "--data-dir", "/d"], /give one of them/],
+    ["a key file that is not there", ["--key-file", "/nonexistent.key"], /--key-file: cannot read/],
+  ] as const
+) {
+  Deno.test(`config refuses ${what} as every command does`, async () => {
+    await using home = await configHome();
+    const { code, stdout, stderr } = await home.run(["config", ...args]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(message);
+    expect(JSON.parse((await home.run(["config", "--json", ...args])).stdout)).toMatchObject({ code: "USAGE" });
+  });
+}

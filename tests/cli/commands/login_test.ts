@@ -1,0 +1,453 @@
+/** `login` and `logout`: what they store and remove, and what they leave alone. */
+import { expect } from "expect";
+import { KEYS } from "../../program/screen.ts";
+import { runAtTerminal } from "../../program/terminal_host.ts";
+import { relative } from "node:path";
+import { makeSecret, SECRET_BYTES } from "../../../src/apikey/secret.ts";
+import { login, type LoginFlags } from "../../../src/cli/commands/login.ts";
+import type { TextQuestion } from "../../../src/cli/prompts/question.ts";
+import type { Questions } from "../../../src/cli/prompts/prompts.ts";
+import { startServer, type TestServer } from "../../client/foreign_server.ts";
+import { onPosix } from "../../posix.ts";
+import { type ConfigHome, configHome, SILENT } from "../config_file/config_home.ts";
+
+const testWithModes = onPosix("file modes");
+
+const SECRET = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
+
+/** A server that knows one key. */
+function startKeyServer(secret = SECRET): TestServer {
+  return startServer(({ headers }) => {
+    const known = headers.get("authorization") === `Bearer ${secret}` || headers.get("x-api-key") === secret;
+    if (known) return Response.json({ data: { me: { id: "key_1", name: "ci admin" } } });
+    const errors = [{ message: "No such key.", extensions: { code: "UNAUTHENTICATED" } }];
+    return Response.json({ errors }, { status: 401 });
+  });
+}
+
+async function modeOf(path: string): Promise<string | undefined> {
+  return ((await Deno.stat(path)).mode ?? 0).toString(8).slice(-3);
+}
+
+/** Every file below a directory, with its content. */
+async function filesIn(directory: string, prefix = ""): Promise<Record<string, string>> {
+  const entries = await Array.fromAsync(Deno.readDir(`${directory}/${prefix}`)).catch(() => []);
+  const files = entries.filter(({ name }) => !name.endsWith(".lock")).map(async (
+    { name, isDirectory },
+  ): Promise<Record<string, string>> =>
+    isDirectory
+      ? await filesIn(directory, `${prefix}${name}/`)
+      : { [`${prefix}${name}`]: await Deno.readTextFile(`${directory}/${prefix}${name}`) }
+  );
+  return Object.assign({}, ...await Promise.all(files));
+}
+
+async function logIn(home: ConfigHome, server: TestServer, ...args: readonly string[]): ReturnType<ConfigHome["run"]> {
+  return await home.run(["login", "--base-url", server.url, "--key-file", "-", ...args], { stdin: `${SECRET}\n` });
+}
+
+testWithModes(
+  "login stores a key that the server takes, for the user alone to read, and the profile that leads to it",
+  async () => {
+    await using home = await configHome();
+    await using server = startKeyServer();
+    expect(await logIn(home, server)).toEqual({
+      code: 0,
+      stdout: `Logged in to ${server.url} as "ci admin" (key_1).\n`,
+      stderr: "",
+    });
+    expect(await filesIn(home.directory)).toEqual({
+      "config.yaml": `profiles:\n  default:\n    base-url: ${server.url}\n    key-file: keys/default.key\n`,
+      "keys/default.key": `${SECRET}\n`,
+    });
+    expect(await modeOf(home.path)).toBe("600");
+    expect(await modeOf(home.directory)).toBe("700");
+    expect(await modeOf(`${home.directory}/keys`)).toBe("700");
+    expect(await modeOf(`${home.directory}/keys/default.key`)).toBe("600");
+
+    expect((await home.run(["request", "--query", "{ me { id } }"])).code).toBe(0);
+  },
+);
+
+testWithModes("login with a key that the server does not take stores nothing", async () => {
+  await using home = await configHome();
+  await using server = startKeyServer("another");
+  const { code, stdout, stderr } = await logIn(home, server);
+  expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+  expect(stderr).not.toContain(SECRET);
+  expect(await filesIn(home.home)).toEqual({});
+});
+
+testWithModes("login to a server that is not there stores nothing", async () => {
+  await using home = await configHome();
+  const server = startKeyServer();
+  await server[Symbol.asyncDispose]();
+  expect((await logIn(home, server)).code).toBe(4);
+  expect(await filesIn(home.home)).toEqual({});
+});
+
+testWithModes("login does without the key's name where the server does not tell", async () => {
+  await using home = await configHome();
+  await using server = startServer(({ body }) =>
+    body.includes("apiKeys")
+      ? Response.json({ data: { apiKeys: [] } })
+      : Response.json({ errors: [{ message: 'Cannot query field "me".' }] }, { status: 400 })
+  );
+  expect(await logIn(home, server)).toMatchObject({ code: 0, stdout: `Logged in to ${server.url}.\n` });
+});
+
+testWithModes(
+  "login keeps the rest of the file: comments, other profiles, the profile's timeout, the file's mode",
+  async () => {
+    await using server = startKeyServer();
+    const text = `# Ours.
+profiles:
+  # The big one.
+  default:
+    timeout: 1m # it is slow
+    base-url: ${server.url} # at home
+    key-file: mine.key
+
+  staging:
+    base-url: 'https://staging.example'
+`;
+    await using home = await configHome(text);
+    await Deno.chmod(home.path, 0o640);
+    expect((await logIn(home, server)).code).toBe(0);
+    expect((await filesIn(home.directory))["config.yaml"]).toBe(text.replace("mine.key", "keys/default.key"));
+    expect(await modeOf(home.path)).toBe("640");
+  },
+);
+
+testWithModes("login keeps CRLF, and a config file that is a link", async () => {
+  await using server = startKeyServer();
+  await using home = await configHome();
+  const target = `${home.home}/dotfiles.yaml`;
+  await Deno.mkdir(home.directory, { recursive: true });
+  await Deno.writeTextFile(target, "# Ours.\r\nprofiles:\r\n  a:\r\n    timeout: 1m\r\n", { mode: 0o600 });
+  await Deno.symlink(target, home.path);
+  expect((await logIn(home, server, "--profile", "b")).code).toBe(0);
+  expect((await Deno.lstat(home.path)).isSymlink).toBe(true);
+  expect(await Deno.readTextFile(target)).toBe(
+    `# Ours.\r\nprofiles:\r\n  a:\r\n    timeout: 1m\r\n  b:\r\n    base-url: ${server.url}\r\n` +
+      "    key-file: keys/b.key\r\n",
+  );
+  expect(await Deno.readTextFile(`${home.directory}/keys/b.key`)).toBe(`${SECRET}\n`);
+});
+
+for (
+  const [what, text, after] of [
+    ["with comments alone", "# Ours.\n", "# Ours.\n"],
+    ["without profiles", "profiles: # none yet\n", "# none yet\n"],
+    ["with an empty mapping", "profiles: {}\n", ""],
+  ] as const
+) {
+  testWithModes(`login writes a readable profile into a file ${what}`, async () => {
+    await using server = startKeyServer();
+    await using home = await configHome(text);
+    expect((await logIn(home, server)).code).toBe(0);
+    const written = await Deno.readTextFile(home.path);
+    expect(written).toContain(after.trim());
+    expect(written).toContain(`  default:\n    base-url: ${server.url}\n    key-file: keys/default.key\n`);
+    expect((await home.run(["request", "--query", "{ me { id } }"])).code).toBe(0);
+  });
+}
+
+testWithModes("login stores the other flags with the profile, and a file's path in whole", async () => {
+  await using server = startKeyServer();
+  await using home = await configHome();
+  await Deno.writeTextFile(`${home.home}/ca.pem`, "-----BEGIN CERTIFICATE-----\n");
+  const pem = relative(Deno.cwd(), `${home.home}/ca.pem`);
+  const flags = ["--key-header", "X-API-Key", "--header", "X-Team: ops", "--ca-file", pem, "--allow-http"];
+  expect((await logIn(home, server, ...flags)).code).toBe(0);
+  expect(await Deno.readTextFile(home.path)).toBe(`profiles:
+  default:
+    base-url: ${server.url}
+    key-file: keys/default.key
+    key-header: X-API-Key
+    headers:
+      X-Team: ops
+    ca-file: ${Deno.cwd()}/${pem}
+    allow-http: true
+`);
+  expect(Object.fromEntries(server.requests[0]?.headers ?? [])).toMatchObject({ "x-api-key": SECRET, "x-team": "ops" });
+});
+
+testWithModes("login to another server drops what was meant for the old one, and sends none of it", async () => {
+  await using server = startKeyServer();
+  const text = `profiles:
+  default:
+    base-url: https://old.example
+    key-file: keys/default.key
+    headers: { X-Old: hidden }
+    allow-http: true
+    timeout: 1m
+`;
+  await using home = await configHome(text);
+  expect((await logIn(home, server)).code).toBe(0);
+  expect(await Deno.readTextFile(home.path)).toBe(
+    `profiles:\n  default:\n    base-url: ${server.url}\n    key-file: keys/default.key\n    timeout: 1m\n`,
+  );
+  expect(JSON.stringify(server.requests.map(({ headers }) => [...headers]))).not.toMatch(/hidden/);
+});
+
+testWithModes("login replaces a key", async () => {
+  await using home = await configHome();
+  await using server = startKeyServer();
+  await using later = startKeyServer("new-secret");
+  await logIn(home, server);
+  const args = ["login", "--base-url", later.url, "--key-file", "-"];
+  expect((await home.run(args, { stdin: "new-secret" })).code).toBe(0);
+  expect(await filesIn(home.directory)).toEqual({
+    "config.yaml": `profiles:\n  default:\n    base-url: ${later.url}\n    key-file: keys/default.key\n`,
+    "keys/default.key": "new-secret\n",
+  });
+});
+
+testWithModes("a failed login leaves the old key in its place", async () => {
+  await using home = await configHome();
+  await using server = startKeyServer();
+  await logIn(home, server);
+  const before = await filesIn(home.directory);
+  const args = ["login", "--base-url", server.url, "--key-file", "-"];
+  expect((await home.run(args, { stdin: "wrong" })).code).toBe(3);
+  expect(await filesIn(home.directory)).toEqual(before);
+});
+
+testWithModes("login makes the file that --config names", async () => {
+  await using home = await configHome();
+  await using server = startKeyServer();
+  const config = `${home.home}/new/mine.yaml`;
+  expect((await logIn(home, server, "--config", config, "--profile", "a")).code).toBe(0);
+  expect(Object.keys(await filesIn(`${home.home}/new`)).toSorted()).toEqual(["keys/a.key", "mine.yaml"]);
+  const args = ["request", "--config", config, "--profile", "a", "--query", "{ me { id } }"];
+  expect((await home.run(args)).code).toBe(0);
+});
+
+for (
+  const [what, args, env, message] of [
+    ["a server", ["--key-file", "-"], {}, "There is no server, and nobody to ask for it: give --base-url."],
+    [
+      "a key",
+      ["--base-url", "https://a.example"],
+      {},
+      "There is no key, and nobody to ask for it: give --key-file (-: standard input).",
+    ],
+    ["a home", [], { HOME: "" }, "There is no home directory to have a config file in: name one with --config."],
+    [
+      "a good name",
+      ["--profile", "../a"],
+      {},
+      /^--profile: "\.\.\/a" will not do\. The name of a profile is of letters/,
+    ],
+    [
+      "a name that differs in more than case",
+      ["--profile", "Staging"],
+      {},
+      "--profile: there is a profile staging already, which differs from Staging in case only.",
+    ],
+  ] as const
+) {
+  testWithModes(`login without ${what} is a usage error`, async () => {
+    await using home = await configHome("profiles: { staging: {} }");
+    const { code, stdout, stderr } = await home.run(["login", ...args], { env, stdin: SECRET });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    const said = stderr.replace(/^service-api: /, "").trimEnd();
+    if (typeof message === "string") expect(said).toBe(message);
+    else expect(said).toMatch(message);
+  });
+}
+
+testWithModes("login tells which variables win over what it stored", async () => {
+  await using home = await configHome();
+  await using server = startKeyServer();
+  const args = ["login", "--base-url", server.url, "--key-file", "-"];
+  const env = { SERVICE_API_URL: "https://other.example", SERVICE_API_KEY: "hidden" };
+  const { code, stderr } = await home.run(args, { stdin: SECRET, env });
+  expect(code).toBe(0);
+  expect(stderr).toBe(
+    "SERVICE_API_URL is set and wins over what is stored now: unset it to use that.\n" +
+      "SERVICE_API_KEY is set and wins over what is stored now: unset it to use that.\n",
+  );
+  const store = await home.run(args, { stdin: SECRET, env: { SERVICE_API_DATA_DIR: "/d" } });
+  expect(store.stderr).toMatch(/^SERVICE_API_DATA_DIR is set and wins/);
+});
+
+testWithModes("login takes server and key of the variables", async () => {
+  await using home = await configHome();
+  await using server = startKeyServer();
+  const env = { SERVICE_API_URL: `${server.url}/graphql`, SERVICE_API_KEY: SECRET };
+  expect(await home.run(["login"], { env })).toMatchObject({ code: 0, stderr: "" });
+  expect(await Deno.readTextFile(home.path)).toContain(`base-url: ${server.url}\n`);
+});
+
+/** Answers what is asked, and keeps the questions. */
+function answering(answers: { readonly text: string; readonly secret: string }): {
+  readonly questions: Questions;
+  readonly asked: (TextQuestion & { readonly kind: string })[];
+} {
+  const asked: (TextQuestion & { readonly kind: string })[] = [];
+  const unexpected = (): never => {
+    throw new Error("nobody is to be asked that");
+  };
+  const answer = (kind: "text" | "secret") => (question: TextQuestion): Promise<string> => {
+    asked.push({ kind, ...question });
+    question.check?.(answers[kind]);
+    return Promise.resolve(answers[kind]);
+  };
+  return {
+    asked,
+    questions: {
+      text: answer("text"),
+      secret: answer("secret"),
+      confirm: unexpected,
+      choose: unexpected,
+      tick: unexpected,
+      permissions: unexpected,
+    },
+  };
+}
+
+async function atTerminal(home: ConfigHome, flags: LoginFlags, questions: Questions): Promise<string> {
+  const terminal = { isTerminal: () => true };
+  const host = home.host();
+  Object.assign(host.stdin, terminal);
+  Object.assign(host.stderr, terminal);
+  await login(flags, host, SILENT, () => Promise.resolve(questions));
+  return host.stdout.text + host.stderr.text;
+}
+
+testWithModes("at a terminal login asks for the server, then for the key without showing it", async () => {
+  await using home = await configHome("profiles: { default: { base-url: 'https://old.example' } }");
+  await using server = startKeyServer();
+  const { questions, asked } = answering({ text: server.url, secret: ` ${SECRET} ` });
+  const output = await atTerminal(home, {}, questions);
+  expect(asked.map(({ kind, initial }) => [kind, initial])).toEqual([
+    ["text", "https://old.example"],
+    ["secret", undefined],
+  ]);
+  expect(output).toBe(`Logged in to ${server.url} as "ci admin" (key_1).\n`);
+  expect(await Deno.readTextFile(`${home.directory}/keys/default.key`)).toBe(`${SECRET}\n`);
+});
+
+testWithModes(
+  "at a terminal login asks for nothing that is given, and with --no-input for nothing at all",
+  async () => {
+    await using home = await configHome();
+    await using server = startKeyServer();
+    const { questions, asked } = answering({ text: "none", secret: SECRET });
+    await atTerminal(home, { baseUrl: server.url }, questions);
+    expect(asked.map(({ kind }) => kind)).toEqual(["secret"]);
+    await expect(atTerminal(home, { baseUrl: server.url, input: false }, questions)).rejects.toThrow(/give --key-file/);
+  },
+);
+
+for (
+  const [what, text, secret, message] of [
+    ["a server that is no URL", "keys.example.com", SECRET, /The server takes a URL/],
+    ["a server in clear", "http://keys.example.com", SECRET, /in clear to keys\.example\.com/],
+    [
+      "a key of two words",
+      "https://keys.example.com",
+      "two words",
+      /^The answer has something in it that is not a key/,
+    ],
+    ["no key", "https://keys.example.com", " ", /no key/],
+  ] as const
+) {
+  testWithModes(`${what} is told of while it is typed`, async () => {
+    await using home = await configHome();
+    const { questions } = answering({ text, secret });
+    await expect(atTerminal(home, {}, questions)).rejects.toThrow(message);
+    expect(await filesIn(home.home)).toEqual({});
+  });
+}
+
+testWithModes("logout removes the key and keeps the server: the embedded one does not step in", async () => {
+  await using home = await configHome();
+  await using server = startKeyServer();
+  await logIn(home, server);
+  expect(await home.run(["logout"])).toEqual({ code: 0, stdout: `Logged out of ${server.url}.\n`, stderr: "" });
+  expect(await filesIn(home.directory)).toEqual({
+    "config.yaml": `profiles:\n  default:\n    base-url: ${server.url}\n`,
+  });
+  const { code, stderr } = await home.run(["request", "--query", "{ me { id } }", "--json"]);
+  expect({ code, stderr }).toEqual({ code: 3, stderr: "" });
+
+  expect(await home.run(["logout"])).toEqual({
+    code: 0,
+    stdout: "There is no key of the profile default to remove.\n",
+    stderr: "",
+  });
+});
+
+testWithModes("logout where nobody has logged in says so", async () => {
+  await using home = await configHome();
+  expect(await home.run(["logout"])).toEqual({ code: 0, stdout: "There is no profile to log out of.\n", stderr: "" });
+});
+
+testWithModes("logout leaves a key file alone that login did not write", async () => {
+  await using home = await configHome("profiles:\n  default:\n    key-file: mine.key\n");
+  await Deno.writeTextFile(`${home.directory}/mine.key`, SECRET);
+  const { code, stderr } = await home.run(["logout"]);
+  expect(code).toBe(2);
+  expect(stderr).toBe(
+    `service-api: ${home.path}:3:15: key-file is "${home.directory}/mine.key", which login did not write: remove it ` +
+      "yourself.\n",
+  );
+  expect(await Deno.readTextFile(`${home.directory}/mine.key`)).toBe(SECRET);
+});
+
+testWithModes("logout tells of a variable with a key", async () => {
+  await using home = await configHome();
+  await using server = startKeyServer();
+  await logIn(home, server);
+  expect((await home.run(["logout"], { env: { SERVICE_API_KEY: SECRET } })).stderr).toBe(
+    "SERVICE_API_KEY is still set, and is used all the same.\n",
+  );
+});
+
+testWithModes("nothing of the key is shown by login and logout, in debug log either", async () => {
+  await using home = await configHome();
+  await using server = startKeyServer();
+  const env = { LOG_LEVEL: "debug" };
+  const args = ["login", "--base-url", server.url, "--key-file", "-"];
+  const runs = [
+    await home.run(args, { stdin: SECRET, env }),
+    await home.run(args, { stdin: `${SECRET}x`, env }),
+    await home.run(args, { stdin: `${SECRET} two`, env }),
+    await home.run(["config"], { env }),
+    await home.run(["logout"], { env }),
+  ];
+  expect(runs.map(({ code }) => code)).toEqual([0, 3, 2, 0, 0]);
+  expect(runs.map(({ stdout, stderr }) => stdout + stderr).join("")).not.toContain(SECRET.slice(0, 20));
+});
+
+testWithModes("of twenty logins at once, and as many logouts, none loses what another did", async () => {
+  await using server = startServer(() => Response.json({ data: { me: { id: "1", name: "me" } } }));
+  await using home = await configHome();
+  const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
+  await Promise.all(names.map((name) => logIn(home, server, "--profile", name)));
+  const text = await Deno.readTextFile(home.path);
+  expect(names.filter((name) => !text.includes(`key-file: keys/${name}.key`))).toEqual([]);
+  await Promise.all(names.map((name) => home.run(["logout", "--profile", name])));
+  expect(await Deno.readTextFile(home.path)).not.toContain("key-file");
+  expect(Object.keys(await filesIn(home.directory))).toEqual(["config.yaml"]);
+});
+
+testWithModes("at a terminal login asks for the server and the key, and the key is never on the screen", async () => {
+  await using server = startServer(() => Response.json({ data: { me: { id: "key_1", name: "ci admin" } } }));
+  await using home = await configHome();
+  const { host, screen, code } = runAtTerminal(["login"], { env: { HOME: home.home } });
+  expect(await screen.until(/Server/)).toBe("? Server: █\n  such as https://keys.example.com");
+  screen.press(..."host", KEYS.enter);
+  await screen.until(/takes a URL such as/);
+  screen.press(KEYS.ctrlU, ...server.url, KEYS.enter);
+  await screen.until(/API key/);
+  screen.press(SECRET, KEYS.enter);
+  expect(await code).toBe(0);
+  expect(await screen.text()).toBe(`✔ Server: ${server.url}\n✔ API key: (not shown)`);
+  expect(host.stdout.text).toBe(`Logged in to ${server.url} as "ci admin" (key_1).\n`);
+  expect(screen.raw + host.stderr.text).not.toContain(SECRET);
+  expect(await filesIn(home.directory)).toMatchObject({ "keys/default.key": `${SECRET}\n` });
+});

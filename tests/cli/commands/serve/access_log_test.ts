@@ -1,0 +1,160 @@
+/** The access log of `serve`: lines on standard error. */
+import { expect } from "expect";
+import { openAccessLog } from "../../../../src/cli/commands/serve/access_log.ts";
+import type { Access } from "../../../../src/server/http/listener.ts";
+import { FakeHost } from "../../../program/program.ts";
+
+const ACCESS: Access = {
+  time: new Date("2026-02-03T04:05:06.789Z"),
+  requestId: "request-1",
+  address: "203.0.113.7",
+  method: "POST",
+  path: "/graphql",
+  status: 200,
+  duration: 1.23456,
+  keyId: "key_1",
+  code: undefined,
+};
+
+/** A host whose standard error takes nothing until it is let. */
+interface StuckHost {
+  readonly host: FakeHost;
+  /** Resolves when somebody tries to write. */
+  readonly writing: Promise<void>;
+  readonly release: () => void;
+}
+
+function stuckHost(): StuckHost {
+  const host = new FakeHost(["serve"]);
+  const tried = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const { write } = host.stderr;
+  host.stderr.write = async (text) => {
+    tried.resolve();
+    await released.promise;
+    await write.call(host.stderr, text);
+  };
+  return { host, writing: tried.promise, release: released.resolve };
+}
+
+function linesOf(host: FakeHost): readonly unknown[] {
+  return host.stderr.text.trimEnd().split("\n").map((line) => JSON.parse(line));
+}
+
+Deno.test("each request is a line of JSON where nobody looks on", async () => {
+  const host = new FakeHost(["serve"]);
+  const log = openAccessLog(host);
+  log.record(ACCESS);
+  log.record({ ...ACCESS, status: 401, keyId: undefined, code: "UNAUTHENTICATED" });
+  await log.flush();
+  const shared = {
+    time: "2026-02-03T04:05:06.789Z",
+    level: "info",
+    requestId: "request-1",
+    address: "203.0.113.7",
+    method: "POST",
+    path: "/graphql",
+    durationMs: 1.235,
+  };
+  expect(linesOf(host)).toEqual([
+    { ...shared, status: 200, keyId: "key_1" },
+    { ...shared, status: 401, code: "UNAUTHENTICATED" },
+  ]);
+  expect(host.stdout.text).toBe("");
+});
+
+Deno.test("each request is a line of words at a terminal", async () => {
+  const host = new FakeHost(["serve"]);
+  host.stderr.isTerminal = () => true;
+  const log = openAccessLog(host);
+  log.record(ACCESS);
+  log.record({ ...ACCESS, status: 401, keyId: undefined, code: "UNAUTHENTICATED" });
+  await log.flush();
+  expect(host.stderr.text).toBe(
+    "04:05:06 POST /graphql 200 1.2 ms key_1 203.0.113.7 request-1\n" +
+      "04:05:06 POST /graphql 401 UNAUTHENTICATED 1.2 ms 203.0.113.7 request-1\n",
+  );
+});
+
+Deno.test("lines come in the order of their requests, also of those that come while lines are written", async () => {
+  const { host, release } = stuckHost();
+  const log = openAccessLog(host);
+  const ids = Array.from({ length: 100 }, (_, i) => String(i));
+  for (const requestId of ids.slice(0, 50)) log.record({ ...ACCESS, requestId });
+  const flushed = log.flush();
+  for (const requestId of ids.slice(50)) log.record({ ...ACCESS, requestId });
+  release();
+  await flushed;
+  await log.flush();
+  expect(linesOf(host)).toEqual(ids.map((requestId) => expect.objectContaining({ requestId })));
+});
+
+Deno.test("flush waits for what is being written", async () => {
+  const { host, writing, release } = stuckHost();
+  const log = openAccessLog(host);
+  log.record(ACCESS);
+  await writing;
+  const order: string[] = [];
+  const flushed = log.flush().then(() => order.push("flushed"));
+  // What has nothing to wait for would be done by the next turn of the event loop.
+  await new Promise((resolve) => setTimeout(resolve));
+  order.push("released");
+  release();
+  await flushed;
+  expect(order).toEqual(["released", "flushed"]);
+  expect(linesOf(host)).toHaveLength(1);
+});
+
+Deno.test("lines are written together, and without being asked to", async () => {
+  const host = new FakeHost(["serve"]);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  host.stderr.write = (text) => Promise.resolve(resolve(text));
+  const log = openAccessLog(host);
+  for (let i = 0; i < 10; i++) log.record(ACCESS);
+  expect((await promise).match(/\n/g)).toHaveLength(10);
+});
+
+Deno.test("when there is nothing to write flush is done at once", async () => {
+  const host = new FakeHost(["serve"]);
+  await openAccessLog(host).flush();
+  expect(host.stderr.text).toBe("");
+});
+
+Deno.test("while nobody reads the lines 20,000 are kept, and what comes on top is counted", async () => {
+  const { host, release } = stuckHost();
+  const log = openAccessLog(host);
+  log.record({ ...ACCESS, requestId: "first" });
+  const flushed = log.flush();
+  await Promise.resolve();
+  for (let i = 0; i < 20_025; i++) log.record(ACCESS);
+  release();
+  await flushed;
+  await log.flush();
+  const lines = linesOf(host);
+  const counted = lines.filter((line) => typeof line === "object" && line !== null && "message" in line);
+  expect(lines.length - counted.length).toBeLessThanOrEqual(20_001);
+  expect(counted).toEqual([
+    {
+      time: expect.any(String),
+      level: "warning",
+      message: expect.stringMatching(/^2[456] requests are not in this log/),
+    },
+  ]);
+  log.record({ ...ACCESS, requestId: "afterwards" });
+  await log.flush();
+  expect(linesOf(host).at(-1)).toMatchObject({ requestId: "afterwards" });
+});
+
+Deno.test("standard error that cannot be written to does not stop the log, nor the server", async () => {
+  const host = new FakeHost(["serve"]);
+  const { write } = host.stderr;
+  let isBroken = true;
+  host.stderr.write = (text) => isBroken ? Promise.reject(new Error("full")) : write.call(host.stderr, text);
+  const log = openAccessLog(host);
+  log.record(ACCESS);
+  await log.flush();
+  isBroken = false;
+  log.record({ ...ACCESS, requestId: "afterwards" });
+  await log.flush();
+  expect(linesOf(host)).toEqual([expect.objectContaining({ requestId: "afterwards" })]);
+});

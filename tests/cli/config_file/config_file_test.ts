@@ -1,0 +1,347 @@
+/** The config file: what is read from it, and what is wrong with it, to the line and column. */
+import { expect } from "expect";
+import { resolvePath } from "../../../src/cli/config_file/path.ts";
+import type { ServerFlags } from "../../../src/cli/settings/server_flags.ts";
+import { readSettings, type Settings } from "../../../src/cli/connection/settings.ts";
+import { FakeHost, type Surroundings } from "../../program/program.ts";
+import { onPosix } from "../../posix.ts";
+import { configHome, SILENT } from "./config_home.ts";
+
+const testWithModes = onPosix("file modes");
+
+async function settingsOf(config: string): Promise<Settings> {
+  await using home = await configHome(config);
+  return await readSettings({}, home.host(), SILENT);
+}
+
+/** The message of the usage error, with `FILE` for the file's path. */
+async function errorOf(config: string | Uint8Array): Promise<string> {
+  await using home = await configHome(config);
+  await Deno.writeTextFile(`${home.directory}/own.key`, "abc");
+  const { code, stdout, stderr } = await home.run(["config"]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  return stderr.replace(/^service-api: /, "").trimEnd().replaceAll(home.path, "FILE");
+}
+
+const ALL = `# who asks
+profiles:
+  default:
+    base-url: https://keys.example.com
+    key-file: ci.key
+    key-header: X-API-Key
+    headers: { X-Team: ops, X-Empty: "" }
+    timeout: 1m
+`;
+
+for (
+  const [what, text] of [
+    ["with line feeds", ALL],
+    ["with CRLF", ALL.replaceAll("\n", "\r\n")],
+    ["with a byte order mark", `\ufeff${ALL}`],
+    [
+      "in JSON, which is YAML",
+      JSON.stringify({
+        profiles: {
+          default: {
+            "base-url": "https://keys.example.com",
+            "key-file": "ci.key",
+            "key-header": "X-API-Key",
+            headers: { "X-Team": "ops", "X-Empty": "" },
+            timeout: "1m",
+          },
+        },
+      }),
+    ],
+  ] as const
+) {
+  testWithModes(`a config file ${what} is read`, async () => {
+    await using home = await configHome(text);
+    await Deno.writeTextFile(`${home.directory}/ci.key`, "abc\r\n");
+    const { server, headers, timeout } = await readSettings({}, home.host(), SILENT);
+    expect(server).toMatchObject({ kind: "network", endpoint: new URL("https://keys.example.com/graphql") });
+    expect([...headers]).toEqual([["x-team", "ops"], ["x-empty", ""], ["x-api-key", "abc"]]);
+    expect(timeout).toBe(60_000);
+  });
+}
+
+for (
+  const text of ["", "# nothing\n", "---\n", "profiles:\n", "profiles: {}\n", "profiles:\n  default:\n"]
+) {
+  testWithModes(`a config file ${JSON.stringify(text)} sets nothing`, async () => {
+    expect((await settingsOf(text)).server).toMatchObject({ kind: "embedded" });
+  });
+}
+
+for (
+  const [what, text, message] of [
+    [
+      "an unknown member of a profile",
+      "profiles:\n  a:\n    base-ulr: x\n",
+      'FILE:3:5: There is no setting "base-ulr"; did you mean base-url?',
+    ],
+    [
+      "the same with CRLF",
+      "profiles:\r\n  a:\r\n    base-ulr: x\r\n",
+      'FILE:3:5: There is no setting "base-ulr"; did you mean base-url?',
+    ],
+    [
+      "the same after a byte order mark",
+      "\ufeffprofile: 1\n",
+      'FILE:1:1: There is no member "profile" here; did you mean profiles?',
+    ],
+    [
+      "the flag's name for headers",
+      "profiles:\n  a:\n    header: x\n",
+      'FILE:3:5: There is no setting "header"; did you mean headers?',
+    ],
+    [
+      "a number for a text",
+      "profiles:\n  a:\n    timeout: 30\n",
+      "FILE:3:14: timeout takes a text, not a number: put it in quotes.",
+    ],
+    ["nothing for a text", "profiles:\n  a:\n    base-url:\n", "FILE:3:14: base-url takes a text, not nothing."],
+    ["a list for a text", "profiles:\n  a:\n    ca-file: [a]\n", "FILE:3:14: ca-file takes a text, not a list."],
+    [
+      "a text for a yes or no",
+      "profiles:\n  a:\n    allow-http: yes\n",
+      "FILE:3:17: allow-http takes true or false, not a text.",
+    ],
+    [
+      "a list for a mapping",
+      "profiles:\n  a:\n    headers:\n      - X-A=secret\n",
+      "FILE:4:7: headers takes a mapping, not a list.",
+    ],
+    [
+      "a header that is a number",
+      "profiles:\n  a:\n    headers:\n      X-A: 1\n",
+      'FILE:4:12: The header "X-A" takes a text, not a number: put it in quotes.',
+    ],
+    [
+      "a header's name with a colon",
+      "profiles:\n  a:\n    headers:\n      'X:A': secret\n",
+      "FILE:4:7: The name of a header has no colon in it.",
+    ],
+    ["a list of profiles", "profiles:\n  - a\n", "FILE:2:3: profiles takes a mapping, not a list."],
+    ["a text for a profile", "profiles:\n  a: b\n", "FILE:2:6: The profile a takes a mapping, not a text."],
+    ["a text for the whole", "hello\n", "FILE:1:1: The file takes a mapping, not a text."],
+    [
+      "a bad name of a profile",
+      "profiles:\n  ../a: {}\n",
+      "FILE:2:3: The name of a profile is of letters, digits, dots, underscores and hyphens, begins with a letter or digit, and has at most 64 characters.",
+    ],
+    ["a name given twice", "profiles:\n  a: {}\n  a: {}\n", "FILE:3:3: This is not YAML: Map keys must be unique."],
+    ["a tab", "profiles:\n\ta: {}\n", "FILE:2:1: This is not YAML: Tabs are not allowed as indentation."],
+    [
+      "what comes after a quoted text",
+      'profiles:\n  a:\n    headers:\n      X: "a" secret\n',
+      "FILE:4:14: This is not YAML: Unexpected scalar at node end.",
+    ],
+    [
+      "a quote that is not closed",
+      "profiles:\n  a:\n    headers:\n      X: 'secret\n",
+      "FILE:5:1: This is not YAML: Missing closing 'quote.",
+    ],
+    [
+      "an alias",
+      "profiles:\n  a: &a {}\n  b: *a\n",
+      "FILE:2:9: Anchors and aliases (& and *) have no place in this file: write the value itself.",
+    ],
+    [
+      "two documents",
+      "profiles: {}\n---\nprofiles: {}\n",
+      "FILE:2:1: This is not YAML: Source contains multiple documents; please use YAML.parseAllDocuments().",
+    ],
+  ] as const
+) {
+  testWithModes(`${what} is a usage error with line and column`, async () => {
+    expect(await errorOf(text)).toBe(message);
+  });
+}
+
+for (
+  const [what, members, message] of [
+    [
+      "a bad timeout",
+      "timeout: soon",
+      'FILE:3:14: timeout takes a duration from 1ms to 24h, such as 500ms, 30s or 2m, and not "soon".',
+    ],
+    [
+      "a bad base URL",
+      "base-url: keys.example.com",
+      'FILE:3:15: base-url takes a URL such as https://host.example, and not "keys.example.com".',
+    ],
+    [
+      "a base URL in clear",
+      "base-url: http://keys.example.com",
+      "FILE:3:15: base-url: keys would cross the network in clear to keys.example.com: use https://, or --allow-http if that is all right.",
+    ],
+    [
+      "a key file that is not there",
+      "key-file: /nonexistent.key",
+      'FILE:3:15: key-file: cannot read "/nonexistent.key": No such file or directory.',
+    ],
+    [
+      "a bad key header",
+      "key-header: a b\n    key-file: own.key",
+      `FILE:3:17: key-header takes the name of a header that is not the request's own, not "a b".`,
+    ],
+    [
+      "a bad header",
+      "headers: { X-A: sécret }",
+      "FILE:3:21: headers takes 'Name: value', in visible ASCII characters.",
+    ],
+    [
+      "headers that differ in case",
+      "headers: { X-A: secret, x-a: secret }",
+      "FILE:3:34: headers: the header x-a is given twice.",
+    ],
+    ["an empty data directory", "data-dir: ''", "FILE:3:15: data-dir takes a directory, not an empty text."],
+    [
+      "a bad database URL",
+      "database-url: mysql://user:secret@host/db",
+      "FILE:3:19: database-url takes a URL such as postgres://user@host:5432/database, with %2F, %3F, %23 and %40 for /, ?, # and @ in a user or password.",
+    ],
+  ] as const
+) {
+  const profile = (name: string): string => `profiles:\n  ${name}:\n    ${members}\n`;
+
+  testWithModes(`${what} in the profile in force is a usage error with line and column`, async () => {
+    const error = await errorOf(profile("default"));
+    expect(error).toBe(message);
+    expect(error).not.toMatch(/secret/);
+  });
+
+  testWithModes(`${what} in a profile that is not in force does no harm`, async () => {
+    expect((await settingsOf(profile("other"))).server).toMatchObject({ kind: "embedded" });
+  });
+}
+
+testWithModes("a file that is not UTF-8, or too long, or a directory is a usage error that names it", async () => {
+  const utf16 = new Uint8Array([0xff, 0xfe, 0x70, 0]);
+  expect(await errorOf(utf16)).toBe('The config file: cannot read "FILE": it is not UTF-8.');
+  const long = `#${" ".repeat(1_000_000)}\n`;
+  expect(await errorOf(long)).toBe('The config file: cannot read "FILE": it has more than 1000000 bytes.');
+  await using home = await configHome();
+  await Deno.mkdir(home.path, { recursive: true });
+  expect((await home.run(["config"])).stderr).toMatch(/cannot read ".*config\.yaml": it is not a file/);
+});
+
+testWithModes("a file of nothing but brackets is a usage error, not a crash", async () => {
+  expect(await errorOf("[".repeat(500_000))).toMatch(/^FILE:1:\d+: This (is not YAML|cannot be read as YAML)/);
+});
+
+for (const mode of [0o620, 0o602, 0o666]) {
+  testWithModes(`a config file of mode ${mode.toString(8)} is refused: others could say where keys go`, async () => {
+    await using home = await configHome("profiles:\n");
+    await Deno.chmod(home.path, mode);
+    expect(await home.run(["config"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `service-api: Others can write ${home.path}, and so say where keys go: chmod go-w ${home.path}\n`,
+    });
+    expect(
+      (await readSettings({ dataDir: "/d" }, home.host({ env: { APPDATA: home.home } }, "windows"), SILENT)).server
+        .kind,
+    )
+      .toBe("embedded");
+  });
+}
+
+testWithModes("a config file that is named has to be there, the platform's has not", async () => {
+  await using home = await configHome();
+  const named = await home.run(["config", "--config", "/nonexistent.yaml"]);
+  expect(named.stderr).toBe('service-api: --config: cannot read "/nonexistent.yaml": No such file or directory.\n');
+  expect(named.code).toBe(2);
+  const byVariable = await home.run(["config"], { env: { SERVICE_API_CONFIG: "/nonexistent.yaml" } });
+  expect(byVariable.stderr).toMatch(/^service-api: SERVICE_API_CONFIG: cannot read/);
+  expect((await home.run(["config"])).code).toBe(0);
+});
+
+testWithModes("--config wins over SERVICE_API_CONFIG, which wins over the platform's file", async () => {
+  await using home = await configHome("profiles: { default: { timeout: 1s } }");
+  const write = async (name: string, timeout: string): Promise<string> => {
+    const path = `${home.home}/${name}.yaml`;
+    await Deno.writeTextFile(path, `profiles: { default: { timeout: ${timeout} } }`, { mode: 0o600 });
+    return path;
+  };
+  const config = await write("flag", "3s");
+  const env = { SERVICE_API_CONFIG: await write("variable", "2s") };
+  const timeout = async (flags: ServerFlags, surroundings?: Surroundings): Promise<number> =>
+    (await readSettings(flags, home.host(surroundings), SILENT)).timeout;
+  expect(await timeout({ config }, { env })).toBe(3000);
+  expect(await timeout({}, { env })).toBe(2000);
+  expect(await timeout({})).toBe(1000);
+});
+
+for (
+  const [platform, env, path] of [
+    ["linux", (home: string) => ({ HOME: home }), ".config/service-api/config.yaml"],
+    ["linux", (home: string) => ({ XDG_CONFIG_HOME: `${home}/xdg` }), "xdg/service-api/config.yaml"],
+    ["linux", (home: string) => ({ HOME: home, XDG_CONFIG_HOME: "relative" }), ".config/service-api/config.yaml"],
+    ["darwin", (home: string) => ({ HOME: home }), "Library/Application Support/service-api/config.yaml"],
+    ["windows", (home: string) => ({ APPDATA: `${home}/Roaming` }), "Roaming\\service-api\\config.yaml"],
+  ] as const
+) {
+  testWithModes(`on ${platform} the config file is ${path}`, async () => {
+    await using home = await configHome();
+    const file = `${home.home}/${path}`;
+    await Deno.mkdir(file.replace(/\/[^/]*$/, ""), { recursive: true });
+    await Deno.writeTextFile(file, "profiles: { default: { timeout: 7s } }", { mode: 0o600 });
+    const host = Object.assign(new FakeHost([], { env: env(home.home) }), { platform });
+    expect((await readSettings({ dataDir: "/data" }, host, SILENT)).timeout).toBe(7000);
+  });
+}
+
+Deno.test("without a home there is no config file, which is no error", async () => {
+  const { server } = await readSettings({ dataDir: "/data" }, new FakeHost([]), SILENT);
+  expect(server).toEqual({ kind: "embedded", location: { kind: "directory", path: "/data" } });
+});
+
+for (
+  const [platform, written, resolved] of [
+    ["linux", "keys/a.key", "/etc/service-api/keys/a.key"],
+    ["linux", "../a.key", "/etc/service-api/../a.key"],
+    ["linux", "/a.key", "/a.key"],
+    ["linux", "~/a.key", "/home/u/a.key"],
+    ["linux", "~other/a.key", "/etc/service-api/~other/a.key"],
+    ["linux", "C:\\a.key", "/etc/service-api/C:\\a.key"],
+    ["linux", "-", "/etc/service-api/-"],
+    ["windows", "keys\\a.key", "C:\\Users\\u\\AppData\\keys\\a.key"],
+    ["windows", "keys/a.key", "C:\\Users\\u\\AppData\\keys/a.key"],
+    ["windows", "D:\\a.key", "D:\\a.key"],
+    ["windows", "D:/a.key", "D:/a.key"],
+    ["windows", "\\\\server\\share\\a.key", "\\\\server\\share\\a.key"],
+    ["windows", "~/a.key", "C:\\Users\\u/a.key"],
+    ["windows", "~\\a.key", "C:\\Users\\u\\a.key"],
+  ] as const
+) {
+  Deno.test(`on ${platform} the path ${written} in the config file is ${resolved}`, () => {
+    const env = platform === "windows" ? { USERPROFILE: "C:\\Users\\u" } : { HOME: "/home/u" };
+    const config = platform === "windows" ? "C:\\Users\\u\\AppData\\config.yaml" : "/etc/service-api/config.yaml";
+    const host = Object.assign(new FakeHost([], { env }), { platform });
+    expect(resolvePath(written, config, host)).toBe(resolved);
+  });
+}
+
+Deno.test("no variable makes the program print the config file", async () => {
+  await using home = await configHome(ALL.replace("    key-file: ci.key\n", ""));
+  const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--allow-all", "--no-check", "main.ts", "config"],
+    cwd: `${import.meta.dirname}/../../..`,
+    env: { LOG_STREAM: "1", LOG_TOKENS: "1", SERVICE_API_CONFIG: home.path },
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  expect({ success, lines: text.trim().split("\n").length }).toEqual({ success: true, lines: 14 });
+  expect(text + new TextDecoder().decode(stderr)).not.toMatch(/ops|who asks/);
+});
+
+onPosix("named pipes")("a pipe in place of the config file is refused, and not waited for", async () => {
+  await using home = await configHome();
+  const path = `${home.home}/pipe`;
+  await new Deno.Command("mkfifo", { args: [path] }).output();
+  const { code, stderr } = await home.run(["config", "--config", path]);
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: `service-api: --config: cannot read "${path}": it is not a file.\n`,
+  });
+});

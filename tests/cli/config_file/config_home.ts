@@ -1,0 +1,40 @@
+/** A home of its own for a test, with a config file in it. */
+import type { Platform } from "../../../src/cli/host/host.ts";
+import type { Log } from "../../../src/cli/host/log.ts";
+import type { Outcome } from "../../execute.ts";
+import { FakeHost, inProcess, type Surroundings } from "../../program/program.ts";
+
+/** A secret that no server knows. */
+export const SECRET = "sak_0123456789012345678901234567890123456789012hlqB6Y";
+
+export interface ConfigHome extends AsyncDisposable {
+  readonly home: string;
+  /** Of the platform's config file, which is there if it was given. */
+  readonly path: string;
+  readonly directory: string;
+  /** Runs the program with this home. */
+  run(args: readonly string[], surroundings?: Surroundings): Promise<Outcome>;
+  host(surroundings?: Surroundings, platform?: Platform): FakeHost;
+}
+
+export async function configHome(config?: string | Uint8Array): Promise<ConfigHome> {
+  const home = await Deno.makeTempDir({ prefix: "service-api-config-" });
+  const directory = `${home}/.config/service-api`;
+  const path = `${directory}/config.yaml`;
+  if (config !== undefined) {
+    await Deno.mkdir(directory, { recursive: true });
+    const bytes = typeof config === "string" ? new TextEncoder().encode(config) : config;
+    await Deno.writeFile(path, bytes, { mode: 0o600 });
+  }
+  const inHome = ({ env, ...rest }: Surroundings = {}): Surroundings => ({ ...rest, env: { HOME: home, ...env } });
+  return {
+    home,
+    path,
+    directory,
+    run: (args, surroundings) => inProcess(args, inHome(surroundings)),
+    host: (surroundings, platform = "linux") => Object.assign(new FakeHost([], inHome(surroundings)), { platform }),
+    [Symbol.asyncDispose]: () => Deno.remove(home, { recursive: true }),
+  };
+}
+
+export const SILENT: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => Promise.resolve() };

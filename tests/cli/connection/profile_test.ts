@@ -1,0 +1,236 @@
+/** Which of flag, variable, profile and default is in force, and to which server a profile's key goes. */
+import { expect } from "expect";
+import { run } from "../../../src/cli/program.ts";
+import { until } from "../../server/until.ts";
+import type { ServerFlags } from "../../../src/cli/settings/server_flags.ts";
+import { readSettings } from "../../../src/cli/connection/settings.ts";
+import { withServerFlags } from "../../../src/cli/settings/server_flags.ts";
+import { flagOf, SETTINGS } from "../../../src/cli/settings/table.ts";
+import { Command } from "@commander-js/extra-typings";
+import { startServer } from "../../client/foreign_server.ts";
+import { onPosix } from "../../posix.ts";
+import { type ConfigHome, configHome, SECRET, SILENT } from "../config_file/config_home.ts";
+
+const testWithModes = onPosix("file modes");
+
+type Environment = Readonly<Record<string, string>>;
+
+const PROFILE = `profiles:
+  default:
+    base-url: https://profile.example
+    key-file: own.key
+    key-header: X-Profile-Key
+    headers: { X-Team: ops, X-Site: one }
+    ca-file: ca.pem
+    timeout: 1m
+`;
+
+const PEM = "-----BEGIN CERTIFICATE-----\n";
+
+async function homeWith(config: string): Promise<ConfigHome> {
+  const home = await configHome(config);
+  await Deno.writeTextFile(`${home.directory}/own.key`, `${SECRET}\n`);
+  await Deno.writeTextFile(`${home.directory}/ca.pem`, PEM);
+  return home;
+}
+
+/** What matters of the settings: whom is asked, with which headers, for how long. */
+async function inForce(config: string, flags: ServerFlags = {}, env: Environment = {}): Promise<object> {
+  await using home = await homeWith(config);
+  const { server, headers, timeout } = await readSettings(flags, home.host({ env }), SILENT);
+  const asked = server.kind === "network" ? server.endpoint.host : server.location;
+  const ca = server.kind === "network" ? server.caCertificates : undefined;
+  return { asked, headers: Object.fromEntries(headers), timeout, ca };
+}
+
+const OF_PROFILE = { "x-team": "ops", "x-site": "one", "x-profile-key": SECRET };
+
+Deno.test("the table of settings and the flags are the same", () => {
+  const { options } = withServerFlags(new Command("any"));
+  expect(options.map((option) => [option.attributeName(), option.long]).toSorted()).toEqual(
+    Object.keys(SETTINGS).map((key) => [key, options.find((option) => option.attributeName() === key)?.long])
+      .toSorted(),
+  );
+  expect(options.map(({ flags, description }) => [flags, description])).toEqual(
+    expect.arrayContaining(Object.values(SETTINGS).map(({ option, help }) => [option, expect.stringContaining(help)])),
+  );
+  expect(flagOf("baseUrl")).toBe("--base-url");
+});
+
+testWithModes("a profile named default is in force without being named", async () => {
+  expect(await inForce(PROFILE)).toEqual({ asked: "profile.example", headers: OF_PROFILE, timeout: 60_000, ca: PEM });
+});
+
+testWithModes("a flag wins over its variable, that over the profile, that over the default", async () => {
+  const timeout = async (config: string, flags: ServerFlags, env: Environment): Promise<unknown> =>
+    await inForce(config, { dataDir: "/d", ...flags }, env);
+  const env = { SERVICE_API_TIMEOUT: "2s" };
+  expect(await timeout(PROFILE, { timeout: "1s" }, env)).toMatchObject({ timeout: 1000 });
+  expect(await timeout(PROFILE, {}, env)).toMatchObject({ timeout: 2000 });
+  expect(await timeout(PROFILE, {}, {})).toMatchObject({ timeout: 60_000 });
+  expect(await timeout("profiles:\n", {}, {})).toMatchObject({ timeout: 30_000 });
+});
+
+testWithModes("--profile wins over SERVICE_API_PROFILE, which wins over default", async () => {
+  const config = "profiles: { default: { timeout: 1s }, a: { timeout: 2s }, b: { timeout: 3s } }";
+  const env = { SERVICE_API_PROFILE: "a" };
+  expect(await inForce(config)).toMatchObject({ timeout: 1000 });
+  expect(await inForce(config, {}, env)).toMatchObject({ timeout: 2000 });
+  expect(await inForce(config, { profile: "b" }, env)).toMatchObject({ timeout: 3000 });
+});
+
+testWithModes("a profile may have a name that YAML takes for a number", async () => {
+  expect(await inForce("profiles: { 2024: { timeout: 2s } }", { profile: "2024" })).toMatchObject({ timeout: 2000 });
+});
+
+testWithModes(
+  "a profile that is named and not there is a usage error with the nearest one and all of them",
+  async () => {
+    await using home = await configHome("profiles: { default: {}, staging: {} }");
+    expect(await home.run(["config", "--profile", "stagng"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `service-api: --profile: ${home.path} has no profile "stagng"; did you mean staging? Its profiles are ` +
+        "default, staging.\n",
+    });
+    await using empty = await configHome();
+    const { code, stderr } = await empty.run(["config"], { env: { SERVICE_API_PROFILE: "a" } });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `service-api: SERVICE_API_PROFILE: ${empty.path} has no profiles. service-api login makes one.\n`,
+    });
+  },
+);
+
+testWithModes("--header comes on top of the profile's headers, and wins over one of its name", async () => {
+  expect(await inForce(PROFILE, { header: ["x-team: dev", "X-Trace: 1"] })).toMatchObject({
+    headers: { "x-team": "dev", "x-trace": "1", "x-site": "one", "x-profile-key": SECRET },
+  });
+});
+
+testWithModes("a key of flag or variable wins over the profile's", async () => {
+  expect(await inForce(PROFILE, {}, { SERVICE_API_KEY: "abc" })).toMatchObject({ headers: { "x-profile-key": "abc" } });
+});
+
+const ALONE = { headers: {}, timeout: 60_000, ca: undefined };
+
+for (
+  const [what, flags, env, expected] of [
+    ["--base-url of another server", { baseUrl: "https://other.example" }, {}, { asked: "other.example", ...ALONE }],
+    ["SERVICE_API_URL of another server", {}, { SERVICE_API_URL: "https://other.example" }, {
+      asked: "other.example",
+      ...ALONE,
+    }],
+    ["another port", { baseUrl: "https://profile.example:8443" }, {}, { asked: "profile.example:8443", ...ALONE }],
+    ["--data-dir", { dataDir: "/d" }, {}, { asked: { kind: "directory", path: "/d" }, ...ALONE }],
+    ["SERVICE_API_DATA_DIR", {}, { SERVICE_API_DATA_DIR: "/d" }, {
+      asked: { kind: "directory", path: "/d" },
+      ...ALONE,
+    }],
+  ] as const satisfies readonly (readonly [string, ServerFlags, Environment, object])[]
+) {
+  testWithModes(`with ${what} the profile's key, headers and authorities are left out, not its timeout`, async () => {
+    expect(await inForce(PROFILE, flags, env)).toEqual(expected);
+  });
+}
+
+for (const baseUrl of ["https://profile.example/", "https://PROFILE.example:443/graphql"]) {
+  testWithModes(`--base-url ${baseUrl} is the profile's server`, async () => {
+    expect(await inForce(PROFILE, { baseUrl })).toMatchObject({ headers: OF_PROFILE, ca: PEM });
+  });
+}
+
+testWithModes("allow-http holds for the profile's server alone", async () => {
+  const config = "profiles: { default: { base-url: 'http://profile.example', allow-http: true } }";
+  expect(await inForce(config)).toMatchObject({ asked: "profile.example" });
+  expect(await inForce(config, { baseUrl: "http://profile.example/graphql" })).toMatchObject({
+    asked: "profile.example",
+  });
+  await expect(inForce(config, { baseUrl: "http://other.example" })).rejects.toThrow(/in clear to other\.example/);
+});
+
+testWithModes("a profile without a server goes along with any", async () => {
+  const config = "profiles: { default: { key-file: own.key } }";
+  const headers = { authorization: `Bearer ${SECRET}` };
+  expect(await inForce(config, { baseUrl: "https://other.example" })).toMatchObject({
+    asked: "other.example",
+    headers,
+  });
+  expect(await inForce(config, { dataDir: "/d" })).toMatchObject({ headers });
+});
+
+testWithModes("the key of a profile with a store is shown to no server", async () => {
+  const config = "profiles: { default: { data-dir: /d, key-file: own.key } }";
+  expect(await inForce(config)).toMatchObject({ headers: { authorization: `Bearer ${SECRET}` } });
+  expect(await inForce(config, { baseUrl: "https://other.example" })).toMatchObject({ headers: {} });
+});
+
+testWithModes("a profile's server is asked though the profile has a store", async () => {
+  expect(await inForce("profiles: { default: { data-dir: /d, base-url: 'https://a.example' } }")).toMatchObject({
+    asked: "a.example",
+  });
+});
+
+for (
+  const [what, flags, env] of [
+    ["a flag", (url: string) => ["--base-url", url], () => ({})],
+    ["a variable", () => [], (url: string) => ({ SERVICE_API_URL: url })],
+  ] as const satisfies readonly (readonly [string, (url: string) => string[], (url: string) => Environment])[]
+) {
+  testWithModes(`what is meant for the profile's server is not sent to a server that ${what} names`, async () => {
+    await using home = await homeWith(PROFILE);
+    await using other = startServer(() => Response.json({ data: {} }));
+    const surroundings = { env: { ...env(other.url), LOG_LEVEL: "debug" } };
+    const { code, stdout, stderr } = await home.run(
+      ["request", "--query", "{ me { id } }", ...flags(other.url)],
+      surroundings,
+    );
+    expect(code).toBe(0);
+    const [request] = other.requests;
+    expect(Object.fromEntries(request?.headers ?? [])).not.toHaveProperty("authorization");
+    const received = JSON.stringify([...request?.headers ?? [], request?.body]);
+    expect(received).not.toMatch(/sak_|ops|x-team|x-site|x-profile-key/i);
+    expect(stdout + stderr).not.toContain(SECRET);
+    expect(stderr).toMatch(/key-file of .*config\.yaml:4:15 is left out: .* names another server/);
+  });
+}
+
+testWithModes("the profile's key and headers reach the profile's server", async () => {
+  await using server = startServer(() => Response.json({ data: {} }));
+  await using home = await homeWith(PROFILE.replace("https://profile.example", server.url).replace(/ca-file.*/, ""));
+  expect((await home.run(["request", "--query", "{ me { id } }"])).code).toBe(0);
+  expect(Object.fromEntries(server.requests[0]?.headers ?? [])).toMatchObject(OF_PROFILE);
+});
+
+testWithModes("serve has its keys in the store of the profile, as the other commands have", async () => {
+  await using home = await configHome("profiles:\n  default:\n    data-dir: store\n");
+  const made = await home.run(["apikey", "--create", "--name", "one", "--roles", "ADMIN"]);
+  const host = Object.assign(home.host(), { args: ["serve", "--port", "0"] });
+  const running = run(host);
+  await until(() => host.stdout.text.includes("\n"));
+  const env = { SERVICE_API_URL: /http\S+/.exec(host.stdout.text)?.[0] ?? "", SERVICE_API_KEY: made.stdout.trim() };
+  const asked = await home.run(["request", "--query", "{ me { name } }"], { env });
+  host.handlers.get("SIGTERM")?.();
+  expect(await running).toBe(0);
+  expect(asked.stdout).toBe('{"data":{"me":{"name":"one"}}}\n');
+  expect(await Deno.stat(`${home.directory}/store/keys.db`)).toMatchObject({ isFile: true });
+});
+
+for (
+  const [variable, value] of [
+    ["SERVICE_API_DATA_DIR", "elsewhere"],
+    ["SERVICE_API_URL", "http://127.0.0.1:1"],
+  ] as const
+) {
+  testWithModes(`whoever names a profile is told when ${variable} wins over it`, async () => {
+    await using home = await configHome("profiles:\n  production:\n    base-url: https://production.example\n");
+    const env = { [variable]: value.startsWith("http") ? value : `${home.home}/${value}` };
+    const named = await home.run(["config", "--profile", "production"], { env });
+    expect(named.code).toBe(0);
+    expect(named.stderr).toMatch(
+      new RegExp(`WARNING The server of the profile production is not asked: ${variable} names .*wins over --profile`),
+    );
+    expect((await home.run(["config", "--profile", "production"])).stderr).toBe("");
+    expect((await home.run(["config"], { env })).stderr).toBe("");
+  });
+}

@@ -1,0 +1,148 @@
+/** The picture of what a key may do. */
+import { expect } from "expect";
+import type { Permission } from "../../../src/apikey/permission.ts";
+import { RESOURCES } from "../../../src/apikey/permission.ts";
+import { EVERY_RIGHT } from "../../../src/apikey/rights.ts";
+import type { Role } from "../../../src/apikey/role.ts";
+import { drawRights } from "../../../src/cli/terminal/rights_matrix.ts";
+import { styleFor } from "../../../src/cli/terminal/style.ts";
+import { widthOf } from "../../../src/cli/terminal/text_width.ts";
+import { TerminalHost } from "../../program/terminal_host.ts";
+
+interface Drawing {
+  readonly columns?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+function draw(
+  roles: readonly Role[],
+  permissions: readonly Permission[],
+  { columns = 80, env = {} }: Drawing = {},
+): string {
+  const host = new TerminalHost([], { columns, env });
+  return `\n${drawRights(roles, permissions, columns, styleFor(host.stderr, host)).join("\n")}\n`;
+}
+
+const SOME: readonly Permission[] = ["DOCKER:UPDATE_ANY", "DOCKER:READ_OWN", "CONNECT__REMOTE_ACCESS:DELETE_OWN"];
+
+Deno.test("rights by permission: the resources that have some, and an _OWN that comes with its _ANY", () => {
+  expect(draw([], SOME)).toBe(`
+                          CREATE   READ     UPDATE   DELETE
+                          ANY OWN  ANY OWN  ANY OWN  ANY OWN
+  CONNECT__REMOTE_ACCESS   ·   ·    ·   ·    ·   ·    ·   ●
+  DOCKER                   ·   ·    ·   ●    ●   ●    ·   ·
+
+  ● by permission
+`);
+});
+
+Deno.test("rights by role, by permission and by both have marks of their own", () => {
+  expect(draw(["GUEST", "CONNECT"], ["ME:READ_ANY", "ME:UPDATE_OWN", "CONNECT:READ_OWN"])).toBe(`
+                          CREATE   READ     UPDATE   DELETE
+                          ANY OWN  ANY OWN  ANY OWN  ANY OWN
+  CONNECT                  ◆   ◆    ◆   ◈    ◆   ◆    ◆   ◆
+  CONNECT__REMOTE_ACCESS   ◆   ◆    ◆   ◆    ◆   ◆    ◆   ◆
+  ME                       ·   ·    ●   ◈    ·   ●    ·   ·
+
+  ◆ by role  ● by permission  ◈ by both
+`);
+});
+
+Deno.test("resources that are all alike share a row", () => {
+  expect(draw(["ADMIN"], [])).toBe(`
+                    CREATE   READ     UPDATE   DELETE
+                    ANY OWN  ANY OWN  ANY OWN  ANY OWN
+  all 29 resources   ◆   ◆    ◆   ◆    ◆   ◆    ◆   ◆
+
+  ◆ by role
+`);
+});
+
+Deno.test("resources that differ from the others stand before the row of the others", () => {
+  expect(draw(["VIEWER"], ["DOCKER:CREATE_ANY"])).toBe(`
+                CREATE   READ     UPDATE   DELETE
+                ANY OWN  ANY OWN  ANY OWN  ANY OWN
+  DOCKER         ●   ●    ◆   ◆    ·   ·    ·   ·
+  the other 28   ·   ·    ◆   ◆    ·   ·    ·   ·
+
+  ◆ by role  ● by permission
+`);
+});
+
+Deno.test("resources without a right are left out, and the others have a row each, however alike they are", () => {
+  const permissions = RESOURCES.slice(0, 28).map((resource): Permission => `${resource}:READ_OWN`);
+  const lines = draw([], permissions).split("\n");
+  expect(lines.filter((line) => line.includes("●") && !line.includes("by"))).toHaveLength(28);
+  expect(lines.join()).not.toContain("WELCOME");
+});
+
+Deno.test("without any right there is no row", () => {
+  expect(draw([], [])).not.toMatch(/[◆●◈]/);
+});
+
+Deno.test("in 40 columns actions are letters, with their meaning below", () => {
+  expect(draw(["GUEST"], SOME, { columns: 40 })).toBe(`
+                       Cre Rea Upd Del
+                       a o a o a o a o
+  CONNECT__REMOTE_AC…  · · · · · · · ●
+  DOCKER               · · · ● ● ● · ·
+  ME                   · · · ◆ · · · ·
+
+  ◆ by role  ● by permission  a any
+  o own
+`);
+});
+
+Deno.test("in 30 columns names are cut, the cells are not", () => {
+  expect(draw(["GUEST"], SOME, { columns: 30 })).toBe(`
+             Cre Rea Upd Del
+             a o a o a o a o
+  CONNECT_…  · · · · · · · ●
+  DOCKER     · · · ● ● ● · ·
+  ME         · · · ◆ · · · ·
+
+  ◆ by role  ● by permission
+  a any  o own
+`);
+});
+
+Deno.test("in ASCII marks are letters, told apart without colours", () => {
+  const drawn = draw(["GUEST", "CONNECT"], ["ME:READ_ANY", "CONNECT:READ_OWN"], { env: { LANG: "C" } });
+  expect(drawn).toBe(`
+                          CREATE   READ     UPDATE   DELETE
+                          ANY OWN  ANY OWN  ANY OWN  ANY OWN
+  CONNECT                  R   R    R   B    R   R    R   R
+  CONNECT__REMOTE_ACCESS   R   R    R   R    R   R    R   R
+  ME                       .   .    P   B    .   .    .   .
+
+  R by role  P by permission  B by both
+`);
+});
+
+Deno.test("with colours each mark has one, and they go round the same text", () => {
+  const [roles, permissions] = [["GUEST"], ["ME:READ_ANY"]] as const;
+  const drawn = draw(roles, permissions, { env: { FORCE_COLOR: "1" } });
+  expect(drawn).toContain(" \x1b[32m●\x1b[39m   \x1b[33m◈\x1b[39m ");
+  expect(drawn).toContain("\x1b[2m·\x1b[22m");
+  // deno-lint-ignore no-control-regex -- escape sequences are made of them
+  expect(drawn.replaceAll(/\x1b\[\d+m/g, "")).toBe(draw(roles, permissions));
+});
+
+for (const columns of [30, 40, 59, 60, 61, 80, 200]) {
+  for (const LANG of ["C.UTF-8", "C"]) {
+    Deno.test(`no line is longer than ${columns} columns with LANG=${LANG}, and no cell is missing`, () => {
+      for (
+        const [roles, permissions] of [
+          [["ADMIN"], SOME],
+          [["GUEST", "CONNECT"], SOME],
+          [[], [...EVERY_RIGHT].slice(3)],
+        ] as const satisfies readonly (readonly [readonly Role[], readonly Permission[]])[]
+      ) {
+        const lines = draw(roles, permissions, { columns, env: { LANG } }).split("\n");
+        expect(Math.max(...lines.map(widthOf))).toBeLessThan(columns);
+        const cells = lines.slice(3, lines.indexOf("", 1)).map((line) => line.match(/(?<= )[◆●◈·RPB.](?= |$)/g));
+        expect(cells.map((marks) => marks?.length)).toEqual(cells.map(() => 8));
+      }
+    });
+  }
+}
