@@ -4,11 +4,11 @@
  */
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { Failure } from "../apikey/failure.ts";
-import { defineApikey } from "./commands/apikey/apikey.ts";
-import { type Define, isRepeatable, type Session } from "./command.ts";
+import { registerApikey } from "./commands/apikey/apikey.ts";
+import { isRepeatable, type RegisterCommand, type Session } from "./command.ts";
 import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host/host.ts";
-import { atLast, type Log, openLog, SILENT_LOG } from "./host/log.ts";
+import { flushWithTimeout, type Log, openLog, SILENT_LOG } from "./host/log.ts";
 import { reportFailure } from "./report.ts";
 import type { KnownCommand } from "./usage_failure.ts";
 
@@ -65,18 +65,18 @@ export async function run(host: Host): Promise<ExitCode> {
   } catch (error) {
     return await reportFailure(error, host);
   } finally {
-    await atLast(log.flush());
+    await flushWithTimeout(log.flush());
   }
 }
 
 async function dispatch(host: Host, log: Log): Promise<ExitCode> {
   let exitCode: ExitCode = ExitCode.OK;
-  const finish = (code: ExitCode): void => {
+  const setExitCode = (code: ExitCode): void => {
     exitCode = code;
   };
   let help = "";
   const program = createProgram((text) => help += text);
-  const session: Session = { host, log, finish };
+  const session: Session = { host, log, setExitCode };
   await addCommands(program, session);
   program.commands.forEach(refuseRepetition);
   try {
@@ -104,7 +104,7 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
 async function answerTab(host: Host): Promise<ExitCode> {
   const { complete } = await import("#commands");
   const program = createProgram(() => {});
-  await addCommands(program, { host, log: SILENT_LOG, finish: () => {} });
+  await addCommands(program, { host, log: SILENT_LOG, setExitCode: () => {} });
   await complete(host.args.slice(host.args[1] === "--" ? 2 : 1), program, host);
   return ExitCode.OK;
 }
@@ -129,8 +129,8 @@ function isCommandName(word: string): word is CommandName {
   return COMMANDS.some(([name]) => name === word);
 }
 
-async function loadDefinition(name: CommandName): Promise<Define> {
-  return name === "apikey" ? defineApikey : (await import("#commands")).DEFINITIONS[name];
+async function loadDefinition(name: CommandName): Promise<RegisterCommand> {
+  return name === "apikey" ? registerApikey : (await import("#commands")).DEFINITIONS[name];
 }
 
 function createProgram(write: (text: string) => void): Command {

@@ -101,13 +101,13 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
   }
 }
 
-/** @param gather as in `SqliteOptions` */
+/** @param beforeCommit as in `SqliteOptions` */
 async function openStore(
   { location, busyTimeout, signal }: StoreOptions,
-  gather?: () => Promise<void>,
+  beforeCommit?: () => Promise<void>,
 ): Promise<KeyStore> {
   if (location.kind === "directory") {
-    return await openSqliteStore({ directory: location.path, busyTimeout, signal, gather });
+    return await openSqliteStore({ directory: location.path, busyTimeout, signal, beforeCommit });
   }
   const { openPostgresStore } = await import("../store/postgres.ts");
   return await openPostgresStore({ address: location.address, timeout: busyTimeout, signal });

@@ -1,6 +1,6 @@
 /** The audit trail: who changed which key, when, from where, and what came of it. Events are only ever added. */
 import { Failure } from "../apikey/failure.ts";
-import type { StoredKey } from "./key_store.ts";
+import type { StoredKey } from "./stored_key.ts";
 
 /** What was done to a key, or asked for. A replacement is a `REPLACE` of the old key and a `CREATE` of the new one. */
 export const AUDIT_ACTIONS = ["CREATE", "REPLACE", "DELETE"] as const;

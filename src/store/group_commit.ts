@@ -4,7 +4,7 @@
  * when it is on disk.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { errorAfterWaiting, isBusy, type Patience, pause, storeFailure } from "./sqlite_database.ts";
+import { errorAfterWaiting, isBusy, pause, storeFailure, type WaitOptions } from "./sqlite_database.ts";
 
 interface Write {
   /** Changes everything or throws, and returns what tells the caller of the result. */
@@ -17,17 +17,17 @@ interface Write {
 export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  readonly #patience: Patience;
-  readonly #gather: (() => Promise<void>) | undefined;
+  readonly #waitOptions: WaitOptions;
+  readonly #beforeCommit: (() => Promise<void>) | undefined;
   #waiting: Write[] = [];
   #isWriting = false;
 
-  /** @param gather waited for before a transaction begins: what is asked for meanwhile shares it */
-  constructor(database: DatabaseSync, path: string, patience: Patience, gather?: () => Promise<void>) {
+  /** @param beforeCommit waited for before a transaction begins: what is asked for meanwhile shares it */
+  constructor(database: DatabaseSync, path: string, waitOptions: WaitOptions, beforeCommit?: () => Promise<void>) {
     this.#database = database;
     this.#path = path;
-    this.#patience = patience;
-    this.#gather = gather;
+    this.#waitOptions = waitOptions;
+    this.#beforeCommit = beforeCommit;
   }
 
   /**
@@ -51,12 +51,12 @@ export class GroupCommit {
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
-    await this.#gather?.();
+    await this.#beforeCommit?.();
     while (this.#waiting.length > 0) {
       const busy = this.#writeOnce();
       if (busy === undefined) continue;
       const late = new Map(
-        this.#waiting.map((write) => [write, errorAfterWaiting(busy, this.#path, this.#patience, write.since)]),
+        this.#waiting.map((write) => [write, errorAfterWaiting(busy, this.#path, this.#waitOptions, write.since)]),
       );
       this.#waiting = this.#waiting.filter((write) => late.get(write) === undefined);
       for (const [write, error] of late) if (error !== undefined) write.reject(error);

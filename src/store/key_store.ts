@@ -1,35 +1,14 @@
 /** Where keys and their audit trail live. The guarantees stated here hold between processes, not only between calls. */
 import type { Name } from "../apikey/name.ts";
-import type { Permission } from "../apikey/permission.ts";
-import type { Role } from "../apikey/role.ts";
 import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
-
-/** A key as it is stored: everything but its secret. Of all this only `lastUsedAt` ever changes. */
-export interface StoredKey {
-  /** `key_` and 22 base62 characters. */
-  readonly id: string;
-  /** Unique. */
-  readonly name: Name;
-  readonly description: string | null;
-  readonly roles: readonly Role[];
-  readonly permissions: readonly Permission[];
-  readonly createdAt: Date;
-  /** The id of the key that created it; `null` when the local caller did. That key may be gone. */
-  readonly createdBy: string | null;
-  /** When it last let somebody in, as far as it was recorded; `null` for never. */
-  readonly lastUsedAt: Date | null;
-  /** SHA-256 of the secret, unique, 32 bytes. */
-  readonly secretHash: Uint8Array;
-  /** The last four characters of the secret, for its mask. */
-  readonly secretTail: string;
-}
+import type { StoredKey } from "./stored_key.ts";
 
 /**
  * Has the last word on a change, inside its transaction, and throws to leave everything as it is.
  *
  * @param held the key that would be removed, as it is at that moment; `undefined` when none would be
  */
-export type Consent = (held: StoredKey | undefined) => void;
+export type Precondition = (held: StoredKey | undefined) => void;
 
 /**
  * A store of keys. Every method throws {@linkcode Failure} `UNREACHABLE` or `TIMEOUT` when the store is away, and
@@ -42,10 +21,10 @@ export interface KeyStore {
    * the commit on; the keys that it created are then the new key's. Of any number of callers racing for a name exactly one at a time has it. When the promise
    * resolves the key is on disk.
    *
-   * @param consent is asked with the key that has the name
-   * @throws {Failure} `UNAUTHENTICATED` when the key that asks is gone; what `consent` throws
+   * @param precondition is asked with the key that has the name
+   * @throws {Failure} `UNAUTHENTICATED` when the key that asks is gone; what `precondition` throws
    */
-  add(key: StoredKey, origin: Origin, consent: Consent): Promise<void>;
+  add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void>;
   /** The id of the key with that hash of its secret: what each request is let in by. */
   findIdBySecretHash(hash: Uint8Array): Promise<string | undefined>;
   findById(id: string): Promise<StoredKey | undefined>;
@@ -60,11 +39,11 @@ export interface KeyStore {
    * Removes keys, and adds an event for each to the audit trail, in one transaction, all or none: when one of the
    * ids is not there, nothing is removed and the trail tells which one.
    *
-   * @param consent is asked with each of the keys
+   * @param precondition is asked with each of the keys
    * @returns whether the keys were removed
-   * @throws {Failure} `UNAUTHENTICATED` when the key that asks is gone; what `consent` throws
+   * @throws {Failure} `UNAUTHENTICATED` when the key that asks is gone; what `precondition` throws
    */
-  remove(ids: readonly string[], origin: Origin, consent: Consent): Promise<boolean>;
+  remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean>;
   /** Records when keys were last used; ids that are gone are passed over, and no time is put back. */
   recordUses(uses: ReadonlyMap<string, Date>): Promise<void>;
   /** Adds an event to the audit trail that is not part of a change: a refusal. */

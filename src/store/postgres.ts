@@ -8,7 +8,8 @@ import type { Pool, QueryConfig } from "pg";
 import { Failure } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
 import { actorIsGone, type AuditEvent, eventOf, type NewEvent, notFound, type Origin } from "./audit_event.ts";
-import type { Consent, KeyStore, StoredKey } from "./key_store.ts";
+import type { KeyStore, Precondition } from "./key_store.ts";
+import type { StoredKey } from "./stored_key.ts";
 import { LookupBatch } from "./lookup_batch.ts";
 import {
   AUDIT_LOCK,
@@ -64,7 +65,7 @@ class PostgresStore implements KeyStore {
     this.#signal = signal;
   }
 
-  add(key: StoredKey, origin: Origin, consent: Consent): Promise<void> {
+  add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
     return this.#change(async (sql) => {
       await requireActor(sql, origin);
       // Whoever wants the same name waits for its turn: the row alone would let all but one of them in, in vain.
@@ -73,7 +74,7 @@ class PostgresStore implements KeyStore {
         key.name,
       ]);
       const held = row && toKey(row, this.#label);
-      consent(held);
+      precondition(held);
       if (held !== undefined) {
         await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
         await sql.query("UPDATE service_api.api_key SET created_by = $1 WHERE created_by = $2", [key.id, held.id]);
@@ -84,7 +85,7 @@ class PostgresStore implements KeyStore {
     });
   }
 
-  remove(ids: readonly string[], origin: Origin, consent: Consent): Promise<boolean> {
+  remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean> {
     const wanted = [...new Set(ids)];
     return this.#change(async (sql) => {
       await requireActor(sql, origin);
@@ -93,7 +94,7 @@ class PostgresStore implements KeyStore {
         [wanted],
       );
       const held = rows.map((row) => toKey(row, this.#label));
-      for (const key of held) consent(key);
+      for (const key of held) precondition(key);
       const there = new Set(held.map(({ id }) => id));
       const missing = wanted.find((id) => !there.has(id));
       if (missing !== undefined) {

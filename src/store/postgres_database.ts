@@ -47,7 +47,7 @@ const SETTINGS = [
 ];
 
 /**
- * Connections to a database, each made when it is needed.
+ * ConnectionTimeouts to a database, each made when it is needed.
  *
  * @param timeout for a connection and for a statement, in milliseconds
  */

@@ -4,7 +4,7 @@ import { parseName } from "../apikey/name.ts";
 import { parsePermissions } from "../apikey/permission.ts";
 import { parseRoles } from "../apikey/role.ts";
 import { AUDIT_ACTIONS, type AuditEvent, type NewEvent } from "./audit_event.ts";
-import type { StoredKey } from "./key_store.ts";
+import type { StoredKey } from "./stored_key.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 

@@ -1,24 +1,25 @@
 /**
  * Keys in an SQLite file that any number of processes of one machine may use at once: WAL, `synchronous=FULL`,
- * patience with one another, and `BEGIN IMMEDIATE` around whatever reads and then writes.
+ * waiting for one another, and `BEGIN IMMEDIATE` around whatever reads and then writes.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { quote } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
 import { actorIsGone, type AuditEvent, eventOf, type NewEvent, notFound, type Origin } from "./audit_event.ts";
 import { GroupCommit } from "./group_commit.ts";
-import type { Consent, KeyStore, StoredKey } from "./key_store.ts";
+import type { KeyStore, Precondition } from "./key_store.ts";
+import type { StoredKey } from "./stored_key.ts";
 import { EVENT_COLUMNS, fromEvent, fromKey, KEY_COLUMNS, toEvent, toKey } from "./row.ts";
-import { openDatabase, type Patience, whenFree } from "./sqlite_database.ts";
+import { openDatabase, type WaitOptions, whenFree } from "./sqlite_database.ts";
 
-export interface SqliteOptions extends Patience {
+export interface SqliteOptions extends WaitOptions {
   /** The data directory, made with mode 0700 if it is not there; the store is the file `keys.db` in it. */
   readonly directory: string;
   /**
    * Gives others their turn. Waited for before a transaction begins, so that writes that are asked for meanwhile share
    * it, and between the pages of a long list.
    */
-  readonly gather?: (() => Promise<void>) | undefined;
+  readonly beforeCommit?: (() => Promise<void>) | undefined;
 }
 
 /** How many keys are read, and how many old events dropped, at once. */
@@ -31,33 +32,38 @@ const PAGE = 1000;
  * written, is no database, is another program's, or was written by a newer version; `TIMEOUT` when another
  * process holds it for too long; `INTERRUPTED`
  */
-export async function openSqliteStore({ directory, gather, ...patience }: SqliteOptions): Promise<KeyStore> {
+export async function openSqliteStore({ directory, beforeCommit, ...waitOptions }: SqliteOptions): Promise<KeyStore> {
   const path = `${directory}/keys.db`;
-  const database = await openDatabase(directory, path, patience);
-  return new SqliteStore(database, path, patience, gather);
+  const database = await openDatabase(directory, path, waitOptions);
+  return new SqliteStore(database, path, waitOptions, beforeCommit);
 }
 
 class SqliteStore implements KeyStore {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  readonly #patience: Patience;
-  readonly #gather: SqliteOptions["gather"];
+  readonly #waitOptions: WaitOptions;
+  readonly #beforeCommit: SqliteOptions["beforeCommit"];
   readonly #writes: GroupCommit;
   readonly #statements = new Map<string, StatementSync>();
 
-  constructor(database: DatabaseSync, path: string, patience: Patience, gather: SqliteOptions["gather"]) {
+  constructor(
+    database: DatabaseSync,
+    path: string,
+    waitOptions: WaitOptions,
+    beforeCommit: SqliteOptions["beforeCommit"],
+  ) {
     this.#database = database;
     this.#path = path;
-    this.#patience = patience;
-    this.#gather = gather;
-    this.#writes = new GroupCommit(database, path, patience, gather);
+    this.#waitOptions = waitOptions;
+    this.#beforeCommit = beforeCommit;
+    this.#writes = new GroupCommit(database, path, waitOptions, beforeCommit);
   }
 
-  add(key: StoredKey, origin: Origin, consent: Consent): Promise<void> {
+  add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
     return this.#writes.write(() => {
       this.#requireActor(origin);
       const held = this.#find("name", key.name);
-      consent(held);
+      precondition(held);
       if (held !== undefined) {
         this.#removeOne(held, "REPLACE", origin);
         this.#prepared("UPDATE api_key SET created_by = ? WHERE created_by = ?").run(key.id, held.id);
@@ -67,12 +73,12 @@ class SqliteStore implements KeyStore {
     });
   }
 
-  remove(ids: readonly string[], origin: Origin, consent: Consent): Promise<boolean> {
+  remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean> {
     const wanted = [...new Set(ids)];
     return this.#writes.write(() => {
       this.#requireActor(origin);
       const held = wanted.map((id) => this.#find("id", id));
-      for (const key of held) if (key !== undefined) consent(key);
+      for (const key of held) if (key !== undefined) precondition(key);
       const missing = wanted.find((_id, i) => held[i] === undefined);
       if (missing !== undefined) this.#insertEvent(notFound(missing, origin));
       else for (const key of held) if (key !== undefined) this.#removeOne(key, "DELETE", origin);
@@ -106,7 +112,7 @@ class SqliteStore implements KeyStore {
       if (rows.length < PAGE) return;
       last = Number(rows.at(-1)?.["number"]);
       // deno-lint-ignore no-await-in-loop -- others get their turn in between
-      await this.#gather?.();
+      await this.#beforeCommit?.();
     }
   }
 
@@ -177,6 +183,6 @@ class SqliteStore implements KeyStore {
   }
 
   #read<Result>(act: () => Result): Promise<Result> {
-    return whenFree(this.#path, this.#patience, act);
+    return whenFree(this.#path, this.#waitOptions, act);
   }
 }

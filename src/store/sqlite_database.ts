@@ -13,7 +13,7 @@ const BUSY_TIMEOUT = 5;
 const LONGEST_PAUSE = 10;
 
 /** How to wait for other processes. */
-export interface Patience {
+export interface WaitOptions {
   /** For how long, in milliseconds. */
   readonly busyTimeout: number;
   /** Ends the waiting at once. */
@@ -26,11 +26,11 @@ export interface Patience {
  *
  * @throws {Failure} as `openSqliteStore` in `sqlite.ts` says
  */
-export async function openDatabase(directory: string, path: string, patience: Patience): Promise<DatabaseSync> {
+export async function openDatabase(directory: string, path: string, waitOptions: WaitOptions): Promise<DatabaseSync> {
   await makePrivateDirectory(directory);
   await makePrivateFile(path);
   const { DatabaseSync } = await import("node:sqlite");
-  return await whenFree(path, patience, () => openOnce(DatabaseSync, path));
+  return await whenFree(path, waitOptions, () => openOnce(DatabaseSync, path));
 }
 
 async function makePrivateDirectory(path: string): Promise<void> {
@@ -118,15 +118,15 @@ export function inTransaction<Result>(
 /**
  * Does `act`, which changes nothing, again and again while another process holds the store.
  *
- * @throws {Failure} `TIMEOUT` or `INTERRUPTED` when the patience ends; otherwise what went wrong
+ * @throws {Failure} `TIMEOUT` or `INTERRUPTED` when the waiting ends; otherwise what went wrong
  */
-export async function whenFree<Result>(path: string, patience: Patience, act: () => Result): Promise<Result> {
+export async function whenFree<Result>(path: string, waitOptions: WaitOptions, act: () => Result): Promise<Result> {
   const since = Date.now();
   for (;;) {
     try {
       return act();
     } catch (error) {
-      const failure = isBusy(error) ? errorAfterWaiting(error, path, patience, since) : storeFailure(path, error);
+      const failure = isBusy(error) ? errorAfterWaiting(error, path, waitOptions, since) : storeFailure(path, error);
       if (failure !== undefined) throw failure;
     }
     // deno-lint-ignore no-await-in-loop -- it waits for its turn
@@ -146,7 +146,7 @@ export function pause(): Promise<void> {
 export function errorAfterWaiting(
   busy: Error,
   path: string,
-  { busyTimeout, signal }: Patience,
+  { busyTimeout, signal }: WaitOptions,
   since: number,
 ): Failure | undefined {
   if (signal?.aborted) {

@@ -1,7 +1,7 @@
 /** The program at a terminal in this process. */
 import { run } from "../../src/cli/program.ts";
 import type { Terminal } from "../../src/cli/host/host.ts";
-import { openQuestions, type Questions } from "../../src/cli/prompts/prompts.ts";
+import { openPrompts, type Prompts } from "../../src/cli/prompts/prompts.ts";
 import { FakeHost } from "./program.ts";
 import { Screen } from "./screen.ts";
 
@@ -63,11 +63,11 @@ export interface Asking<Answer> {
 
 /** Asks, and waits until the question is on the screen. */
 export async function askAtTerminal<Answer>(
-  question: (questions: Questions) => Promise<Answer>,
+  question: (questions: Prompts) => Promise<Answer>,
   at: AtTerminal = {},
 ): Promise<Asking<Answer>> {
   const host = new TerminalHost([], at);
-  const answer = question(await openQuestions(host));
+  const answer = question(await openPrompts(host));
   answer.catch(() => {});
   await host.screen.until(/\?/);
   return { host, screen: host.screen, answer };

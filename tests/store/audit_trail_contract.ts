@@ -2,7 +2,7 @@
 import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
 import type { AuditAction, AuditEvent, NewEvent } from "../../src/store/audit_event.ts";
-import type { Consent, KeyStore } from "../../src/store/key_store.ts";
+import type { KeyStore, Precondition } from "../../src/store/key_store.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
 import { addAll, addDeployer, anyway, atOnce, inTurn, inWaves, listed, LOCAL, REMOTE, unlessTaken } from "./changes.ts";
 import { type Engine, withNewStore, withTwoStores } from "./engine.ts";
@@ -24,7 +24,7 @@ function refusal(keyName: string, at = LOCAL.at): NewEvent {
   return { ...REMOTE, at, action: "CREATE", keyId: null, keyName, outcome: "FORBIDDEN" };
 }
 
-const never: Consent = () => {
+const never: Precondition = () => {
   throw new Failure("FORBIDDEN", "never");
 };
 
@@ -87,7 +87,7 @@ export function testAuditTrail(engine: Engine): void {
       expect(await trail(store)).toEqual(before);
     }));
 
-  test("A change without consent leaves no event", () =>
+  test("A change without precondition leaves no event", () =>
     withNewStore(engine, async (store) => {
       const key = await newKey("deploy");
       await addDeployer(store);

@@ -1,7 +1,8 @@
-/** Who asks for the changes in tests, what they consent to, and ways to do many of them. */
+/** Who asks for the changes in tests, what they precondition to, and ways to do many of them. */
 import { nameTaken } from "../../src/apikey/name.ts";
 import type { Origin } from "../../src/store/audit_event.ts";
-import type { KeyStore, StoredKey } from "../../src/store/key_store.ts";
+import type { KeyStore } from "../../src/store/key_store.ts";
+import type { StoredKey } from "../../src/store/stored_key.ts";
 import { newKey } from "./stored_key.ts";
 
 export const LOCAL: Origin = {

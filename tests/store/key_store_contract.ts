@@ -3,7 +3,8 @@ import { expect } from "expect";
 import fc from "fast-check";
 import { Failure } from "../../src/apikey/failure.ts";
 import { parseName } from "../../src/apikey/name.ts";
-import type { Consent, KeyStore, StoredKey } from "../../src/store/key_store.ts";
+import type { KeyStore, Precondition } from "../../src/store/key_store.ts";
+import type { StoredKey } from "../../src/store/stored_key.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
 import { addAll, addAtOnce, anyway, listed, LOCAL, unlessTaken } from "./changes.ts";
 import { type Engine, withNewStore, withStore, withTwoStores } from "./engine.ts";
@@ -17,16 +18,16 @@ function threeKeys(): Promise<readonly [StoredKey, StoredKey, StoredKey]> {
   return Promise.all([newKey("a"), newKey("b"), newKey("c")]);
 }
 
-/** A consent to everything that remembers what it was asked about. */
-function listening(): { readonly consent: Consent; readonly asked: (StoredKey | undefined)[] } {
+/** A precondition to everything that remembers what it was asked about. */
+function listening(): { readonly precondition: Precondition; readonly asked: (StoredKey | undefined)[] } {
   const asked: (StoredKey | undefined)[] = [];
-  return { consent: (held) => void asked.push(held), asked };
+  return { precondition: (held) => void asked.push(held), asked };
 }
 
 const REFUSAL = new Failure("FORBIDDEN", "not this one");
 
 /** Consents to the removal of no key but those. */
-function noneBut(...spared: readonly (StoredKey | undefined)[]): Consent {
+function noneBut(...spared: readonly (StoredKey | undefined)[]): Precondition {
   return (held) => {
     if (!spared.some((key) => key?.id === held?.id)) throw REFUSAL;
   };
@@ -100,11 +101,11 @@ export function testKeys(engine: Engine): void {
   test("Whoever adds a key is asked about the key that has the name, as it is by then, or about none", () =>
     withNewStore(engine, async (store) => {
       const [old, fresh] = await Promise.all([newKey("deploy"), newKey("deploy")]);
-      const { consent, asked } = listening();
-      await store.add(old, LOCAL, consent);
+      const { precondition, asked } = listening();
+      await store.add(old, LOCAL, precondition);
       const lastUsedAt = new Date("2026-05-05T05:05:05.555Z");
       await store.recordUses(new Map([[old.id, lastUsedAt]]));
-      await store.add(fresh, LOCAL, consent);
+      await store.add(fresh, LOCAL, precondition);
       expect(asked).toEqual([undefined, { ...old, lastUsedAt }]);
     }));
 
@@ -119,7 +120,7 @@ export function testKeys(engine: Engine): void {
       expect(await store.findIdBySecretHash(second.secretHash)).toBeUndefined();
     }));
 
-  test("A free name is refused when there is no consent, for the reason that was given", () =>
+  test("A free name is refused when there is no precondition, for the reason that was given", () =>
     withNewStore(engine, async (store) => {
       expect(await failureOfPromise(store.add(await newKey("deploy"), LOCAL, noneBut(await newKey("other"))))).toBe(
         REFUSAL,
@@ -164,8 +165,8 @@ export function testKeys(engine: Engine): void {
     withNewStore(engine, async (store) => {
       const [a, b, c] = await threeKeys();
       await addAll(store, [a, b, c]);
-      const { consent, asked } = listening();
-      await store.remove([c.id, a.id, c.id], LOCAL, consent);
+      const { precondition, asked } = listening();
+      await store.remove([c.id, a.id, c.id], LOCAL, precondition);
       expect(new Set(asked)).toEqual(new Set([a, c]));
       expect(asked.length).toBe(2);
     }));

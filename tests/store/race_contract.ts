@@ -2,7 +2,8 @@
 import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
 import { parseName } from "../../src/apikey/name.ts";
-import type { KeyStore, StoredKey } from "../../src/store/key_store.ts";
+import type { KeyStore } from "../../src/store/key_store.ts";
+import type { StoredKey } from "../../src/store/stored_key.ts";
 import { trail } from "./audit_trail_contract.ts";
 import {
   addAll,

@@ -9,13 +9,13 @@ import { testRaces } from "./race_contract.ts";
 import { sqliteRacer } from "./racers.ts";
 import { inTemporaryDirectory } from "./temporary_store.ts";
 
-function sqlite(name: string, gather?: () => Promise<void>): Engine {
+function sqlite(name: string, beforeCommit?: () => Promise<void>): Engine {
   return {
     name,
     withNewPlace: (test) =>
       inTemporaryDirectory((directory) =>
         test({
-          open: () => openSqliteStore({ directory, busyTimeout: 30_000, gather }),
+          open: () => openSqliteStore({ directory, busyTimeout: 30_000, beforeCommit }),
           execute: (sql) => {
             using database = new DatabaseSync(`${directory}/keys.db`);
             return Promise.try(() => database.exec(sql));

@@ -1,7 +1,7 @@
 /** Keys to put into a store. */
 import { parseName } from "../../src/apikey/name.ts";
 import { hashSecret, makeSecret, SECRET_BYTES, secretTail } from "../../src/apikey/secret.ts";
-import type { StoredKey } from "../../src/store/key_store.ts";
+import type { StoredKey } from "../../src/store/stored_key.ts";
 
 /** A new key that no other equals, and its secret. */
 export async function newKeyWithSecret(

@@ -2,21 +2,21 @@
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
 import type { Session } from "../command.ts";
-import { type Ask, askServer } from "../connection/connection.ts";
+import { type Ask, withClient } from "../connection/connection.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { toJsonLine } from "../report.ts";
 import { withServerFlags } from "../settings/server_flags.ts";
 
 /** Declares the command. */
-export function defineAudit(command: Command, { host, log, finish }: Session): void {
+export function registerAudit(command: Command, { host, log, setExitCode }: Session): void {
   const withOwnFlags = command
     .description("Print the audit trail of the embedded server, oldest first, as one line of JSON\nan event.")
     .optionsGroup("Events:")
     .option("--after <id>", "only those after the event of this id; empty: all");
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
-    .action(async (flags) => finish(await audit(flags, host, askServer(flags, host, log))));
+    .action(async (flags) => setExitCode(await audit(flags, host, withClient(flags, host, log))));
 }
 
 /** The flags of the command, as they were typed. */

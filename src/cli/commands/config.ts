@@ -16,7 +16,7 @@ import { checkSettings } from "../connection/settings.ts";
 import { SETTINGS } from "../settings/table.ts";
 
 /** Declares the command. */
-export function defineConfig(command: Command, { host, log, finish }: Session): void {
+export function registerConfig(command: Command, { host, log, setExitCode }: Session): void {
   const withOwnFlags = command
     .description(
       "Print every setting in force, its value, and the flag, variable or place in the\n" +
@@ -26,7 +26,7 @@ export function defineConfig(command: Command, { host, log, finish }: Session): 
     .option("--json", "print one line of JSON, failures too");
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
-    .action(async (flags) => finish(await config(flags, host, log)));
+    .action(async (flags) => setExitCode(await config(flags, host, log)));
 }
 
 /** The flags of the command, as they were typed. */
@@ -42,7 +42,7 @@ interface Row {
   /** The flag, the variable, or `path:line:column`; `null` for a default. */
   readonly from: string | null;
   /** Why it is not in force, for a setting of the profile or another that had to give way. */
-  readonly leftOut?: string;
+  readonly ignored?: string;
 }
 
 /**
@@ -63,7 +63,7 @@ export async function config(flags: ConfigFlags, host: Host, log: Log): Promise<
 }
 
 function rowsOf(inForce: InForce, key: GivenSetting | undefined, host: Host): readonly Row[] {
-  const { config: { file, named, profile }, baseUrl, headers, leftOut } = inForce;
+  const { config: { file, named, profile }, baseUrl, headers, ignored } = inForce;
   const logLevel = host.env("LOG_LEVEL");
   return [
     file?.named ? row("config-file", file.named) : byDefault("config-file", file?.path ?? null),
@@ -80,9 +80,9 @@ function rowsOf(inForce: InForce, key: GivenSetting | undefined, host: Host): re
     logLevel === undefined
       ? byDefault("log-level", "warn")
       : { name: "log-level", value: logLevel, source: "variable", from: "LOG_LEVEL" },
-    ...leftOut.map(({ member, setting, why }): Row => {
+    ...ignored.map(({ member, setting, why }): Row => {
       const shown = member === "headers" ? headerRow(setting) : row(member, setting, maskIn(member, setting.value));
-      return { ...shown, leftOut: why };
+      return { ...shown, ignored: why };
     }),
   ];
 }
@@ -131,10 +131,10 @@ function maskIn(member: string, value: string): string {
 const WIDEST = 48;
 
 function toText(rows: readonly Row[]): string {
-  const lines = rows.map(({ name, value, source, from, leftOut }) => [
+  const lines = rows.map(({ name, value, source, from, ignored }) => [
     escapeInvisible(name),
     escapeInvisible(value ?? "-"),
-    escapeInvisible(`${from ?? source}${leftOut === undefined ? "" : ` (not in force: ${leftOut})`}`),
+    escapeInvisible(`${from ?? source}${ignored === undefined ? "" : ` (not in force: ${ignored})`}`),
   ]);
   const width = (column: number, most: number): number =>
     Math.max(...lines.map((line) => line[column]?.length ?? 0).filter((length) => length <= most));
@@ -145,7 +145,7 @@ function toText(rows: readonly Row[]): string {
 
 const NOTES = `
 With --json each setting has "name", "value" (null: none), "source" (flag,
-variable, file or default), "from", and "leftOut" when it is not in force.
+variable, file or default), "from", and "ignored" when it is not in force.
 
 Examples:
   service-api config

@@ -1,13 +1,13 @@
 /** `login`: asks for a server and a key, tries them, and stores them as a profile. */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
-import { type AskingFlags, mayAsk } from "../host/can_prompt.ts";
+import { canPrompt, type PromptFlags } from "../host/can_prompt.ts";
 import type { Session } from "../command.ts";
-import { askWith } from "../connection/connection.ts";
+import { withClientOf } from "../connection/connection.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
-import type { Questions } from "../prompts/prompts.ts";
+import type { Prompts } from "../prompts/prompts.ts";
 import { parseBaseUrl } from "../settings/base_url.ts";
 import { readConfigFile } from "../config_file/read.ts";
 import { chooseConfigPath, type ConfigPath, directoryOf, lockOf, resolvePath, storedKey } from "../config_file/path.ts";
@@ -22,34 +22,34 @@ import { checkSettings } from "../connection/settings.ts";
 import { MEMBERS } from "../settings/table.ts";
 
 /** Declares the command. */
-export function defineLogin(command: Command, { host, log, finish }: Session): void {
+export function registerLogin(command: Command, { host, log, setExitCode }: Session): void {
   const withOwnFlags = command
     .description("Ask for a server and a key, try the key, and store both as a profile of the\nconfig file.")
-    .optionsGroup("Questions:")
+    .optionsGroup("Prompts:")
     .option("--no-input", "ask nothing: what is missing is an error");
   withProfileFlags(withAddressFlags(withOwnFlags))
     .addHelpText("after", NOTES)
-    .action(async (flags) => finish(await login(flags, host, log, openTerminalQuestions)));
+    .action(async (flags) => setExitCode(await login(flags, host, log, openTerminalQuestions)));
 }
 
 /** The flags of the command, as they were typed. */
-export interface LoginFlags extends AddressFlags, Pick<AskingFlags, "input"> {}
+export interface LoginFlags extends AddressFlags, Pick<PromptFlags, "input"> {}
 
-async function openTerminalQuestions(host: Host): Promise<Questions> {
-  return (await import("#prompts")).openQuestions(host);
+async function openTerminalQuestions(host: Host): Promise<Prompts> {
+  return (await import("#prompts")).openPrompts(host);
 }
 
 /**
  * Stores a key and its server.
  *
- * @param openQuestions called when something is missing, and somebody can be asked for it
+ * @param openPrompts called when something is missing, and somebody can be asked for it
  * @throws {Failure} of any kind; nothing was stored, unless it is `FAILED`
  */
 export async function login(
   flags: LoginFlags,
   host: Host,
   log: Log,
-  openQuestions: (host: Host) => Promise<Questions>,
+  openPrompts: (host: Host) => Promise<Prompts>,
 ): Promise<ExitCode> {
   const path = chooseConfigPath(flags, host);
   if (path === undefined) {
@@ -63,9 +63,9 @@ export async function login(
   checkProfileName(name, named?.name ?? "--profile", [...profiles.keys()]);
   const old = profiles.get(name);
 
-  let questions: Promise<Questions> | undefined;
-  const ask = async (what: string, flag: string): Promise<Questions> => {
-    if (mayAsk(flags, host)) return await (questions ??= openQuestions(host));
+  let prompts: Promise<Prompts> | undefined;
+  const ask = async (what: string, flag: string): Promise<Prompts> => {
+    if (canPrompt(flags, host)) return await (prompts ??= openPrompts(host));
     throw new Failure("USAGE", `There is no ${what}, and nobody to ask for it: give ${flag}.`);
   };
   const address = choose("baseUrl", flags, host) ??
@@ -76,7 +76,7 @@ export async function login(
   const inForce: InForce = { ...decided, key, keyFile: undefined };
 
   const settings = await checkSettings(inForce, host, log);
-  const caller = await askWith(settings, host, log)(async (connect) => await (await connect()).identify());
+  const caller = await withClientOf(settings, host, log)(async (connect) => await (await connect()).identify());
   const endpoint = parseBaseUrl(address.value, address.name, true).href;
   const server = endpoint.replace(/\/graphql$/, "");
   const changes = changesFor(name, server, flags, inForce, host);
@@ -90,14 +90,14 @@ export async function login(
 }
 
 /** What the profile says of plain HTTP holds for its own server. */
-async function askBaseUrl(questions: Questions, flags: LoginFlags, old: Profile | undefined): Promise<string> {
+async function askBaseUrl(prompts: Prompts, flags: LoginFlags, old: Profile | undefined): Promise<string> {
   const initial = old?.values.get("baseUrl")?.value;
   const check = (typed: string): void => {
     const isOld = parseBaseUrl(typed, "The server", true).href === endpointOf(old);
     const allowHttp = flags.allowHttp || isOld && old?.values.get("allowHttp")?.value === "true";
     parseBaseUrl(typed, "The server", allowHttp ?? false);
   };
-  return await questions.text({
+  return await prompts.text({
     label: "Server",
     hint: "such as https://keys.example.com",
     ...(initial === undefined ? {} : { initial }),
@@ -120,9 +120,9 @@ async function readNewKey(decided: InForce, host: Host): Promise<GivenSetting | 
   return decided.keyFile?.source === "file" ? undefined : await readKey(decided, host);
 }
 
-async function askKey(questions: Questions): Promise<GivenSetting> {
+async function askKey(prompts: Prompts): Promise<GivenSetting> {
   const check = (typed: string): void => void parseKey(typed, "The answer");
-  return given("flag", "The key", parseKey(await questions.secret({ label: "API key", check }), "The answer"));
+  return given("flag", "The key", parseKey(await prompts.secret({ label: "API key", check }), "The answer"));
 }
 
 /** What becomes of the profile. With another server goes what was meant for the old one. */
@@ -130,10 +130,10 @@ function changesFor(
   name: string,
   server: string,
   { keyHeader, header, caFile, allowHttp }: LoginFlags,
-  { headers, leftOut }: InForce,
+  { headers, ignored }: InForce,
   host: Host,
 ): Changes {
-  const ofOldServer = leftOut.map(({ member }) => member).filter((left) =>
+  const ofOldServer = ignored.map(({ member }) => member).filter((left) =>
     MEMBERS.some(({ member, ofServer }) => ofServer && member === left)
   );
   return {

@@ -10,10 +10,10 @@ import { removeFile, withLock } from "../config_file/private_file.ts";
 import { type ProfileFlags, withProfileFlags } from "../settings/server_flags.ts";
 
 /** Declares the command. */
-export function defineLogout(command: Command, { host, finish }: Session): void {
+export function registerLogout(command: Command, { host, setExitCode }: Session): void {
   withProfileFlags(command.description("Remove the key that login stored. The profile keeps its server."))
     .addHelpText("after", NOTES)
-    .action(async (flags) => finish(await logout(flags, host)));
+    .action(async (flags) => setExitCode(await logout(flags, host)));
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, reasonOf } from "../../apikey/failure.ts";
 import type { Session } from "../command.ts";
-import { type Ask, askServer } from "../connection/connection.ts";
+import { type Ask, withClient } from "../connection/connection.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { reportFailure } from "../report.ts";
@@ -10,7 +10,7 @@ import { withServerFlags } from "../settings/server_flags.ts";
 import { readSettingFile, readStandardInput } from "../settings/setting.ts";
 
 /** Declares the command. */
-export function defineRequest(command: Command, { host, log, finish }: Session): void {
+export function registerRequest(command: Command, { host, log, setExitCode }: Session): void {
   const withOwnFlags = command
     .description("POST to {base_url}/graphql with the key as bearer credential, and print the answer.")
     .usage("(--query <text> | --body <json>) [options]")
@@ -22,7 +22,7 @@ export function defineRequest(command: Command, { host, log, finish }: Session):
     .option("--json", "print one line of JSON, failures too");
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
-    .action(async (flags) => finish(await request(flags, host, askServer(flags, host, log))));
+    .action(async (flags) => setExitCode(await request(flags, host, withClient(flags, host, log))));
 }
 
 /** The flags of the command, as they were typed. */

@@ -1,4 +1,4 @@
 /** What a person at a terminal is shown, besides questions. Loaded at a terminal only. */
-export { adviceOn, pictureOf } from "./apikey/create_output.ts";
+export { formatNextSteps, formatRights } from "./apikey/create_output.ts";
 export { openProgress, whileWaiting } from "../terminal/progress.ts";
 export { styleFor } from "../terminal/style.ts";

@@ -11,7 +11,7 @@ const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 type Shell = typeof SHELLS[number];
 
 /** Declares the command. */
-export function defineCompletions(command: Command, { host, finish }: Session): void {
+export function registerCompletions(command: Command, { host, setExitCode }: Session): void {
   command
     .description(
       "Print the script with which a shell completes commands, flags, files, roles,\npermissions and the names of keys.",
@@ -19,7 +19,7 @@ export function defineCompletions(command: Command, { host, finish }: Session): 
     .usage("bash|zsh|fish|powershell")
     .addArgument(command.createArgument("[shell]").choices(SHELLS).argParser(parseShell))
     .addHelpText("after", NOTES)
-    .action(async (shell) => finish(await completions(shell, host)));
+    .action(async (shell) => setExitCode(await completions(shell, host)));
 }
 
 function parseShell(typed: string): Shell {

@@ -23,12 +23,12 @@ type Act<Result> = (connect: () => Promise<Client>, interrupted: AbortSignal) =>
  * @returns a function that throws {@linkcode Failure} when the settings are wrong, when the store of the
  * embedded server cannot be used, and whatever `act` throws
  */
-export function askServer(flags: ServerFlags, host: Host, log: Log): Ask {
-  return async (act) => await askWith(await readSettings(flags, host, log), host, log)(act);
+export function withClient(flags: ServerFlags, host: Host, log: Log): Ask {
+  return async (act) => await withClientOf(await readSettings(flags, host, log), host, log)(act);
 }
 
 /** Asks the server of settings that are read already. */
-export function askWith(settings: Settings, host: Host, log: Log): Ask {
+export function withClientOf(settings: Settings, host: Host, log: Log): Ask {
   return async (act) => {
     const interruption = new AbortController();
     const restore = host.onSignal(["SIGINT", "SIGTERM"], () => interruption.abort());

@@ -28,13 +28,13 @@ export interface InForce extends StoreChoice {
   readonly allowHttp: GivenSetting | undefined;
   readonly caFile: GivenSetting | undefined;
   readonly timeout: GivenSetting | undefined;
-  readonly leftOut: readonly LeftOut[];
+  readonly ignored: readonly IgnoredSetting[];
   /** Why the server or store of the profile is not the one that is asked; `undefined`: it is, or there is none. */
   readonly whyNotProfile: string | undefined;
 }
 
 /** A setting that is given and not in force. */
-export interface LeftOut {
+export interface IgnoredSetting {
   /** Its name in the config file. */
   readonly member: string;
   readonly setting: GivenSetting;
@@ -58,7 +58,7 @@ export async function readInForce(flags: ServerFlags, host: Host, log: Log): Pro
       named: named.from,
     });
   }
-  for (const { member, setting, why } of inForce.leftOut) {
+  for (const { member, setting, why } of inForce.ignored) {
     log.debug("{member} of {from} is left out: {why}", { member, from: setting.from, why });
   }
   return inForce;
@@ -77,12 +77,12 @@ export function decideInForce(flags: ServerFlags, host: Host, config: Config): I
 
   const why = whyAnotherServer(profile, baseUrl, storeSetting);
   const mine = why === undefined ? profile : withoutServer(profile);
-  const leftOut = why === undefined || profile === undefined
+  const ignored = why === undefined || profile === undefined
     ? []
     : membersOfServer(profile).map((left) => ({ ...left, why }));
   const gaveWay = baseUrl === undefined
-    ? leaveOut({ "base-url": named }, `${storeSetting?.from} names a store`)
-    : leaveOut({ "data-dir": store.dataDir, "database-url": store.databaseUrl }, `${baseUrl.from} names a server`);
+    ? ignore({ "base-url": named }, `${storeSetting?.from} names a store`)
+    : ignore({ "data-dir": store.dataDir, "database-url": store.databaseUrl }, `${baseUrl.from} names a server`);
 
   return {
     config,
@@ -94,7 +94,7 @@ export function decideInForce(flags: ServerFlags, host: Host, config: Config): I
     allowHttp: flags.allowHttp ? given("flag", "--allow-http", "true") : mine?.values.get("allowHttp"),
     caFile: choose("caFile", flags, host, mine),
     timeout: choose("timeout", flags, host, profile),
-    leftOut: [...gaveWay, ...leftOut],
+    ignored: [...gaveWay, ...ignored],
     whyNotProfile: why,
   };
 }
@@ -117,7 +117,7 @@ function whyAnotherServer(
   return asked === owned ? undefined : `${baseUrl.from} names another server`;
 }
 
-function membersOfServer(profile: Profile): readonly Omit<LeftOut, "why">[] {
+function membersOfServer(profile: Profile): readonly Omit<IgnoredSetting, "why">[] {
   return MEMBERS.filter(({ ofServer }) => ofServer).flatMap(({ key, member }) => {
     const settings = key === "header" ? profile.headers : [profile.values.get(key)];
     return settings.flatMap((setting) => setting === undefined ? [] : [{ member, setting }]);
@@ -130,7 +130,7 @@ function withoutServer(profile: Profile | undefined): Profile | undefined {
   return { ...profile, values: new Map([...profile.values].filter(([, set]) => !ofServer.includes(set))), headers: [] };
 }
 
-function leaveOut(settings: Readonly<Record<string, GivenSetting | undefined>>, why: string): readonly LeftOut[] {
+function ignore(settings: Readonly<Record<string, GivenSetting | undefined>>, why: string): readonly IgnoredSetting[] {
   return Object.entries(settings).flatMap(([member, setting]) => setting ? [{ member, setting, why }] : []);
 }
 

@@ -2,7 +2,7 @@
 import type { Host } from "./host.ts";
 
 /** The flags of every command that may ask, as they were typed. */
-export interface AskingFlags {
+export interface PromptFlags {
   /** `false` with `--no-input`. */
   readonly input?: boolean | undefined;
   /** Answer the confirmation at the end with yes. */
@@ -10,6 +10,6 @@ export interface AskingFlags {
 }
 
 /** Whether questions may be asked: standard input and standard error are terminals, and `--no-input` is not given. */
-export function mayAsk({ input }: Pick<AskingFlags, "input">, host: Host): boolean {
+export function canPrompt({ input }: Pick<PromptFlags, "input">, host: Host): boolean {
   return input !== false && host.stdin.isTerminal() && host.stderr.isTerminal();
 }

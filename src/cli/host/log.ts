@@ -23,7 +23,7 @@ export const SILENT_LOG: Log = { debug: () => {}, warn: () => {}, error: () => {
 const PATIENCE = 1000;
 
 /** Waits for logs to be written, but not for ever: where nobody reads standard error, they never are. */
-export async function atLast(written: Promise<void> | undefined): Promise<void> {
+export async function flushWithTimeout(written: Promise<void> | undefined): Promise<void> {
   if (written === undefined) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, PATIENCE);

@@ -7,7 +7,7 @@ import { questionLine, runView, type Screen } from "./run_prompt.ts";
  *
  * @throws {Failure} `INTERRUPTED`
  */
-export async function askConfirmation({ label, initial }: ConfirmQuestion, screen: Screen): Promise<boolean> {
+export async function confirm({ label, initial }: ConfirmQuestion, screen: Screen): Promise<boolean> {
   const { style, terminal: { input } } = screen;
   // What was typed before the question was there is no answer to it.
   while (input.read() !== null);

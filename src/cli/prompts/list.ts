@@ -17,7 +17,7 @@ const LEAST_HINT = 8;
  *
  * @throws {Failure} `INTERRUPTED`
  */
-export async function askChoice<Value>({ label, items }: ListQuestion<Value>, screen: Screen): Promise<Value> {
+export async function selectOne<Value>({ label, items }: ListQuestion<Value>, screen: Screen): Promise<Value> {
   const { style } = screen;
   const labels = widest(items);
   let focus = 0;
@@ -44,7 +44,7 @@ export async function askChoice<Value>({ label, items }: ListQuestion<Value>, sc
  *
  * @throws {Failure} `INTERRUPTED`
  */
-export async function askTicks<Value>(
+export async function selectMany<Value>(
   { label, items }: ListQuestion<Value>,
   screen: Screen,
 ): Promise<readonly Value[]> {

@@ -25,7 +25,7 @@ const OTHER_LINES = 7;
  * @returns pairs in the order of the lists of resources and actions
  * @throws {Failure} `INTERRUPTED`
  */
-export async function askPermissions(
+export async function selectPermissions(
   { label, roles }: PermissionsQuestion,
   screen: Screen,
 ): Promise<readonly Permission[]> {

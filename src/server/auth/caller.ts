@@ -1,6 +1,6 @@
 /** Who makes a request (spec section 5). */
 import { EVERY_RIGHT, type Rights, rightsOf } from "../../apikey/rights.ts";
-import type { StoredKey } from "../../store/key_store.ts";
+import type { StoredKey } from "../../store/stored_key.ts";
 
 export interface Caller {
   /** The key that was presented; `null` for the local caller. */

@@ -12,7 +12,7 @@ const LONGEST_REMEMBERED = 10_000;
  *
  * @param known documents that are valid
  */
-export function rememberDocuments(
+export function createDocumentCache(
   limits: DocumentLimits,
   known: readonly string[] = [],
 ): { readonly parse: typeof parse; readonly validate: typeof validate } {

@@ -8,7 +8,7 @@ import { Failure } from "../../apikey/failure.ts";
 import type { KeyStore } from "../../store/key_store.ts";
 import { Authenticator, type HashSecret } from "../auth/authenticator.ts";
 import type { Caller } from "../auth/caller.ts";
-import { rememberDocuments } from "./document_cache.ts";
+import { createDocumentCache } from "./document_cache.ts";
 import { codeOf, refuse, toPublicError, unavailable } from "./errors.ts";
 import {
   type GraphqlRequest,
@@ -78,7 +78,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   const audience = { isLocal: anonymous !== undefined, logError };
   const runOperation = createHandler<GraphqlRequest, Passage, RequestContext>({
     schema,
-    ...rememberDocuments(limits, options.validDocuments),
+    ...createDocumentCache(limits, options.validDocuments),
     context: ({ context }) => context.context,
     onOperation: ({ context: passage }, _arguments, result) => {
       if (!("data" in result)) return;

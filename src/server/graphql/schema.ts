@@ -31,7 +31,7 @@ import {
   required,
   type VisibleKey,
 } from "./schema_types.ts";
-import { storableText } from "../keys/sanitize_text.ts";
+import { sanitizeText } from "../keys/sanitize_text.ts";
 
 type Field<Arguments> = GraphQLFieldConfig<unknown, RequestContext, Arguments>;
 
@@ -131,7 +131,7 @@ const apiKeyById = ruled<{ readonly id: string }>(Query.apiKey, {
   description: "The key of that id, if there is one.",
   args: { id: { type: required(prefixedId) } },
   resolve: async ({ id }, { caller, store }): Promise<VisibleKey | undefined> => {
-    const key = await store.findById(storableText(id));
+    const key = await store.findById(sanitizeText(id));
     requireRight(Query.apiKey, caller, key !== undefined && isOwn(caller, key));
     return key && { key };
   },

@@ -16,7 +16,7 @@ import { ACTIONS, groupByResource, RESOURCES } from "../../apikey/permission.ts"
 import { ROLE_MEANINGS, ROLES } from "../../apikey/role.ts";
 import { maskSecret } from "../../apikey/secret.ts";
 import { AUDIT_ACTIONS, type AuditEvent } from "../../store/audit_event.ts";
-import type { StoredKey } from "../../store/key_store.ts";
+import type { StoredKey } from "../../store/stored_key.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { CreatedKey } from "../keys/create_key.ts";
 import type { RequestContext } from "../keys/request_context.ts";

@@ -18,7 +18,7 @@ const PATIENCE = 1000;
  *
  * @returns a function that ends it
  */
-export function keepAccepting(server: Server, hostname: string, port: number, logError: LogSink): () => void {
+export function watchAccepting(server: Server, hostname: string, port: number, logError: LogSink): () => void {
   const target = hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
   let open = 0;
   let isSuspect = false;

@@ -1,5 +1,5 @@
 /**
- * Connections that take too long. Who sends a request byte by byte, or nothing at all, is cut off; who takes too long
+ * ConnectionTimeouts that take too long. Who sends a request byte by byte, or nothing at all, is cut off; who takes too long
  * with a request is told so first.
  */
 
@@ -15,7 +15,7 @@ interface Watch {
   readonly late?: (() => void) | undefined;
 }
 
-export class Connections {
+export class ConnectionTimeouts {
   readonly #watched = new Map<Connection, Watch>();
   readonly #timer: ReturnType<typeof setInterval>;
 

@@ -7,9 +7,9 @@ import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { Failure, reasonOf } from "../../apikey/failure.ts";
 import { redactSecrets } from "../../apikey/secret.ts";
-import { keepAccepting } from "./accept_watchdog.ts";
+import { watchAccepting } from "./accept_watchdog.ts";
 import type { ClientAddress } from "./client_address.ts";
-import { Connections } from "./connection_timeouts.ts";
+import { ConnectionTimeouts } from "./connection_timeouts.ts";
 import type { GraphqlResponse, Handler, LogSink } from "../graphql/messages.ts";
 import { CUT_OFF, NEVER_CAME, refuseMalformed, refuseUpgrade, STOPPING, TOO_SLOW } from "./error_responses.ts";
 import { readBody } from "./request_body.ts";
@@ -87,7 +87,7 @@ const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 export async function listen(options: ListenOptions, answer: Handler): Promise<HttpServer> {
   const { hostname, port, tls, requestTimeout, idleTimeout } = options;
   const shortest = Math.min(requestTimeout, idleTimeout);
-  const connections = new Connections(Math.min(LATEST_LOOK, Math.max(SOONEST_LOOK, shortest / 4)));
+  const connections = new ConnectionTimeouts(Math.min(LATEST_LOOK, Math.max(SOONEST_LOOK, shortest / 4)));
   const state: State = { connections, isStopping: false, inFlight: new Set() };
   const server = await createHttpServer(
     tls,
@@ -141,7 +141,7 @@ export async function listen(options: ListenOptions, answer: Handler): Promise<H
   server.on("error", (error) => options.logError("The server failed: {error}", { error }));
   const address = server.address();
   const chosen = typeof address === "object" && address !== null ? address.port : port;
-  const endAccepting = keepAccepting(server, hostname, chosen, options.logError);
+  const endAccepting = watchAccepting(server, hostname, chosen, options.logError);
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
     url: `http${tls === undefined ? "" : "s"}://${host}:${chosen}/graphql`,
@@ -159,7 +159,7 @@ interface Exchange {
 }
 
 interface State {
-  readonly connections: Connections;
+  readonly connections: ConnectionTimeouts;
   /** Requests that are not answered yet. */
   readonly inFlight: Set<Exchange>;
   isStopping: boolean;

@@ -6,7 +6,7 @@ import { type ResourceActions, ungroup } from "../../apikey/permission.ts";
 import { missingRights, requireSomeRights, rightsOf } from "../../apikey/rights.ts";
 import type { Role } from "../../apikey/role.ts";
 import { makeSecret, SECRET_BYTES, secretTail } from "../../apikey/secret.ts";
-import type { StoredKey } from "../../store/key_store.ts";
+import type { StoredKey } from "../../store/stored_key.ts";
 import { isOwn } from "../auth/caller.ts";
 import { recordingRefusal, type Target } from "./refusal_audit.ts";
 import type { RequestContext } from "./request_context.ts";

@@ -1,10 +1,10 @@
 /** How keys are deleted on the embedded server. */
-import type { StoredKey } from "../../store/key_store.ts";
+import type { StoredKey } from "../../store/stored_key.ts";
 import { isOwn } from "../auth/caller.ts";
 import { recordingRefusal, type Target } from "./refusal_audit.ts";
 import type { RequestContext } from "./request_context.ts";
 import { requireRight, RULES } from "../auth/authorization.ts";
-import { storableText } from "./sanitize_text.ts";
+import { sanitizeText } from "./sanitize_text.ts";
 
 /**
  * Deletes keys, all or none.
@@ -15,11 +15,16 @@ import { storableText } from "./sanitize_text.ts";
 export function deleteKeys(ids: readonly string[], context: RequestContext): Promise<boolean> {
   const { store, caller, origin, requireInterest } = context;
   let target: Target = { id: ids[0] };
-  const consent = (held: StoredKey | undefined): void => {
+  const precondition = (held: StoredKey | undefined): void => {
     requireInterest();
     if (held === undefined) return;
     target = held;
     requireRight(RULES.ApiKeyMutations.delete, caller, isOwn(caller, held));
   };
-  return recordingRefusal("DELETE", () => target, context, () => store.remove(ids.map(storableText), origin, consent));
+  return recordingRefusal(
+    "DELETE",
+    () => target,
+    context,
+    () => store.remove(ids.map(sanitizeText), origin, precondition),
+  );
 }

@@ -2,7 +2,7 @@
 import { Failure } from "../../apikey/failure.ts";
 import type { AuditAction } from "../../store/audit_event.ts";
 import type { RequestContext } from "./request_context.ts";
-import { storableText } from "./sanitize_text.ts";
+import { sanitizeText } from "./sanitize_text.ts";
 
 /** The key that a change was to be made to, as far as that is known when it is refused. */
 export interface Target {
@@ -40,8 +40,8 @@ export async function recordRefusal(
     await store.recordEvent({
       ...origin,
       action,
-      keyId: id === undefined ? null : storableText(id),
-      keyName: name === undefined ? null : storableText(name),
+      keyId: id === undefined ? null : sanitizeText(id),
+      keyName: name === undefined ? null : sanitizeText(name),
       outcome: refusal.code,
     });
   } catch (reason) {

@@ -9,6 +9,6 @@ const LONGEST_TEXT = 255;
  * room for, and with no secret that was given in the wrong place. Ids of keys stay as they are, and no other text
  * becomes one.
  */
-export function storableText(text: string): string {
+export function sanitizeText(text: string): string {
   return redactSecrets(text.slice(0, LONGEST_TEXT).toWellFormed().replaceAll("\0", "\ufffd"));
 }

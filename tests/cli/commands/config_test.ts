@@ -103,7 +103,7 @@ testWithModes("config shows what is left out of the profile, and why", async () 
     value: "…",
     source: "file",
     from: `${home.path}:5:15`,
-    leftOut: "--base-url names another server",
+    ignored: "--base-url names another server",
   });
 });
 

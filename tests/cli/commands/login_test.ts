@@ -6,7 +6,7 @@ import { relative } from "node:path";
 import { makeSecret, SECRET_BYTES } from "../../../src/apikey/secret.ts";
 import { login, type LoginFlags } from "../../../src/cli/commands/login.ts";
 import type { TextQuestion } from "../../../src/cli/prompts/question.ts";
-import type { Questions } from "../../../src/cli/prompts/prompts.ts";
+import type { Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { startServer, type TestServer } from "../../client/foreign_server.ts";
 import { onPosix } from "../../posix.ts";
 import { type ConfigHome, configHome, SILENT } from "../config_file/config_home.ts";
@@ -283,7 +283,7 @@ testWithModes("login takes server and key of the variables", async () => {
 
 /** Answers what is asked, and keeps the questions. */
 function answering(answers: { readonly text: string; readonly secret: string }): {
-  readonly questions: Questions;
+  readonly questions: Prompts;
   readonly asked: (TextQuestion & { readonly kind: string })[];
 } {
   const asked: (TextQuestion & { readonly kind: string })[] = [];
@@ -301,14 +301,14 @@ function answering(answers: { readonly text: string; readonly secret: string }):
       text: answer("text"),
       secret: answer("secret"),
       confirm: unexpected,
-      choose: unexpected,
-      tick: unexpected,
+      selectOne: unexpected,
+      select: unexpected,
       permissions: unexpected,
     },
   };
 }
 
-async function atTerminal(home: ConfigHome, flags: LoginFlags, questions: Questions): Promise<string> {
+async function atTerminal(home: ConfigHome, flags: LoginFlags, questions: Prompts): Promise<string> {
   const terminal = { isTerminal: () => true };
   const host = home.host();
   Object.assign(host.stdin, terminal);

@@ -1,18 +1,18 @@
 /** A question that is not answered: Ctrl-C, a signal, the end of the input. */
 import { expect } from "expect";
 import { parseName } from "../../../src/apikey/name.ts";
-import { openQuestions, type Questions } from "../../../src/cli/prompts/prompts.ts";
+import { openPrompts, type Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { KEYS } from "../../program/screen.ts";
 import { askAtTerminal, type Asking, TerminalHost } from "../../program/terminal_host.ts";
 
 const FRUIT = ["Apple", "Banana"].map((label) => ({ value: label, label }));
 
-const QUESTIONS: readonly (readonly [string, (questions: Questions) => Promise<unknown>])[] = [
+const QUESTIONS: readonly (readonly [string, (questions: Prompts) => Promise<unknown>])[] = [
   ["text", (questions) => questions.text({ label: "Name", check: (typed) => void parseName(typed) })],
   ["secret", (questions) => questions.secret({ label: "Key" })],
   ["confirm", (questions) => questions.confirm({ label: "Sure?", initial: true })],
-  ["choose", (questions) => questions.choose({ label: "Fruit", items: FRUIT })],
-  ["tick", (questions) => questions.tick({ label: "Fruit", items: FRUIT })],
+  ["selectOne", (questions) => questions.selectOne({ label: "Fruit", items: FRUIT })],
+  ["select", (questions) => questions.select({ label: "Fruit", items: FRUIT })],
   ["permissions", (questions) => questions.permissions({ label: "Permissions", roles: [] })],
 ];
 
@@ -40,7 +40,7 @@ for (const [kind, question] of QUESTIONS) {
 
 Deno.test("input that is over already is INTERRUPTED too, and nothing hangs", async () => {
   const host = new TerminalHost([]);
-  const questions = await openQuestions(host);
+  const questions = await openPrompts(host);
   const sure = questions.confirm({ label: "Sure?", initial: true });
   host.screen.press(KEYS.enter);
   await sure;
@@ -52,7 +52,7 @@ Deno.test("input that is over already is INTERRUPTED too, and nothing hangs", as
 
 Deno.test("a signal that came before the question is INTERRUPTED too", async () => {
   const host = new TerminalHost([]);
-  const questions = await openQuestions(host, AbortSignal.abort());
+  const questions = await openPrompts(host, AbortSignal.abort());
   await expect(questions.text({ label: "Name" })).rejects.toMatchObject({ code: "INTERRUPTED" });
   expect(host.screen.isRestored).toBe(true);
 });

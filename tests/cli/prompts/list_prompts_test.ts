@@ -1,13 +1,13 @@
 /** Lists at a terminal, key by key: one of a list, any of a list. */
 import { expect } from "expect";
-import type { Questions } from "../../../src/cli/prompts/prompts.ts";
+import type { Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { KEYS } from "../../program/screen.ts";
 import { askAtTerminal } from "../../program/terminal_host.ts";
 
 const FRUIT = ["Apple", "Banana", "Cherry"].map((label) => ({ value: label.toLowerCase(), label }));
 
-const askFruit = (questions: Questions): Promise<readonly string[]> =>
-  questions.tick({ label: "Fruit", items: FRUIT.map((item) => ({ ...item, hint: `a ${item.value} tree` })) });
+const askFruit = (questions: Prompts): Promise<readonly string[]> =>
+  questions.select({ label: "Fruit", items: FRUIT.map((item) => ({ ...item, hint: `a ${item.value} tree` })) });
 
 for (
   const [keys, chosen] of [
@@ -23,7 +23,7 @@ for (
 ) {
   Deno.test(`choose: ${JSON.stringify(keys)} and Enter is ${chosen}`, async () => {
     const { screen, answer } = await askAtTerminal((questions) =>
-      questions.choose({ label: "Which fruit?", items: FRUIT })
+      questions.selectOne({ label: "Which fruit?", items: FRUIT })
     );
     expect(await screen.text()).toBe("? Which fruit?\n❯ Apple\n  Banana\n  Cherry");
     screen.press(...keys, KEYS.enter);
@@ -93,7 +93,9 @@ Deno.test("tick: Ctrl-A ticks all that are shown, and unticks them when all are 
 
 Deno.test("tick: a list longer than the window moves under the pointer", async () => {
   const items = Array.from({ length: 100 }, (_, value) => ({ value, label: `item ${value}` }));
-  const { screen, answer } = await askAtTerminal((questions) => questions.tick({ label: "Items", items }), { rows: 8 });
+  const { screen, answer } = await askAtTerminal((questions) => questions.select({ label: "Items", items }), {
+    rows: 8,
+  });
   const lines = async (): Promise<readonly string[]> => (await screen.text()).split("\n");
   expect(await lines()).toHaveLength(7);
   screen.press(KEYS.up);
@@ -113,7 +115,7 @@ Deno.test("tick: a list longer than the window moves under the pointer", async (
 
 Deno.test("tick: a list is drawn anew when the window becomes smaller, and nothing of it stays above", async () => {
   const items = Array.from({ length: 40 }, (_, value) => ({ value, label: `item ${value}`, hint: "x".repeat(60) }));
-  const { screen, answer } = await askAtTerminal((questions) => questions.tick({ label: "Items", items }));
+  const { screen, answer } = await askAtTerminal((questions) => questions.select({ label: "Items", items }));
   await screen.resize(40, 10);
   screen.press(KEYS.end);
   const text = await screen.until(/❯ ◯ item 39/);
@@ -128,7 +130,7 @@ Deno.test("tick: a long label takes half of a narrow window, so that something i
     label,
     hint: "VIEWER  2026",
   }));
-  const { screen } = await askAtTerminal((questions) => questions.tick({ label: "Keys", items }), { columns: 40 });
+  const { screen } = await askAtTerminal((questions) => questions.select({ label: "Keys", items }), { columns: 40 });
   expect(await screen.text()).toBe(`\
 ? Keys: █ (0 ticked, 2)
 ❯ ◯ a key with a name o…  VIEWER  2026
@@ -142,7 +144,7 @@ Deno.test("tick: a key is drawn within 50 ms in a list of 10,000", async () => {
     label: `key ${value}`,
     hint: `VIEWER,GUEST  2026-01-02  for job ${value % 97}`,
   }));
-  const { screen, answer } = await askAtTerminal((questions) => questions.tick({ label: "Keys", items }));
+  const { screen, answer } = await askAtTerminal((questions) => questions.select({ label: "Keys", items }));
   const keys = [..."key42", KEYS.space, KEYS.down, KEYS.ctrlU, KEYS.end, KEYS.pageUp, KEYS.ctrlA, KEYS.ctrlA];
   const times: number[] = [];
   for (const key of [...keys, ..."job9", KEYS.backspace, KEYS.backspace, KEYS.down, KEYS.space]) {

@@ -1,4 +1,4 @@
-/** Questions at a terminal, key by key: text, secret, yes or no. */
+/** Prompts at a terminal, key by key: text, secret, yes or no. */
 import { expect } from "expect";
 import { parseName } from "../../../src/apikey/name.ts";
 import { KEYS } from "../../program/screen.ts";

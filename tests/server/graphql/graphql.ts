@@ -1,6 +1,7 @@
 /** The embedded server as its callers see it: requests in, answers out, with no network between. */
 import * as v from "valibot";
-import type { KeyStore, StoredKey } from "../../../src/store/key_store.ts";
+import type { KeyStore } from "../../../src/store/key_store.ts";
+import type { StoredKey } from "../../../src/store/stored_key.ts";
 import { hashSecret } from "../../../src/apikey/secret.ts";
 import { LOCAL_CALLER } from "../../../src/server/auth/caller.ts";
 import { createGraphqlHandler, type HandlerOptions } from "../../../src/server/graphql/handler.ts";

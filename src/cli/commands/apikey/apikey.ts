@@ -4,17 +4,17 @@ import { Failure } from "../../../apikey/failure.ts";
 import { ACTIONS, RESOURCES } from "../../../apikey/permission.ts";
 import { ROLE_MEANINGS, ROLES } from "../../../apikey/role.ts";
 import type { Session } from "../../command.ts";
-import { mayAsk } from "../../host/can_prompt.ts";
-import { type Ask, askServer } from "../../connection/connection.ts";
+import { canPrompt } from "../../host/can_prompt.ts";
+import { type Ask, withClient } from "../../connection/connection.ts";
 import { create, type CreateFlags } from "./create.ts";
-import { remove } from "./delete.ts";
+import { deleteKeys } from "./delete.ts";
 import { EXIT_STATUS, type ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 
 /** Declares the command. */
-export function defineApikey(command: Command, { host, log, finish }: Session): void {
+export function registerApikey(command: Command, { host, log, setExitCode }: Session): void {
   const withOwnFlags = command
     .description(
       "Create or delete API keys. At a terminal you are asked for what is missing; with\n" +
@@ -34,14 +34,14 @@ export function defineApikey(command: Command, { host, log, finish }: Session): 
     .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs")
     .option("--description <desc>", "what the key is for")
     .option("--overwrite", "replace the key of that name, if there is one")
-    .optionsGroup("Questions, at a terminal:")
+    .optionsGroup("Prompts, at a terminal:")
     .option("--yes", "confirm what is asked last")
     .option("--no-input", "ask nothing: what is missing is an error")
     .optionsGroup("Output:")
     .option("--json", "print one line of JSON, failures too");
   withServerFlags(withOwnFlags)
     .addHelpText("after", notes)
-    .action(async (flags) => finish(await apikey(flags, host, askServer(flags, host, log))));
+    .action(async (flags) => setExitCode(await apikey(flags, host, withClient(flags, host, log))));
 }
 
 /** The flags that go with `--create` alone. */
@@ -58,14 +58,14 @@ async function apikey(flags: ApikeyFlags, host: Host, ask: Ask): Promise<ExitCod
   if (mode === "create") return await create(flags, host, ask);
   const [stray] = FLAGS_OF_CREATE.filter((flag) => flag in flags);
   if (stray !== undefined) throw new Failure("USAGE", `--${stray} goes with --create, not with --delete.`);
-  return await remove(flags, host, ask);
+  return await deleteKeys(flags, host, ask);
 }
 
 async function askForMode(flags: ApikeyFlags, host: Host): Promise<"create" | "delete"> {
-  if (!mayAsk(flags, host)) throw new Failure("USAGE", "Say what to do: give --create or --delete.");
-  const { openQuestions } = await import("#prompts");
-  const questions = await openQuestions(host);
-  return await questions.choose({
+  if (!canPrompt(flags, host)) throw new Failure("USAGE", "Say what to do: give --create or --delete.");
+  const { openPrompts } = await import("#prompts");
+  const prompts = await openPrompts(host);
+  return await prompts.selectOne({
     label: "What is to be done?",
     items: [
       { value: "create", label: "create", hint: "a key, and print its secret, once" },
@@ -100,7 +100,7 @@ Results:
   --create prints the secret, alone on standard output, once and never again.
   --json   {"key","name","id"}, {"deleted":1,"keys":[{"id","name"}]},
            and of a failure {"error","code"}, on delete with "deleted"
-  Questions, pictures and errors go to standard error.
+  Prompts, pictures and errors go to standard error.
 
 Examples:
   KEY=$(service-api apikey --create --name "ci deploy" --roles VIEWER)

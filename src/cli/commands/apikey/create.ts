@@ -5,7 +5,7 @@ import { parsePermissions } from "../../../apikey/permission.ts";
 import { requireSomeRights } from "../../../apikey/rights.ts";
 import { parseRoles } from "../../../apikey/role.ts";
 import type { CreatedKey, NewKey } from "../../../client/client.ts";
-import { type AskingFlags, mayAsk } from "../../host/can_prompt.ts";
+import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { Ask } from "../../connection/connection.ts";
 import type { GivenKey } from "./create_prompts.ts";
 import { ExitCode } from "../../exit_code.ts";
@@ -13,7 +13,7 @@ import type { Host } from "../../host/host.ts";
 import { writeJson } from "../../report.ts";
 
 /** The flags of the command, as they were typed. */
-export interface CreateFlags extends AskingFlags {
+export interface CreateFlags extends PromptFlags {
   readonly name?: string | undefined;
   readonly roles?: string | undefined;
   readonly permissions?: string | undefined;
@@ -31,13 +31,13 @@ export interface CreateFlags extends AskingFlags {
 export async function create(flags: CreateFlags, host: Host, ask: Ask): Promise<ExitCode> {
   const given = decideCreate(flags);
   const isComplete = given.name !== undefined && (given.roles ?? given.permissions) !== undefined;
-  if (isComplete || !mayAsk(flags, host)) {
+  if (isComplete || !canPrompt(flags, host)) {
     const key = requireComplete(given);
     await ask(async (connect) => print(await (await connect()).create(key), key, "not asked", flags, host));
   } else {
-    const { askForKey } = await import("#prompts");
+    const { promptForKey } = await import("#prompts");
     await ask(async (connect, interrupted) => {
-      const key = await askForKey(given, flags, host, connect, interrupted);
+      const key = await promptForKey(given, flags, host, connect, interrupted);
       await print(await (await connect()).create(key), key, "asked", flags, host);
     });
   }
@@ -78,14 +78,14 @@ async function print(
   host: Host,
 ): Promise<void> {
   const isShown = !flags.json && host.stdout.isTerminal() && host.stderr.isTerminal();
-  if (isShown && person === "not asked") await tell(host, ({ pictureOf }) => pictureOf(key, host));
+  if (isShown && person === "not asked") await tell(host, ({ formatRights }) => formatRights(key, host));
   try {
     if (flags.json) await writeJson(host.stdout, { key: created.key, name: created.name, id: created.id });
     else await host.stdout.write(`${created.key}\n`);
   } catch (error) {
     throw undelivered(created, error);
   }
-  if (isShown || person === "asked") await tell(host, ({ adviceOn }) => adviceOn(created, host));
+  if (isShown || person === "asked") await tell(host, ({ formatNextSteps }) => formatNextSteps(created, host));
 }
 
 /** Tells a person something. That it cannot be told is no reason to lose the secret. */

@@ -7,12 +7,12 @@ import { styleFor } from "../../terminal/style.ts";
 import { linesOf } from "../../terminal/text_width.ts";
 
 /** The rights that it has. */
-export function pictureOf({ roles, permissions }: NewKey, host: Host): string {
+export function formatRights({ roles, permissions }: NewKey, host: Host): string {
   return [...drawRights(roles, permissions, host.stderr.columns(), styleFor(host.stderr, host)), "", ""].join("\n");
 }
 
 /** What to do with its secret. */
-export function adviceOn({ name, id }: CreatedKey, host: Host): string {
+export function formatNextSteps({ name, id }: CreatedKey, host: Host): string {
   const where = host.stdout.isTerminal() ? "above" : "on standard output";
   const said = [
     `Created API key ${quote(name)} (${escapeInvisible(id)}).`,

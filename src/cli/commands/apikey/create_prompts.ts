@@ -4,9 +4,9 @@ import { type Name, nameTaken, parseName } from "../../../apikey/name.ts";
 import type { Permission } from "../../../apikey/permission.ts";
 import { type Role, ROLE_MEANINGS, ROLES } from "../../../apikey/role.ts";
 import type { Client, NewKey } from "../../../client/client.ts";
-import type { AskingFlags } from "../../host/can_prompt.ts";
+import type { PromptFlags } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
-import { openQuestions, type Questions } from "../../prompts/prompts.ts";
+import { openPrompts, type Prompts } from "../../prompts/prompts.ts";
 import { drawRights } from "../../terminal/rights_matrix.ts";
 import { styleFor } from "../../terminal/style.ts";
 import { linesOf } from "../../terminal/text_width.ts";
@@ -28,44 +28,44 @@ export interface GivenKey {
  *
  * @throws {Failure} `INTERRUPTED` when it is not; `ALREADY_EXISTS` when a given name is taken and is not to be replaced
  */
-export async function askForKey(
+export async function promptForKey(
   given: GivenKey,
-  flags: AskingFlags,
+  flags: PromptFlags,
   host: Host,
   connect: () => Promise<Client>,
   interrupted: AbortSignal,
 ): Promise<NewKey> {
-  const questions = await openQuestions(host, interrupted);
-  const { name, overwrite } = await askForName(given, questions, connect);
+  const prompts = await openPrompts(host, interrupted);
+  const { name, overwrite } = await askForName(given, prompts, connect);
   const description = given.description ??
-    await questions.text({ label: "Description", hint: "what the key is for; may be empty" });
-  const roles = given.roles ?? await questions.tick({
+    await prompts.text({ label: "Description", hint: "what the key is for; may be empty" });
+  const roles = given.roles ?? await prompts.select({
     label: "Roles",
     items: ROLES.map((role) => ({ value: role, label: role, hint: ROLE_MEANINGS[role] })),
   });
-  const permissions = given.permissions ?? await questions.permissions({ label: "Permissions", roles });
+  const permissions = given.permissions ?? await prompts.permissions({ label: "Permissions", roles });
   const key = { name, description: description.trim() === "" ? undefined : description, roles, permissions, overwrite };
   await host.stderr.write(summarize(key, host));
   const question = overwrite ? "Create this key in place of any other of that name?" : "Create this key?";
-  if (flags.yes || await questions.confirm({ label: question, initial: true })) return key;
+  if (flags.yes || await prompts.confirm({ label: question, initial: true })) return key;
   throw new Failure("INTERRUPTED", "Nothing was created.");
 }
 
 /** A name that is free, or whose key is to be replaced. */
 async function askForName(
   given: GivenKey,
-  questions: Questions,
+  prompts: Prompts,
   connect: () => Promise<Client>,
 ): Promise<Pick<NewKey, "name" | "overwrite">> {
   const check = (typed: string): void => void parseName(typed);
   const name = given.name ??
-    parseName(await questions.text({ label: "Name", hint: "letters, digits and spaces", check }));
+    parseName(await prompts.text({ label: "Name", hint: "letters, digits and spaces", check }));
   const { overwrite } = given;
   if (overwrite || !await isTaken(name, await connect())) return { name, overwrite };
   const label = `A key named ${quote(name)} exists. Replace it? Its secret fails at once.`;
-  if (await questions.confirm({ label, initial: false })) return { name, overwrite: true };
+  if (await prompts.confirm({ label, initial: false })) return { name, overwrite: true };
   if (given.name !== undefined) throw nameTaken(name);
-  return await askForName(given, questions, connect);
+  return await askForName(given, prompts, connect);
 }
 
 /** Whoever may create keys but not read them finds out when the key is created. */

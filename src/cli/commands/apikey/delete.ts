@@ -2,14 +2,14 @@
 import { Failure, reasonOf } from "../../../apikey/failure.ts";
 import { type Name, parseName } from "../../../apikey/name.ts";
 import type { Client, KeyReference } from "../../../client/client.ts";
-import { type AskingFlags, mayAsk } from "../../host/can_prompt.ts";
+import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { Ask } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
 import { DeletionFailure, writeJson } from "../../report.ts";
 
 /** The flags of the command, as they were typed. */
-export interface DeleteFlags extends AskingFlags {
+export interface DeleteFlags extends PromptFlags {
   readonly name?: string | undefined;
   readonly json?: boolean | undefined;
 }
@@ -26,8 +26,8 @@ type DeleteResult =
  *
  * @throws {DeletionFailure} of any kind; nothing was deleted, unless the message says otherwise
  */
-export async function remove(flags: DeleteFlags, host: Host, ask: Ask): Promise<ExitCode> {
-  if (flags.name === undefined && !mayAsk(flags, host)) {
+export async function deleteKeys(flags: DeleteFlags, host: Host, ask: Ask): Promise<ExitCode> {
+  if (flags.name === undefined && !canPrompt(flags, host)) {
     throw new Failure("USAGE", "Deleting a key needs its name: give --name.");
   }
   const name = flags.name === undefined ? undefined : parseName(flags.name);
@@ -71,8 +71,8 @@ async function deleteTicked(
 ): Promise<DeleteResult> {
   const keys = await client.list();
   if (keys.length === 0) return { kind: "no keys" };
-  const { askForKeys } = await import("#prompts");
-  const ticked = await askForKeys(keys, flags, host, interrupted);
+  const { promptForKeys } = await import("#prompts");
+  const ticked = await promptForKeys(keys, flags, host, interrupted);
   if (ticked.length === 0) return { kind: "none selected" };
   const deleted = await deleteAll(client, ticked, host);
   return deleted.length === 0 ? { kind: "no keys" } : { kind: "deleted", keys: deleted };

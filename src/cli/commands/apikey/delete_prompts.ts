@@ -1,9 +1,9 @@
 /** What `apikey --delete` asks a person: which keys, and whether that is meant. */
 import { escapeInvisible, Failure, quote } from "../../../apikey/failure.ts";
 import type { KeySummary } from "../../../client/client.ts";
-import type { AskingFlags } from "../../host/can_prompt.ts";
+import type { PromptFlags } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
-import { openQuestions } from "../../prompts/prompts.ts";
+import { openPrompts } from "../../prompts/prompts.ts";
 import { fit, widthOf } from "../../terminal/text_width.ts";
 
 /**
@@ -12,15 +12,15 @@ import { fit, widthOf } from "../../terminal/text_width.ts";
  * @returns the keys to delete; none when none was ticked
  * @throws {Failure} `INTERRUPTED` when they are not to be deleted after all
  */
-export async function askForKeys(
+export async function promptForKeys(
   keys: readonly KeySummary[],
-  flags: AskingFlags,
+  flags: PromptFlags,
   host: Host,
   interrupted: AbortSignal,
 ): Promise<readonly KeySummary[]> {
-  const questions = await openQuestions(host, interrupted);
+  const prompts = await openPrompts(host, interrupted);
   const rolesWidth = keys.reduce((width, { roles }) => Math.max(width, widthOf(roles.join(","))), 0);
-  const ticked = await questions.tick({
+  const ticked = await prompts.select({
     label: "Keys to delete",
     items: keys.map((key) => ({ value: key, label: escapeInvisible(key.name), hint: describe(key, rolesWidth) })),
   });
@@ -28,7 +28,7 @@ export async function askForKeys(
   if (first === undefined) return [];
   const what = others.length === 0 ? `the key ${quote(first.name)}` : `${ticked.length} keys`;
   const label = `Delete ${what}? Requests with ${others.length === 0 ? "it" : "them"} fail at once.`;
-  if (flags.yes || await questions.confirm({ label, initial: false })) return ticked;
+  if (flags.yes || await prompts.confirm({ label, initial: false })) return ticked;
   throw new Failure("INTERRUPTED", "Nothing was deleted.");
 }
 

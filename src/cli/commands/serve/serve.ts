@@ -8,7 +8,7 @@ import type { Session } from "../../command.ts";
 import { parseDuration } from "../../settings/duration.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
-import { atLast, type Log } from "../../host/log.ts";
+import { flushWithTimeout, type Log } from "../../host/log.ts";
 import { parseCount, parseLimit, parseSize } from "../../settings/number.ts";
 import { readConfig } from "../../config_file/read.ts";
 import type { ProfileFlags } from "../../settings/server_flags.ts";
@@ -18,7 +18,7 @@ import { readTlsFiles } from "./tls_files.ts";
 import { unlessInterrupted } from "../../host/interrupt.ts";
 
 /** Declares the command. */
-export function defineServe(command: Command, { host, log, finish }: Session): void {
+export function registerServe(command: Command, { host, log, setExitCode }: Session): void {
   command
     .description("Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.")
     .optionsGroup("Address:")
@@ -51,7 +51,7 @@ export function defineServe(command: Command, { host, log, finish }: Session): v
     .optionsGroup("Output:")
     .option("--no-access-log", "no line on standard error for each request")
     .addHelpText("after", NOTES)
-    .action(async (flags) => finish(await serve(flags, host, log)));
+    .action(async (flags) => setExitCode(await serve(flags, host, log)));
 }
 
 const NOTES = `
@@ -90,7 +90,7 @@ const BUSY_TIMEOUT = 5000;
 const LONGEST_RETENTION = 3650 * 24 * 3_600_000;
 
 /**
- * Serves until SIGINT or SIGTERM, then lets requests in flight finish: for `--drain-timeout`, or until the next signal.
+ * Serves until SIGINT or SIGTERM, then lets requests in flight setExitCode: for `--drain-timeout`, or until the next signal.
  *
  * @returns `OK` when all of them were answered
  * @throws {Failure} when the store or the address cannot be used; `INTERRUPTED` when a signal comes before they are
@@ -113,7 +113,7 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   await host.stdout.write(`Listening on ${server.url}\n`);
   await first;
   const unfinished = await Promise.race([server.stop(drainTimeout), second]);
-  await atLast(accessLog.flush());
+  await flushWithTimeout(accessLog.flush());
   if (unfinished === "impatient") return ExitCode.INTERRUPTED;
   if (unfinished === 0) return ExitCode.OK;
   log.error("{unfinished} requests were cut off after --drain-timeout", { unfinished });
