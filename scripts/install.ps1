@@ -1,17 +1,18 @@
-# Installs service-api from a release, on Windows, with Windows PowerShell 5.1 or PowerShell 7:
+# Installs service-api from a release on Windows, in Windows PowerShell 5.1 or PowerShell 7:
 #
 #   irm https://github.com/service-api/service-api/releases/latest/download/install.ps1 | iex
 #
-# A release is checked before it is unpacked, and run before it is put in place. Variables:
-#   PREFIX                    the directory to install to; %LOCALAPPDATA%\Programs\service-api by default
-#   SERVICE_API_DOWNLOAD_URL  where the release is; by default the newest
+# It verifies the archive's checksum before unpacking it, and runs the executable once before installing it.
+# Environment variables:
+#   PREFIX                    the directory to install to (default: %LOCALAPPDATA%\Programs\service-api)
+#   SERVICE_API_DOWNLOAD_URL  the URL of the release (default: the latest release)
 #
-# All is in one block: a script that was cut off on its way does nothing. It throws and never exits, since `iex` runs
-# it in the session of whoever calls it.
+# The whole script is one block, so a truncated copy does nothing. It throws and never exits, because `iex` runs it in
+# the user's session.
 & {
     Set-StrictMode -Version 3.0
     $ErrorActionPreference = 'Stop'
-    # Windows PowerShell takes many times as long to download when it draws how far it is.
+    # The progress bar makes downloads in Windows PowerShell many times slower.
     $ProgressPreference = 'SilentlyContinue'
 
     function Save-Url([string] $Url, [string] $Path) {
@@ -22,21 +23,21 @@
         try {
             $response = Invoke-WebRequest -Uri $Url -OutFile $Path -PassThru -UseBasicParsing @limits
         } catch {
-            throw "$Url could not be downloaded: $_"
+            throw "Could not download ${Url}: $_"
         }
-        # Windows PowerShell follows redirections from https to http, PowerShell 7 does not.
+        # Windows PowerShell follows redirects from https to http. PowerShell 7 does not.
         $end = $response.BaseResponse
         $end = if ($end -is [Net.HttpWebResponse]) { $end.ResponseUri } else { $end.RequestMessage.RequestUri }
-        if ($end.Scheme -ne ([uri] $Url).Scheme) { throw "$Url redirects to ${end}, which is not used." }
+        if ($end.Scheme -ne ([uri] $Url).Scheme) { throw "Could not download ${Url}: it redirects to $end, which has another scheme." }
     }
 
-    # What the machine is, whatever this process is made for: arm64 emulates x64. Only Windows knows this variable.
+    # The architecture of the machine, not of this process, because arm64 emulates x64. Only Windows sets this variable.
     $machine = [Environment]::GetEnvironmentVariable('PROCESSOR_ARCHITECTURE', 'Machine')
-    if (-not $machine) { throw 'This is for Windows. For Linux and macOS there is install.sh.' }
+    if (-not $machine) { throw 'install.ps1 runs on Windows only. On Linux and macOS, use install.sh.' }
     $target = switch ($machine) {
         'AMD64' { 'x86_64-pc-windows-msvc' }
         'ARM64' { 'aarch64-pc-windows-msvc' }
-        default { throw "There is no build for the CPU ${machine}: there are those for x64 and arm64." }
+        default { throw "There is no build for the CPU $machine. There are builds for x64 and arm64." }
     }
 
     $base = 'https://github.com/service-api/service-api/releases/latest/download'
@@ -45,8 +46,8 @@
     $allowed = $uri -and $uri.IsAbsoluteUri -and
         ($uri.Scheme -eq 'https' -or ($uri.Scheme -eq 'http' -and $uri.IsLoopback))
     if (-not $allowed) {
-        throw "Nothing is downloaded from ${base}: let SERVICE_API_DOWNLOAD_URL begin with https:// " +
-            '(plain http is for this machine alone).'
+        throw "Cannot download from $base. Set SERVICE_API_DOWNLOAD_URL to an https:// URL. " +
+            'http:// is allowed only for loopback addresses.'
     }
 
     $prefix = $env:PREFIX
@@ -65,7 +66,7 @@
         Save-Url "$base/SHA256SUMS" $sums
         $pattern = "^[0-9a-f]{64}  service-api-[0-9][0-9A-Za-z.+-]*-$target\.zip$"
         $lines = @(Get-Content -LiteralPath $sums | Where-Object { $_ -cmatch $pattern })
-        if ($lines.Count -ne 1) { throw "$base/SHA256SUMS has $($lines.Count) archives for $target, in place of one." }
+        if ($lines.Count -ne 1) { throw "$base/SHA256SUMS lists $($lines.Count) archives for $target instead of one." }
         $sum, $name = $lines[0] -split '  '
 
         $archive = Join-Path $tmp $name
@@ -73,7 +74,7 @@
         Save-Url "$base/$name" $archive
         $actual = (Get-FileHash -LiteralPath $archive -Algorithm SHA256).Hash
         if ($actual -ne $sum) {
-            throw "$name is not what SHA256SUMS says, and has not been used: its SHA-256 is $actual, not $sum."
+            throw "$name does not match SHA256SUMS and was not installed. Its SHA-256 is $actual, not $sum."
         }
         Expand-Archive -LiteralPath $archive -DestinationPath $tmp
         $folder = Join-Path $tmp ($name -replace '\.zip$')
@@ -82,12 +83,12 @@
         Copy-Item -LiteralPath (Join-Path $folder 'service-api.exe') -Destination $new
         $version = & $new --version
         if ($LASTEXITCODE -ne 0) {
-            throw "The executable does not run on this system, and has not been installed: status $LASTEXITCODE."
+            throw "The executable does not run on this system and was not installed: exit status $LASTEXITCODE."
         }
         foreach ($item in 'LICENSE', 'README.md', 'THIRD-PARTY-LICENSES', 'completions') {
             Copy-Item -LiteralPath (Join-Path $folder $item) -Destination $prefix -Recurse -Force
         }
-        # An executable that runs cannot be overwritten, but it can be given another name.
+        # A running executable cannot be overwritten, but it can be renamed.
         if (Test-Path -LiteralPath $executable) { Move-Item -LiteralPath $executable -Destination $old }
         try {
             Move-Item -LiteralPath $new -Destination $executable
@@ -97,7 +98,7 @@
         }
     } finally {
         Remove-Item -LiteralPath $tmp, $new -Recurse -Force -ErrorAction SilentlyContinue
-        # One that still runs stays until the next time.
+        # An old executable that is still running stays until the next installation.
         Get-ChildItem -LiteralPath $prefix -Filter 'service-api.*.old' -ErrorAction SilentlyContinue |
             Remove-Item -Force -ErrorAction SilentlyContinue
         if ($made -and -not (Test-Path -LiteralPath $executable)) {
@@ -108,7 +109,7 @@
     Write-Host "Installed $version in $prefix"
     if (($env:Path -split ';') -notcontains $prefix) {
         $quoted = $prefix -replace "'", "''"
-        Write-Host 'which is not in your PATH. This adds it, for sessions to come:'
+        Write-Host 'It is not in your PATH. This command adds it for new sessions:'
         Write-Host ("  [Environment]::SetEnvironmentVariable('Path', " +
             "[Environment]::GetEnvironmentVariable('Path', 'User') + ';$quoted', 'User')")
     }

@@ -1,43 +1,59 @@
-/** `.ci/run`: what it runs and how it adds up, with programs in place of npm and Deno that only say that they ran. */
+/** `.ci/run`: which commands it runs and how it counts, with stand-ins for npm, npx and Deno that record their arguments. */
 import { expect } from "expect";
-import { testWith } from "./tools.ts";
+import { findProgram, testWith } from "./tools.ts";
 
 const ROOT = `${import.meta.dirname}/..`;
 
-interface Ran {
+interface Outcome {
   readonly code: number;
-  /** The last line. */
+  /** The last line of standard output. */
   readonly summary: string;
-  /** What it ran, in that order. */
+  /** The commands that it ran, in order. */
   readonly commands: readonly string[];
 }
 
-/**
- * Runs it where `npm install` makes a Deno that says `tests` when it is told to test.
- *
- * @param deno what npm has the program as, in its package
- */
-async function ci(tests: string, deno: string): Promise<Ran> {
+interface Installed {
+  /** The path of the program in the npm package `@deno/…`. */
+  readonly program?: string;
+  /** The version of the newest Deno 2.x. */
+  readonly newest?: string;
+}
+
+/** Runs `.ci/run` with a Deno that runs the shell command `tests` in place of tests. */
+async function ci(
+  tests: string,
+  { program = "linux-x64-glibc/deno", newest = "2.99.0" }: Installed = {},
+): Promise<Outcome> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-ci-" });
   try {
     const write = (name: string, script: string): Promise<void> =>
       Deno.writeTextFile(`${directory}/${name}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    await write("deno", `echo "$NAME $*" >>"${directory}/commands"; case $* in *" test") ${tests} ;; esac`);
+    await write(
+      "deno",
+      `[ "$*" != --version ] || { echo "deno ${newest} (stable)"; exit; }
+      echo "$NAME $*" >>"${directory}/commands"
+      case "$* " in *" test "* | "test "*) ${tests} ;; esac`,
+    );
     await write("npx", `NAME=npx; export NAME; shift; exec "${directory}/deno" "$@"`);
     await write(
       "npm",
       `while [ "$1" != --prefix ]; do shift; done
-      package=$2/node_modules/@deno/${deno}
+      package=$2/node_modules/@deno/${program}
       mkdir -p "$(dirname "$package")" "$2/node_modules/@deno/deno"
       { echo "#!/bin/sh"; echo "NAME=$3; export NAME; exec '${directory}/deno' \\"\\$@\\""; } >"$package"
       chmod +x "$package"`,
     );
-    // It would install what tests use, where that is not.
+    // Otherwise it would install missing programs.
     await Promise.all(["apt-get", "sudo"].map((name) => write(name, "exit 1")));
-    await Deno.mkdir(`${directory}/project/.ci`, { recursive: true });
-    await Deno.copyFile(`${ROOT}/.ci/run`, `${directory}/project/.ci/run`);
-    await Deno.copyFile(`${ROOT}/README.md`, `${directory}/project/README.md`);
-    const { code, stdout } = await new Deno.Command("bash", {
+    await Promise.all([".ci", "tests"].map((name) => Deno.mkdir(`${directory}/project/${name}`, { recursive: true })));
+    await Promise.all(
+      [".ci/run", "README.md", "deno.json"].map((name) =>
+        Deno.copyFile(`${ROOT}/${name}`, `${directory}/project/${name}`)
+      ),
+    );
+    await Deno.writeTextFile(`${directory}/project/tests/one_test.ts`, "await buildExecutable();\n");
+    await Deno.writeTextFile(`${directory}/project/tests/two_test.ts`, "Deno.test(() => {});\n");
+    const { code, stdout } = await new Deno.Command(findProgram("bash") ?? "bash", {
       args: [`${directory}/project/.ci/run`],
       env: { PATH: `${directory}:${Deno.env.get("PATH")}` },
       stderr: "null",
@@ -49,30 +65,40 @@ async function ci(tests: string, deno: string): Promise<Ran> {
   }
 }
 
-function testCi(what: string, test: () => Promise<void>): void {
-  testWith(["bash"], `.ci/run ${what}`, test);
+function testCi(rule: string, test: () => Promise<void>): void {
+  testWith(["bash", "node"], `.ci/run ${rule}`, test);
 }
 
-for (const deno of ["linux-x64-glibc/deno", "win32-x64/deno.exe"]) {
-  testCi(`runs the README's test command, checks, and tests on two versions of Deno, here as ${deno}`, async () => {
-    const { code, summary, commands } = await ci('echo "ok | 20 passed | 0 failed | 3 ignored (1s)"', deno);
+const PASSED = 'echo "ok | 20 passed | 0 failed | 3 ignored (1s)"';
+
+for (const program of ["linux-x64-glibc/deno", "win32-x64/deno.exe"]) {
+  testCi(`tests with the README's command, the newest and the oldest Deno, installed as ${program}`, async () => {
+    const { code, summary, commands } = await ci(PASSED, { program });
     expect(commands).toEqual([
       expect.stringMatching(/^npx deno@2\.\d+\.\d+ task test$/),
       "deno@2 task check",
+      "deno@2.7.14 check main.ts scripts tests",
       "deno@2 task test",
       "deno@2.7.14 task test",
-      "deno@2.7.14 check main.ts scripts tests",
     ]);
     expect({ code, summary }).toEqual({ code: 0, summary: "62 passed, 0 failed" });
   });
 }
 
-testCi("adds up what failed, and fails", async () => {
-  const { code, summary } = await ci('echo "FAILED | 5 passed (2 steps) | 2 failed (1s)"; exit 1', "darwin-arm64/deno");
+testCi("runs only the tests of the executable on the newest Deno if the README's command uses that Deno", async () => {
+  const [, version = ""] = /^npx -y deno@([\d.]+) task test$/m.exec(await Deno.readTextFile(`${ROOT}/README.md`)) ?? [];
+  const { code, commands } = await ci(PASSED, { newest: version });
+  expect(commands[3]).toMatch(/^deno@2 test .*--allow-run .*[^/] tests\/one_test\.ts$/);
+  expect(commands[4]).toBe("deno@2.7.14 task test");
+  expect(code).toBe(0);
+});
+
+testCi("adds up failed tests and fails", async () => {
+  const { code, summary } = await ci('echo "FAILED | 5 passed (2 steps) | 2 failed (1s)"; exit 1');
   expect({ code, summary }).toEqual({ code: 1, summary: "17 passed, 6 failed" });
 });
 
-testCi("takes tests that end before they have said anything for a failure", async () => {
-  const { code, summary } = await ci("exit 1", "linux-arm64-glibc/deno");
+testCi("counts a test run that ends without a summary as a failure", async () => {
+  const { code, summary } = await ci("exit 1");
   expect({ code, summary }).toEqual({ code: 1, summary: "2 passed, 3 failed" });
 });

@@ -1,4 +1,4 @@
-/** Programs of the system run to their end. */
+/** Runs programs of the system to completion. */
 
 export interface Outcome {
   readonly code: number;
@@ -6,29 +6,29 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs a program to its end; without `stdin` among the options there is nothing on its standard input. */
+/** Runs a program. Unless `options` has `stdin`, its standard input is empty. */
 export async function execute(
   program: string,
   args: readonly string[],
   options: Deno.CommandOptions = {},
 ): Promise<Outcome> {
-  return decoded(await new Deno.Command(program, { ...options, args: [...args] }).output());
+  return decode(await new Deno.Command(program, { ...options, args: [...args] }).output());
 }
 
-/** What comes of a process whose streams are pipes, when it is given a text on standard input. */
+/** Writes `input` to a process whose streams are pipes, and waits for its end. */
 export async function outcomeOf(child: Deno.ChildProcess, input: string): Promise<Outcome> {
   const writer = child.stdin.getWriter();
   const output = child.output();
   await writer.write(new TextEncoder().encode(input)).catch(() => {});
   await writer.close().catch(() => {});
-  return decoded(await output);
+  return decode(await output);
 }
 
 /**
- * Runs a command that is to succeed.
+ * Runs a command that must succeed.
  *
- * @returns what it printed
- * @throws {Error} with what it said, when it failed
+ * @returns its standard output
+ * @throws {Error} with its standard error if it fails
  */
 export async function command(
   program: string,
@@ -40,7 +40,7 @@ export async function command(
   return stdout;
 }
 
-function decoded({ code, stdout, stderr }: Deno.CommandOutput): Outcome {
+function decode({ code, stdout, stderr }: Deno.CommandOutput): Outcome {
   const text = new TextDecoder();
   return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
 }

@@ -1,9 +1,13 @@
-/** Tests of what Windows has not. */
+/** Tests of what Windows does not have. */
 
-/** `Deno.test` for tests that want something of POSIX: on Windows they are ignored, and say what they want. */
-export function onPosix(want: string): (name: string, test: () => void | Promise<void>) => void {
+/**
+ * `Deno.test` for tests that are skipped on Windows.
+ *
+ * @param feature what they need, for the name of the skipped test
+ */
+export function onPosix(feature: string): (name: string, test: () => void | Promise<void>) => void {
   return (name, test) => {
-    if (Deno.build.os === "windows") Deno.test.ignore(`${name}: not run on Windows, for want of ${want}`, () => {});
+    if (Deno.build.os === "windows") Deno.test.ignore(`${name}: skipped, Windows does not have ${feature}`, () => {});
     else Deno.test(name, test);
   };
 }

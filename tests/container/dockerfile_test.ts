@@ -1,138 +1,100 @@
-/** The Dockerfile: what the image is, and that it takes nothing but the archive that the checksums are of. */
+/** The Dockerfile: its build stage, run in a shell, and the settings of the image. */
 import { expect } from "expect";
 import { command } from "../execute.ts";
 import { testWith } from "../tools.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
-import { parseDockerfile, wordsOf } from "./dockerfile.ts";
-import { buildImage, TARGETARCH } from "./image.ts";
+import { IMAGE } from "./container.ts";
 import { TARGETS, writeRelease } from "./release.ts";
 
-const DOCKERFILE = `${import.meta.dirname}/../../scripts/Dockerfile`;
-const STAGES = parseDockerfile(await Deno.readTextFile(DOCKERFILE));
-const [first, image] = STAGES;
+const DOCKERFILE = (await Deno.readTextFile(`${import.meta.dirname}/../../scripts/Dockerfile`))
+  .replaceAll(/^#.*\n/gm, "");
+const [FIRST = "", FINAL = ""] = DOCKERFILE.split(/^(?=FROM )/m).filter((stage) => stage.startsWith("FROM "));
+const [, SCRIPT = ""] = /^RUN ((?:.*\\\n)*.*)/m.exec(FIRST) ?? [];
 
-/** What the final stage says with a keyword. */
-function said(keyword: string): readonly string[] {
-  return image?.instructions.filter((instruction) => instruction.keyword === keyword).map(({ text }) => text) ?? [];
+Deno.test("the image has a base without a shell, an unprivileged numeric user, and no secret in its environment", () => {
+  const { FROM, USER, ENV, ARG, WORKDIR, ENTRYPOINT } = Object.fromEntries(
+    [...FINAL.matchAll(/^([A-Z]+) (.*)$/gm)].map(([, keyword, value]) => [keyword, value]),
+  );
+  expect({ FROM, USER, ENV, ARG, WORKDIR, ENTRYPOINT }).toEqual({
+    FROM: expect.stringMatching(/^gcr\.io\/distroless\/cc-debian\d+:nonroot$/),
+    USER: IMAGE.user,
+    ENV: `XDG_DATA_HOME=${IMAGE.env.XDG_DATA_HOME}`,
+    ARG: "VERSION",
+    WORKDIR: "/",
+    ENTRYPOINT: JSON.stringify([IMAGE.executable]),
+  });
+});
+
+Deno.test("the image contains the executable, the licences and an empty /data of its user", () => {
+  expect([...FINAL.matchAll(/^COPY --from=release (.*)$/gm)].map(([, words]) => words)).toEqual([
+    "/release/files/LICENSE /release/files/THIRD-PARTY-LICENSES /usr/share/doc/service-api/",
+    "/release/files/service-api /usr/local/bin/",
+    `--chown=${IMAGE.user} /release/volume/ /`,
+  ]);
+});
+
+Deno.test("the build stage runs on the building machine, for every target architecture", () => {
+  expect(FIRST).toMatch(/^FROM --platform=\$BUILDPLATFORM busybox:[\d.]+ AS release$/m);
+});
+
+interface BuildStage {
+  /** The directory with the release, in which the script runs. */
+  readonly directory: string;
+  readonly run: (env: Readonly<Record<string, string>>) => Promise<string>;
 }
 
-Deno.test("the image is a release's executable and licences on a base without a shell", () => {
-  expect(STAGES).toHaveLength(2);
-  expect(image?.base).toMatch(/^gcr\.io\/distroless\/cc-debian\d+:nonroot$/);
-  expect(said("COPY").map(wordsOf)).toEqual([
-    ["/release/files/LICENSE", "/release/files/THIRD-PARTY-LICENSES", "/usr/share/doc/service-api/"],
-    ["/release/files/service-api", "/usr/local/bin/"],
-    ["/release/volume/", "/"],
-  ]);
-  expect(image?.instructions.map(({ flags }) => flags.get("from")).filter(Boolean)).toEqual([
-    "release",
-    "release",
-    "release",
-  ]);
-  expect(said("ENTRYPOINT")).toEqual(['["/usr/local/bin/service-api"]']);
-});
-
-Deno.test("the image names a user by number, whom Kubernetes can tell from root; any other will do; and no secret", () => {
-  expect(said("USER")).toEqual(["65532:65532"]);
-  expect(said("ENV")).toEqual(["XDG_DATA_HOME=/data"]);
-  expect(said("ARG")).toEqual(["VERSION"]);
-  // The base's own working directory is closed to every other user.
-  expect(said("WORKDIR")).toEqual(["/"]);
-});
-
-Deno.test("the first stage runs on the machine that builds, whatever it builds for", () => {
-  expect(first?.base).toMatch(/^busybox:[\d.]+$/);
-  expect(first?.platform).toBe("$BUILDPLATFORM");
-});
-
-/** What `RUN` runs in, and the programs that this takes. */
-const TOOLS = [
-  ["this machine's tools", ["grep"]],
-  ["the tools of busybox alone", ["busybox"]],
-] as const;
-
-interface FirstStage {
-  /** The directory with the release. */
-  readonly context: string;
-  readonly build: (args?: Readonly<Record<string, string>>) => Promise<string>;
+/** Registers a test of the build stage with the tools of a shell: this machine's, or those of BusyBox. */
+function testBuild(rule: string, test: (stage: BuildStage) => Promise<void>, shell: "sh" | "busybox" = "sh"): void {
+  const name = `the build stage${shell === "sh" ? "" : " in BusyBox"} ${rule}`;
+  testWith(["tar", "gzip", "sha256sum", shell], name, () =>
+    inTemporaryDirectory(async (directory) => {
+      const release = `${directory}/release`;
+      await Promise.all([release, `${directory}/bin`].map((path) => Deno.mkdir(path)));
+      await Deno.writeTextFile(`${directory}/executable`, "an executable");
+      await writeRelease(release, "1.2.3", `${directory}/executable`);
+      if (shell === "busybox") await command("busybox", ["--install", "-s", `${directory}/bin`]);
+      const PATH = shell === "busybox" ? `${directory}/bin` : Deno.env.get("PATH") ?? "";
+      const [program, ...args] = shell === "busybox" ? [`${directory}/bin/sh`, "-c"] : ["sh", "-c"];
+      const run: BuildStage["run"] = (env) =>
+        command(program ?? "", [...args, SCRIPT], { cwd: release, env: { PATH, ...env }, clearEnv: true });
+      await test({ directory: release, run });
+    }));
 }
 
-for (const [name, needs] of TOOLS) {
-  const testBuild = (rule: string, test: (stage: FirstStage) => Promise<void>): void =>
-    testWith(
-      ["sh", "tar", "gzip", "sha256sum", ...needs],
-      `the first stage with ${name} ${rule}`,
-      () =>
-        inTemporaryDirectory(async (directory) => {
-          const context = `${directory}/context`;
-          await Deno.mkdir(context);
-          await Deno.writeTextFile(`${directory}/executable`, "an executable");
-          await writeRelease(context, "1.2.3", `${directory}/executable`);
-          const tools = needs[0] === "busybox" ? await installBusybox(`${directory}/tools`) : undefined;
-          const build: FirstStage["build"] = async (args = { VERSION: "1.2.3" }) =>
-            `${
-              (await buildImage({ dockerfile: DOCKERFILE, context, args, directory, tools, target: "release" })).root
-            }/release`;
-          await test({ context, build });
-        }),
-    );
-
-  testBuild("takes the executable and the licences out of the archive", async ({ build }) => {
-    const directory = await build();
-    expect(await Deno.readTextFile(`${directory}/files/service-api`)).toBe("an executable");
+for (const shell of ["sh", "busybox"] as const) {
+  testBuild("unpacks the archive for the target architecture and creates /data", async ({ directory, run }) => {
+    await run({ VERSION: "1.2.3", TARGETARCH: "arm64" });
+    const read = (name: string): Promise<string> => Deno.readTextFile(`${directory}/${name}`);
+    expect(await read("files/service-api")).toBe("an executable");
     expect((await Deno.stat(`${directory}/files/service-api`)).mode).toBe(0o100755);
-    const target = TARGETS[TARGETARCH === "amd64" ? 0 : 1];
-    expect(await Deno.readTextFile(`${directory}/files/LICENSE`)).toBe(`LICENSE for ${target}\n`);
-    expect(await Deno.readTextFile(`${directory}/files/THIRD-PARTY-LICENSES`)).toMatch(/^THIRD/);
+    expect(await read("files/LICENSE")).toBe(`LICENSE for ${TARGETS[1]}\n`);
+    expect(await read("files/THIRD-PARTY-LICENSES")).toMatch(/^THIRD/);
     expect((await Deno.stat(`${directory}/volume/data`)).mode).toBe(0o040700);
-  });
+  }, shell);
 
-  for (const [architecture, target] of [["amd64", TARGETS[0]], ["arm64", TARGETS[1]]] as const) {
-    testBuild(`takes the archive for ${architecture}`, async ({ build }) => {
-      const directory = await build({ VERSION: "1.2.3", TARGETARCH: architecture });
-      expect(await Deno.readTextFile(`${directory}/files/LICENSE`)).toBe(`LICENSE for ${target}\n`);
-    });
-  }
-
-  testBuild("takes the version that is asked for, of several", async ({ build, context }) => {
-    await Deno.writeTextFile(`${context}/../newer`, "a newer one");
-    await writeRelease(context, "1.2.4", `${context}/../newer`);
-    expect(await Deno.readTextFile(`${await build({ VERSION: "1.2.4" })}/files/service-api`)).toBe("a newer one");
-  });
-
-  testBuild("refuses an archive that was tampered with", async ({ build, context }) => {
-    const sums = await Deno.readTextFile(`${context}/SHA256SUMS`);
-    await Deno.writeTextFile(`${context}/../other`, "something else");
-    await writeRelease(context, "1.2.3", `${context}/../other`);
-    await Deno.writeTextFile(`${context}/SHA256SUMS`, sums);
-    await expect(build()).rejects.toThrow(/did NOT match|FAILED/);
-  });
-
-  testBuild("refuses an archive that was cut short", async ({ build, context }) => {
-    await Promise.all(TARGETS.map((target) => Deno.truncate(`${context}/service-api-1.2.3-${target}.tar.gz`, 100)));
-    await expect(build()).rejects.toThrow(/did NOT match|FAILED/);
-  });
-
-  testBuild("refuses an archive whose checksum is not there", async ({ build, context }) => {
-    await Deno.writeTextFile(`${context}/SHA256SUMS`, `${"0".repeat(64)}  service-api-1.2.4-${TARGETS[0]}.tar.gz\n`);
-    await expect(build()).rejects.toThrow(/SHA256SUMS has no service-api-1\.2\.3-\w+-unknown-linux-gnu\.tar\.gz\.$/);
-  });
-
-  testBuild("refuses a version that is not there, and says when none is given", async ({ build }) => {
-    await expect(build({ VERSION: "9.9.9" })).rejects.toThrow(/SHA256SUMS has no service-api-9\.9\.9/);
-    await expect(build({})).rejects.toThrow(/VERSION: is missing: give it with --build-arg/);
-  });
-
-  testBuild("names an architecture for which there is no release", async ({ build }) => {
-    await expect(build({ VERSION: "1.2.3", TARGETARCH: "riscv64" })).rejects.toThrow(
-      "There is no release for riscv64.",
-    );
-  });
+  testBuild("rejects an archive that does not match its checksum", async ({ directory, run }) => {
+    await Promise.all(TARGETS.map((target) => Deno.truncate(`${directory}/service-api-1.2.3-${target}.tar.gz`, 100)));
+    await expect(run({ VERSION: "1.2.3", TARGETARCH: "amd64" })).rejects.toThrow(/did NOT match|FAILED/);
+  }, shell);
 }
 
-/** Makes a directory of all the programs that busybox is. */
-async function installBusybox(directory: string): Promise<string> {
-  await Deno.mkdir(directory);
-  await command("busybox", ["--install", "-s", directory]);
-  return directory;
+testBuild("uses the requested version of several", async ({ directory, run }) => {
+  await Deno.writeTextFile(`${directory}/../newer`, "a newer one");
+  await writeRelease(directory, "1.2.4", `${directory}/../newer`);
+  await run({ VERSION: "1.2.4", TARGETARCH: "amd64" });
+  expect(await Deno.readTextFile(`${directory}/files/service-api`)).toBe("a newer one");
+});
+
+for (
+  const [what, env, message] of [
+    ["a missing version", { TARGETARCH: "amd64" }, /VERSION: is not set\. Add --build-arg VERSION=/],
+    [
+      "an unknown version",
+      { VERSION: "9.9.9", TARGETARCH: "amd64" },
+      /SHA256SUMS does not list service-api-9\.9\.9-x86_64/,
+    ],
+    ["another architecture", { VERSION: "1.2.3", TARGETARCH: "riscv64" }, /There is no build for riscv64\./],
+  ] as const
+) {
+  testBuild(`rejects ${what}`, ({ run }) => expect(run(env)).rejects.toThrow(message));
 }

@@ -1,9 +1,9 @@
-/** A directory with the files of a release, as far as an image takes them. */
+/** The files of a release that the Dockerfile uses. */
 import { command } from "../execute.ts";
 
 export const TARGETS = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] as const;
 
-/** Puts an executable into an archive for each target, and their checksums beside them. */
+/** Packs an executable into an archive for each target, and writes their checksums. */
 export async function writeRelease(
   directory: string,
   version: string,
@@ -13,10 +13,10 @@ export async function writeRelease(
   await Promise.all(targets.map(async (target) => {
     const name = `service-api-${version}-${target}`;
     const folder = `${directory}/${name}`;
-    await Deno.mkdir(`${folder}/completions`, { recursive: true });
+    await Deno.mkdir(folder, { recursive: true });
     await Deno.copyFile(executable, `${folder}/service-api`);
     await Deno.chmod(`${folder}/service-api`, 0o755);
-    const others = ["LICENSE", "README.md", "THIRD-PARTY-LICENSES", "completions/service-api.bash"];
+    const others = ["LICENSE", "README.md", "THIRD-PARTY-LICENSES"];
     await Promise.all(others.map((file) => Deno.writeTextFile(`${folder}/${file}`, `${file} for ${target}\n`)));
     // Little compression: the executable is large.
     await command("sh", ["-ec", 'tar -cf - "$0" | gzip -1 > "$0.tar.gz"; rm -r "$0"', name], { cwd: directory });

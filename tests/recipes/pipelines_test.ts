@@ -1,7 +1,7 @@
 /** The recipes for GitHub Actions and GitLab CI, run by stand-ins for their runners, on a release of this machine. */
 import { expect } from "expect";
 import { parse } from "yaml";
-import { faultsOfWorkflow } from "../workflow_lint.ts";
+import { lintWorkflow } from "../workflow_lint.ts";
 import { recipe } from "./blocks.ts";
 import { type JobOutcome, runOnGitHub, runOnGitLab } from "./forges.ts";
 import { openPlace, type Place, writeDeploy } from "./place.ts";
@@ -145,8 +145,8 @@ testWith(onGitHub.tools, "GitHub: a secret that a job prints is not to be read",
 });
 
 Deno.test("the workflow is one that GitHub takes", () => {
-  expect(faultsOfWorkflow(GITHUB)).toEqual([]);
-  expect(faultsOfWorkflow(GITHUB.replace("steps.key.outputs", "steps.other.outputs"))).toHaveLength(1);
+  expect(lintWorkflow(GITHUB)).toEqual([]);
+  expect(lintWorkflow(GITHUB.replace("steps.key.outputs", "steps.other.outputs"))).toHaveLength(1);
 });
 
 Deno.test("the pipeline for GitLab has one job, of keywords that GitLab knows, and one version", () => {

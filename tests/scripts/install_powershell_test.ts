@@ -1,4 +1,4 @@
-/** install.ps1, in the PowerShells that there are: on Windows it installs, elsewhere it says that it does not. */
+/** install.ps1 in the installed PowerShells: it installs on Windows, and refuses to run on other systems. */
 import { expect } from "expect";
 import { zipSync } from "fflate";
 import { execute } from "../execute.ts";
@@ -7,16 +7,16 @@ import { archived, archiveName, bytesOf, checksumLine, type Files, serveRelease 
 const INSTALLER = await Deno.readTextFile(new URL("../../scripts/install.ps1", import.meta.url));
 const WINDOWS = Deno.build.os === "windows";
 
-interface Ran {
+interface Result {
   readonly success: boolean;
-  /** What it prints, on both streams. */
-  readonly said: string;
+  /** Standard output and standard error. */
+  readonly output: string;
 }
 
-async function powershell(shell: string, script: string, env: Readonly<Record<string, string>>): Promise<Ran> {
+async function powershell(shell: string, script: string, env: Readonly<Record<string, string>>): Promise<Result> {
   const args = ["-NoProfile", "-NonInteractive", "-Command", script];
   const { code, stdout, stderr } = await execute(shell, args, { env, stdin: "null" });
-  return { success: code === 0, said: `${stdout}${stderr}` };
+  return { success: code === 0, output: `${stdout}${stderr}` };
 }
 
 async function runs(shell: string): Promise<boolean> {
@@ -27,7 +27,7 @@ async function runs(shell: string): Promise<boolean> {
   }
 }
 
-/** A release whose executable is one that comes with Windows. */
+/** A release with a program of Windows as its executable. */
 async function makeRelease(): Promise<Files> {
   const { "service-api": _, ...contents } = archived("");
   const executable = await Deno.readFile(`${Deno.env.get("SystemRoot")}\\System32\\curl.exe`);
@@ -40,43 +40,48 @@ async function makeRelease(): Promise<Files> {
   return { [`${name}.zip`]: zip, SHA256SUMS: await checksumLine(zip, `${name}.zip`), "install.ps1": INSTALLER };
 }
 
-Deno.test("install.ps1 is ASCII, for Windows PowerShell takes anything else for the code page of the machine", () => {
+Deno.test("install.ps1 is ASCII, because Windows PowerShell decodes scripts with the code page of the machine", () => {
   expect(INSTALLER.match(/[^\n -~]/g)).toBe(null);
 });
 
-const SHELLS = await Promise.all(["powershell", "pwsh"].map(async (shell) => ({ shell, isThere: await runs(shell) })));
+const SHELLS = await Promise.all(
+  ["powershell", "pwsh"].map(async (shell) => ({ shell, isInstalled: await runs(shell) })),
+);
 
-for (const { shell, isThere } of SHELLS) {
-  if (!isThere) {
-    Deno.test.ignore(`install.ps1 in ${shell}: not run, for want of it`, () => {});
+for (const { shell, isInstalled } of SHELLS) {
+  if (!isInstalled) {
+    Deno.test.ignore(`install.ps1 in ${shell}: skipped, not installed: ${shell}`, () => {});
     continue;
   }
 
   if (!WINDOWS) {
-    Deno.test(`install.ps1 in ${shell}: elsewhere than on Windows it tells of install.sh`, async () => {
+    Deno.test(`install.ps1 in ${shell}: refers to install.sh on other systems`, async () => {
       await using server = serveRelease({ "install.ps1": INSTALLER });
-      const { success, said } = await powershell(shell, `irm ${server.url}/install.ps1 | iex`, {});
-      expect({ success, said }).toEqual({ success: false, said: expect.stringMatching(/This is for Windows\./) });
+      const { success, output } = await powershell(shell, `irm ${server.url}/install.ps1 | iex`, {});
+      expect({ success, output }).toEqual({
+        success: false,
+        output: expect.stringMatching(/install\.ps1 runs on Windows only\. .* install\.sh/),
+      });
       expect(server.requests).toEqual(["/install.ps1"]);
     });
     continue;
   }
 
-  Deno.test(`install.ps1 in ${shell}: installs, also a second time, and nothing that was tampered with`, async () => {
+  Deno.test(`install.ps1 in ${shell}: installs twice, and rejects a tampered archive`, async () => {
     const directory = await Deno.makeTempDir({ prefix: "service-api-powershell-" });
     try {
       const files = await makeRelease();
       const prefix = `${directory}\\a place with spaces`;
-      const install = (url: string): Promise<Ran> =>
+      const install = (url: string): Promise<Result> =>
         powershell(shell, `irm ${url}/install.ps1 | iex`, { SERVICE_API_DOWNLOAD_URL: url, PREFIX: prefix });
       const zip = `${archiveName(Deno.build.target)}.zip`;
 
       await using tampered = serveRelease({ ...files, [zip]: "tampered" });
-      expect(await install(tampered.url)).toEqual({ success: false, said: expect.stringMatching(/SHA-256/) });
-      expect(await Deno.stat(prefix).then(() => "there", () => "not there")).toBe("not there");
+      expect(await install(tampered.url)).toEqual({ success: false, output: expect.stringMatching(/SHA-256/) });
+      expect(await Deno.stat(prefix).then(() => "exists", () => "missing")).toBe("missing");
 
       await using server = serveRelease(files);
-      expect(await install(server.url)).toEqual({ success: true, said: expect.stringMatching(/Installed curl/) });
+      expect(await install(server.url)).toEqual({ success: true, output: expect.stringMatching(/Installed curl/) });
       const installed = (await Array.fromAsync(Deno.readDir(prefix))).map(({ name }) => name).toSorted();
       expect(installed).toEqual(["LICENSE", "README.md", "THIRD-PARTY-LICENSES", "completions", "service-api.exe"]);
 

@@ -1,8 +1,8 @@
-/** What the installer puts where, on machines on which it can. */
+/** install.sh on machines that it supports: what it installs, and where. */
 import { expect } from "expect";
 import { execute } from "../execute.ts";
 import { testWith } from "../tools.ts";
-import { filesIn, INSTALLER, openMachine, testInShells, TOOLS } from "./machine.ts";
+import { filesIn, INSTALLER, openMachine, testInAllShells, testInstaller, TOOLS } from "./machine.ts";
 import { archived, makeRelease, serveRelease } from "./release_server.ts";
 
 const NEW = 'echo "service-api 1.2.3 (new)"';
@@ -18,23 +18,23 @@ const INSTALLED = {
   "share/zsh/site-functions/_service-api": [0o644, "for zsh\n"],
 };
 
-testInShells("installs to ~/.local, says so, and leaves nothing else", async (shell) => {
+testInAllShells("installs to ~/.local, prints the path, and leaves no other file", async (shell) => {
   await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
-  const { code, stdout, stderr } = await machine.run(shell, {
+  const { code, stdout, stderr } = await machine.run({
     env: { SERVICE_API_DOWNLOAD_URL: `${server.url}/some/` },
-  });
+  }, shell);
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: expect.stringMatching(/^service-api: downloading http:\S+\/some\/service-api-1\.2\.3-\S+\.tar\.gz\n$/),
+    stderr: expect.stringMatching(/^service-api: Downloading http:\S+\/some\/service-api-1\.2\.3-\S+\.tar\.gz\n$/),
   });
   const bin = `${machine.home}/.local/bin`;
   expect(stdout.split("\n")).toEqual([
     `Installed service-api 1.2.3 (new) in ${bin}`,
-    `which is not in your PATH: add  export PATH="${bin}:$PATH"  to ~/.profile`,
+    "It is not in your PATH. Add this line to ~/.profile:",
+    `  export PATH="${bin}:$PATH"`,
     "",
   ]);
-  expect(await filesIn(`${machine.home}/.local`)).toEqual(INSTALLED);
   expect(await filesIn(machine.home)).toEqual(
     Object.fromEntries(Object.entries(INSTALLED).map(([path, file]) => [`.local/${path}`, file])),
   );
@@ -45,47 +45,46 @@ testInShells("installs to ~/.local, says so, and leaves nothing else", async (sh
   ]);
 });
 
-testInShells("says nothing of PATH where it has the directory", async (shell) => {
+testInstaller("does not mention PATH if it contains the directory", async () => {
   await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
-  const { stdout } = await machine.run(shell, {
+  const { stdout } = await machine.run({
     env: { SERVICE_API_DOWNLOAD_URL: server.url, PATH: `/before:${machine.home}/.local/bin:${machine.path}` },
   });
   expect(stdout).toBe(`Installed service-api 1.2.3 (new) in ${machine.home}/.local/bin\n`);
 });
 
-for (const prefix of ["a place with spaces/and 'quotes' \"$HOME\"", "préfixe/目录", "with/slash/"]) {
-  testInShells(`installs to the prefix ${prefix}`, async (shell) => {
-    await using server = serveRelease(RELEASE.files);
-    await using machine = await openMachine();
-    const env = { SERVICE_API_DOWNLOAD_URL: server.url, PREFIX: `${machine.tmp}/${prefix}`, HOME: "" };
-    const { code, stdout } = await machine.run(shell, { env });
-    expect(code).toBe(0);
-    expect(stdout).toContain(`${machine.tmp}/${prefix.replace(/\/$/, "")}/bin`);
-    expect(await filesIn(`${machine.tmp}/${prefix}`)).toEqual(INSTALLED);
-  });
-}
-
-testInShells("takes a relative prefix from where it is run", async (shell) => {
+testInstaller("installs to PREFIX without HOME, whatever characters it contains", async () => {
   await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
-  const { stdout } = await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url, PREFIX: "here" } });
+  const prefix = `${machine.tmp}/spaces and 'quotes' "$HOME"/préfixe 目录`;
+  const { code, stdout } = await machine.run({
+    env: { SERVICE_API_DOWNLOAD_URL: server.url, PREFIX: `${prefix}/`, HOME: "" },
+  });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`${prefix}/bin\n`) });
+  expect(await filesIn(prefix)).toEqual(INSTALLED);
+});
+
+testInstaller("resolves a relative PREFIX against the working directory", async () => {
+  await using server = serveRelease(RELEASE.files);
+  await using machine = await openMachine();
+  const { stdout } = await machine.run({ env: { SERVICE_API_DOWNLOAD_URL: server.url, PREFIX: "here" } });
   expect(stdout).toContain(`${machine.home}/here/bin:`);
   expect(await filesIn(`${machine.home}/here`)).toEqual(INSTALLED);
 });
 
-// Elsewhere what the system comes with does not run from other places.
+// Other systems do not run copies of their own programs.
 if (Deno.build.os === "linux") {
-  testInShells("replaces an older version while that is running", async (shell) => {
+  testInstaller("replaces an older version while it is running", async () => {
     await using server = serveRelease(RELEASE.files);
     await using machine = await openMachine();
     const executable = `${machine.home}/.local/bin/service-api`;
     await Deno.mkdir(`${machine.home}/.local/bin`, { recursive: true });
-    // By another process: while this one has it open for writing, it cannot be run.
+    // By another process: a file that this process has open for writing cannot be executed.
     await new Deno.Command("cp", { args: [`${machine.path}/sleep`, executable] }).output();
     const running = new Deno.Command(executable, { args: ["600"] }).spawn();
     try {
-      const { code } = await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } });
+      const { code } = await machine.run({ env: { SERVICE_API_DOWNLOAD_URL: server.url } });
       expect(code).toBe(0);
       expect(await filesIn(`${machine.home}/.local`)).toEqual(INSTALLED);
     } finally {
@@ -95,50 +94,52 @@ if (Deno.build.os === "linux") {
   });
 }
 
-testInShells("replaces its own files on a second run, and no other", async (shell) => {
+testInstaller("replaces only its own files on a second run", async () => {
   await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
   const run = { env: { SERVICE_API_DOWNLOAD_URL: server.url } };
-  await machine.run(shell, run);
+  await machine.run(run);
   await Deno.writeTextFile(`${machine.home}/.local/bin/other`, "other\n", { mode: 0o600 });
   await Deno.writeTextFile(`${machine.home}/.local/share/doc/service-api/LICENSE`, "older\n");
-  expect((await machine.run(shell, run)).code).toBe(0);
+  expect((await machine.run(run)).code).toBe(0);
   expect(await filesIn(`${machine.home}/.local`)).toEqual({ ...INSTALLED, "bin/other": [0o600, "other\n"] });
 });
 
-testInShells("downloads with wget where there is no curl", async (shell) => {
+testInstaller("downloads with wget if curl is not installed", async () => {
   await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine({ tools: [...TOOLS, "wget", "sha256sum", "shasum"] });
-  expect(await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } })).toMatchObject({ code: 0 });
+  expect(await machine.run({ env: { SERVICE_API_DOWNLOAD_URL: server.url } })).toMatchObject({ code: 0 });
   expect(await filesIn(`${machine.home}/.local`)).toEqual(INSTALLED);
 }, ["wget"]);
 
 for (const tool of ["shasum", "openssl"]) {
-  testInShells(`verifies with ${tool} where there is nothing else`, async (shell) => {
+  testInstaller(`verifies the archive with ${tool} if sha256sum is not installed`, async () => {
     await using machine = await openMachine({ tools: [...TOOLS, "curl", tool] });
     await using server = serveRelease(RELEASE.files);
-    expect(await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } })).toMatchObject({ code: 0 });
-    await using tampered = serveRelease({
-      ...(await makeRelease(archived("exit 1"))).files,
-      SHA256SUMS: RELEASE.sums,
-    });
-    expect(await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: tampered.url } })).toMatchObject({ code: 1 });
+    expect(await machine.run({ env: { SERVICE_API_DOWNLOAD_URL: server.url } })).toMatchObject({ code: 0 });
+    const { files } = await makeRelease(archived("exit 1"));
+    await using tampered = serveRelease({ ...files, SHA256SUMS: RELEASE.sums });
+    expect(await machine.run({ env: { SERVICE_API_DOWNLOAD_URL: tampered.url } })).toMatchObject({ code: 1 });
     expect(await filesIn(`${machine.home}/.local`)).toEqual(INSTALLED);
   }, ["curl", tool]);
 }
 
+testInstaller("does not use a proxy for loopback addresses", async () => {
+  await using server = serveRelease(RELEASE.files);
+  await using machine = await openMachine();
+  const proxy = { http_proxy: "http://127.0.0.1:1", ALL_PROXY: "http://127.0.0.1:1" };
+  expect(await machine.run({ env: { SERVICE_API_DOWNLOAD_URL: server.url, ...proxy } })).toMatchObject({ code: 0 });
+});
+
 for (
   const { system, cpu, target, rosetta = false } of [
-    { system: "Linux", cpu: "x86_64", target: "x86_64-unknown-linux-gnu" },
     { system: "Linux", cpu: "amd64", target: "x86_64-unknown-linux-gnu" },
     { system: "Linux", cpu: "aarch64", target: "aarch64-unknown-linux-gnu" },
     { system: "Darwin", cpu: "x86_64", target: "x86_64-apple-darwin" },
-    { system: "Darwin", cpu: "arm64", target: "aarch64-apple-darwin" },
     { system: "Darwin", cpu: "x86_64", rosetta: true, target: "aarch64-apple-darwin" },
   ] as const
 ) {
-  const told = `${system} on ${cpu}${rosetta ? ", which is Rosetta's" : ""}`;
-  testInShells(`takes the build ${target} for ${told}`, async (shell) => {
+  testInstaller(`installs ${target} on ${system} ${cpu}${rosetta ? " under Rosetta" : ""}`, async () => {
     const releases = await Promise.all(
       [target, "x86_64-pc-windows-msvc", target.replace(/^[^-]+/, "riscv64")].map((each) =>
         makeRelease(archived(`echo service-api for ${each}`), each)
@@ -153,37 +154,37 @@ for (
         getconf: "case $1 in GNU_LIBC_VERSION) echo glibc 2.27 ;; *) echo 64 ;; esac",
       },
     });
-    const { stdout } = await machine.run(shell, { env: { SERVICE_API_DOWNLOAD_URL: server.url } });
+    const { stdout } = await machine.run({ env: { SERVICE_API_DOWNLOAD_URL: server.url } });
     expect(stdout).toMatch(`Installed service-api for ${target} in `);
   });
 }
 
-testInShells("asks for the newest release where nothing else is said", async (shell) => {
+testInstaller("downloads the latest release by default", async () => {
   await using machine = await openMachine({
-    standIns: { curl: 'for url; do :; done; echo "asked for $url" >&2; exit 6' },
+    standIns: { curl: 'for url; do :; done; echo "requested $url" >&2; exit 6' },
   });
-  expect(await machine.run(shell)).toMatchObject({
+  expect(await machine.run()).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
-      /^asked for https:\/\/github\.com\/service-api\/service-api\/releases\/latest\/download\/SHA256SUMS\n/,
+      /^requested https:\/\/github\.com\/service-api\/service-api\/releases\/latest\/download\/SHA256SUMS\n/,
     ),
   });
 });
 
-testInShells("--help says how it is run, anything else is a usage error", async (shell) => {
+testInstaller("prints its usage with --help, and rejects every other argument", async () => {
   await using machine = await openMachine();
-  expect(await machine.run(shell, { args: ["--help"] })).toEqual({
+  expect(await machine.run({ args: ["--help"] })).toEqual({
     code: 0,
     stdout: expect.stringMatching(/^Usage: (.|\n)*PREFIX(.|\n)*SERVICE_API_DOWNLOAD_URL/),
     stderr: "",
   });
-  expect(await machine.run(shell, { args: ["--version"] })).toEqual({
+  expect(await machine.run({ args: ["--version"] })).toEqual({
     code: 2,
     stdout: "",
     stderr: expect.stringMatching(/^Usage: /),
   });
 });
 
-testWith(["shellcheck"], "ShellCheck has nothing to say about install.sh", async () => {
+testWith(["shellcheck"], "install.sh has no ShellCheck findings", async () => {
   expect((await execute("shellcheck", [INSTALLER])).stdout).toBe("");
 });

@@ -1,39 +1,39 @@
-/** Machines for the installer to be run on: a home, a directory for temporary files, and the tools they have. */
+/** Machines to run install.sh on: a home, a directory for temporary files, and the tools in `PATH`. */
 import { type Outcome, outcomeOf } from "../execute.ts";
 import { findProgram, missingPrograms } from "../tools.ts";
 
 export const INSTALLER = new URL("../../scripts/install.sh", import.meta.url).pathname;
 
-/** What the installer works with, on one system or another, but for what downloads and verifies. */
+/** The tools that install.sh uses, except those that download and verify. */
 export const TOOLS = "cat chmod cp cut getconf grep gzip ldd mkdir mktemp mv rm rmdir sed sleep sysctl tar uname".split(
   " ",
 );
 
 export interface MachineOptions {
-  /** @default the usual ones */
+  /** @default TOOLS, curl, sha256sum and shasum */
   readonly tools?: readonly string[];
-  /** Shell scripts that stand in for tools, by their names. */
+  /** Shell scripts that replace tools, by name. */
   readonly standIns?: Readonly<Record<string, string>>;
 }
 
 export interface Run {
-  /** What is set besides `HOME`, `PATH` and `TMPDIR`; an empty one is not set. */
+  /** Variables besides `HOME`, `PATH` and `TMPDIR`, or in their place; an empty one is unset. */
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** A script to be read from standard input, in place of the installer as a file. */
+  /** A script to pass on standard input instead of the installer. */
   readonly script?: string;
 }
 
 export interface Machine extends AsyncDisposable {
   readonly home: string;
   readonly tmp: string;
-  /** The directories of `PATH`. */
+  /** The directory in `PATH`. */
   readonly path: string;
-  /** Runs the installer in a shell. */
-  run(shell: string, run?: Run): Promise<Outcome>;
-  /** The same, without waiting for its end. */
-  start(shell: string, run?: Run): Started;
-  /** What is in the home and among the temporary files: paths, modes, and which files they are. */
+  /** Runs the installer in a shell, by default {@link SHELL}. */
+  run(run?: Run, shell?: string): Promise<Outcome>;
+  /** Starts the installer. */
+  start(run?: Run, shell?: string): Started;
+  /** Every path in the home and the temporary directory, with what changes if it is written or replaced. */
   state(): Promise<readonly string[]>;
 }
 
@@ -59,12 +59,13 @@ export async function openMachine(
       Deno.writeTextFile(`${bin}/${tool}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
     ),
   );
-  const start = (shell: string, { env = {}, args = [], script }: Run = {}): Started => {
+  const start = ({ env = {}, args = [], script }: Run = {}, shell = SHELL): Started => {
     const variables = Object.entries({ HOME: home, PATH: bin, TMPDIR: tmp, ...env }).filter(([, value]) =>
       value !== ""
     );
     const child = new Deno.Command(findProgram(shell) ?? shell, {
-      args: [...script === undefined ? [INSTALLER] : ["-s", "--"], ...args],
+      // BusyBox is many programs in one.
+      args: [...shell === "busybox" ? ["sh"] : [], ...script === undefined ? [INSTALLER] : ["-s", "--"], ...args],
       cwd: home,
       env: Object.fromEntries(variables),
       clearEnv: true,
@@ -79,13 +80,13 @@ export async function openMachine(
     tmp,
     path: bin,
     start,
-    run: (shell, run) => start(shell, run).outcome,
+    run: (run, shell) => start(run, shell).outcome,
     state: async () => [...await stateOf(root, "/home"), ...await stateOf(root, "/tmp")],
     [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
   };
 }
 
-/** Every file and directory below one: path and mode, and of files what changes when they are written or replaced. */
+/** Each path below a directory with its mode, and for files also the inode, size and time of modification. */
 async function stateOf(root: string, below: string): Promise<readonly string[]> {
   const entries = (await Array.fromAsync(Deno.readDir(`${root}${below}`))).toSorted((a, b) => a.name < b.name ? -1 : 1);
   const states = await Promise.all(entries.map(async ({ name, isDirectory }) => {
@@ -97,7 +98,7 @@ async function stateOf(root: string, below: string): Promise<readonly string[]> 
   return states.flat();
 }
 
-/** The files below a directory by their paths, with mode and content. */
+/** The mode and content of each file below a directory, by path. */
 export async function filesIn(
   directory: string,
   below = "",
@@ -112,21 +113,26 @@ export async function filesIn(
   return Object.assign({}, ...files);
 }
 
-/** What the installer is said to work in. */
-const SHELLS = ["dash", "bash"];
+/** The shell of all tests. */
+const SHELL = "sh";
 
-const MISSING = missingPrograms([...SHELLS, "tar", "gzip", "curl", "wget", "sha256sum", "shasum", "openssl"]);
+/** Other shells, in which a few tests run as well. */
+const OTHER_SHELLS = ["bash", "dash", "busybox"];
 
-/** A test of the installer in each shell, which is not run where what it needs is missing. */
-export function testInShells(
+/** Registers a test of install.sh, or an ignored test that names the missing programs. */
+export function testInstaller(
   rule: string,
   check: (shell: string) => Promise<void>,
   needs: readonly string[] = ["curl"],
+  shell = SHELL,
 ): void {
-  for (const shell of SHELLS) {
-    const name = `install.sh in ${shell}: ${rule}`;
-    const missing = [shell, "tar", "gzip", ...needs].filter((program) => MISSING.includes(program));
-    if (missing.length === 0) Deno.test(name, () => check(shell));
-    else Deno.test.ignore(`${name}: not run, for want of ${missing.join(", ")}`, () => {});
-  }
+  const name = `install.sh${shell === SHELL ? "" : ` in ${shell}`}: ${rule}`;
+  const missing = missingPrograms([shell, "tar", "gzip", ...needs]);
+  if (missing.length === 0) Deno.test(name, () => check(shell));
+  else Deno.test.ignore(`${name}: skipped, not installed: ${missing.join(", ")}`, () => {});
+}
+
+/** Registers a test of install.sh in `sh` and in the other shells that it supports. */
+export function testInAllShells(rule: string, check: (shell: string) => Promise<void>): void {
+  for (const shell of [SHELL, ...OTHER_SHELLS]) testInstaller(rule, check, ["curl"], shell);
 }

@@ -1,12 +1,11 @@
-/** Releases on a file server of this machine, for the tests of what downloads them. */
-
+/** Releases on a local HTTP server, for tests that download them. */
 import { packTar } from "modern-tar";
 import { gzipSync } from "node:zlib";
 
-/** Files by their names. */
+/** Files by name. */
 export type Files = Readonly<Record<string, Uint8Array<ArrayBuffer> | string>>;
 
-/** The name of an archive, without its extension, and of the folder in it. */
+/** The name of an archive without its extension, which is also the name of the directory in it. */
 export const archiveName = (target: string, version = "1.2.3"): string => `service-api-${version}-${target}`;
 
 /** The files of an archive, with a script in place of the executable. */
@@ -26,7 +25,7 @@ export function archived(script: string): Files {
 export interface Release {
   readonly archive: Uint8Array<ArrayBuffer>;
   readonly sums: string;
-  /** What is published: both, by their names. */
+  /** The files to publish: the archive and SHA256SUMS. */
   readonly files: Files;
 }
 
@@ -38,7 +37,7 @@ export async function makeRelease(contents: Files, target = Deno.build.target): 
   return { archive, sums, files: { [`${name}.tar.gz`]: archive, SHA256SUMS: sums } };
 }
 
-/** A line as `sha256sum` writes it. */
+/** A line of SHA256SUMS, in the format of `sha256sum`. */
 export async function checksumLine(file: Uint8Array<ArrayBuffer>, name: string): Promise<string> {
   return `${new Uint8Array(await crypto.subtle.digest("SHA-256", file)).toHex()}  ${name}\n`;
 }
@@ -59,14 +58,14 @@ export const bytesOf = (content: Uint8Array<ArrayBuffer> | string): Uint8Array<A
 
 export interface ReleaseServer extends AsyncDisposable {
   readonly url: string;
-  /** The paths that were asked for. */
+  /** The requested paths. */
   readonly requests: readonly string[];
 }
 
-/** Answers a request in place of the server, or leaves it to the server. */
+/** Answers a request, or returns `undefined` to let the server send the file. */
 export type Answer = (path: string) => Response | undefined | Promise<Response | undefined>;
 
-/** Serves files in whatever directory they are asked for. */
+/** Serves files under their names, in any directory. */
 export function serveRelease(
   files: Files,
   answer: Answer = () => undefined,
@@ -77,7 +76,8 @@ export function serveRelease(
     const { pathname } = new URL(request.url);
     requests.push(pathname);
     const file = files[pathname.slice(pathname.lastIndexOf("/") + 1)];
-    return await answer(pathname) ?? (file === undefined ? new Response("no\n", { status: 404 }) : new Response(file));
+    return await answer(pathname) ??
+      (file === undefined ? new Response("not found\n", { status: 404 }) : new Response(file));
   });
   const url = "cert" in tls ? `https://localhost:${server.addr.port}` : `http://127.0.0.1:${server.addr.port}`;
   return { url, requests, [Symbol.asyncDispose]: () => server.shutdown() };
