@@ -1,21 +1,21 @@
-/** What is in the executables, and under which licences: packages by their code in the bundles, and the runtime. */
+/** The SBOM and the licence texts of the executables: the packages in the bundles, and the Deno runtime. */
 import deno from "../deno.json" with { type: "json" };
 import { PROJECT } from "./bundle.ts";
 import type { BundledPackage } from "./bundle_contents.ts";
 
-/** The part of a package's `package.json` that is used here. */
+/** The used part of a package's `package.json`. */
 interface Manifest {
   readonly description?: string;
   /** An SPDX expression. */
   readonly license: string;
 }
 
-/** The part of `deno.lock` that is used here, by `name@version`, and `_` with the versions of its peers if it has any. */
+/** The used part of `deno.lock`. A key is `name@version`, followed by `_` and the versions of peer dependencies if any. */
 interface Lock {
   readonly npm: Readonly<Record<string, { readonly integrity: string }>>;
 }
 
-/** A component, with the members that it has in CycloneDX. */
+/** A CycloneDX component. */
 interface Component {
   readonly type: "library" | "platform";
   readonly "bom-ref": string;
@@ -30,11 +30,12 @@ interface Component {
 }
 
 /**
- * A CycloneDX 1.6 document in JSON.
+ * The SBOM as a CycloneDX 1.6 document in JSON. The same arguments give the same document.
  *
- * @param packages those whose code is in the bundles
- * @param runtime the version of Deno that the executables run on
- * @param time when what it lists was committed
+ * @param packages the packages in the bundles
+ * @param runtime the version of Deno in the executables
+ * @param time the time of the commit
+ * @throws {Error} if a package is not in deno.lock
  */
 export async function billOfMaterials(
   packages: readonly BundledPackage[],
@@ -49,7 +50,7 @@ export async function billOfMaterials(
       "bom-ref": `deno@${runtime}`,
       name: "deno",
       version: runtime,
-      description: "The runtime that the executables are made of, V8 and SQLite among it",
+      description: "The runtime in the executables, with V8 and SQLite",
       licenses: [{ expression: "MIT" }],
       purl: `pkg:github/denoland/deno@v${runtime}`,
     },
@@ -72,7 +73,7 @@ export async function billOfMaterials(
   const document = {
     bomFormat: "CycloneDX",
     specVersion: "1.6",
-    // What attests a release takes no list without.
+    // actions/attest rejects SBOMs without a serial number.
     serialNumber: await serialNumberOf(contents),
     version: 1,
     ...contents,
@@ -83,7 +84,7 @@ export async function billOfMaterials(
 async function componentOf({ name, version, directory }: BundledPackage, locked: Lock["npm"]): Promise<Component> {
   const id = `${name}@${version}`;
   const [, { integrity } = {}] = Object.entries(locked).find(([key]) => key === id || key.startsWith(`${id}_`)) ?? [];
-  if (integrity === undefined) throw new Error(`${id} is bundled and not in deno.lock`);
+  if (integrity === undefined) throw new Error(`${id} is bundled but not in deno.lock`);
   const { description, license }: Manifest = JSON.parse(await Deno.readTextFile(`${directory}/package.json`));
   const [, group, bare = name] = /^(@.*)\/(.*)$/.exec(name) ?? [];
   return {
@@ -99,7 +100,7 @@ async function componentOf({ name, version, directory }: BundledPackage, locked:
   };
 }
 
-/** A UUID of version 8 (RFC 9562): the same contents have the same. */
+/** A UUID of version 8 (RFC 9562), derived from the contents. */
 async function serialNumberOf(contents: object): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(contents)));
   const hex = new Uint8Array(digest).toHex();
@@ -107,7 +108,7 @@ async function serialNumberOf(contents: object): Promise<string> {
   return `urn:uuid:${groups.join("-")}-${hex.slice(18, 30)}`;
 }
 
-/** The licences of the packages and of the runtime, as they want to be handed on, in one text. */
+/** The licence texts of the packages and the runtime, which the licences require us to distribute. */
 export async function licenceTexts(packages: readonly BundledPackage[], runtime: string): Promise<string> {
   const [mit = ""] = /Permission is hereby granted.*/s.exec(await Deno.readTextFile(`${PROJECT}/LICENSE`)) ?? [];
   const texts = await Promise.all(
@@ -116,17 +117,17 @@ export async function licenceTexts(packages: readonly BundledPackage[], runtime:
     ),
   );
   return [
-    "The executable contains what follows, besides the program itself.\n",
-    `Deno ${runtime}\n\nMIT License\n\nCopyright the Deno authors\n\n${mit.trim()}\n\nThe licences of V8, SQLite and what ` +
-    `else Deno is made of: https://github.com/denoland/deno/tree/v${runtime}\n`,
+    "The executable contains the following third-party software.\n",
+    `Deno ${runtime}\n\nMIT License\n\nCopyright the Deno authors\n\n${mit.trim()}\n\nThe licences of V8, SQLite and the other ` +
+    `parts of Deno: https://github.com/denoland/deno/tree/v${runtime}\n`,
     ...texts,
   ].join(`\n${"-".repeat(80)}\n\n`);
 }
 
 /**
- * The licence of a package: the file, or else the section of its README.
+ * The licence of a package: its licence file, or the section of its README.
  *
- * @throws {Error} when it has neither
+ * @throws {Error} if it has neither
  */
 async function readLicence(directory: string): Promise<string> {
   const names = await Array.fromAsync(Deno.readDir(directory), ({ name }) => name);
@@ -135,6 +136,8 @@ async function readLicence(directory: string): Promise<string> {
   const readme = names.find((name) => /^readme/i.test(name));
   const text = readme === undefined ? "" : await Deno.readTextFile(`${directory}/${readme}`);
   const [, section] = /^#+ *licen[cs]e\n(.*)/ims.exec(text) ?? [];
-  if (section === undefined) throw new Error(`${directory} has no licence to hand on`);
+  if (section === undefined) {
+    throw new Error(`${directory} has neither a licence file nor a licence section in its README`);
+  }
   return section;
 }

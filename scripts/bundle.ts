@@ -1,9 +1,9 @@
-/** Bundles the program, and makes executables of a bundle. */
+/** Bundles the program and compiles bundles into executables. The same commit and Deno give the same bytes anywhere. */
 import deno from "../deno.json" with { type: "json" };
 import { type BundleContents, filesIn, readBundleContents } from "./bundle_contents.ts";
 import { type Commit, readCommit } from "./commit.ts";
 
-/** Every target of `deno compile`. */
+/** The targets of `deno compile`. */
 export const TARGETS = [
   "x86_64-unknown-linux-gnu",
   "aarch64-unknown-linux-gnu",
@@ -15,17 +15,17 @@ export const TARGETS = [
 
 export type Target = typeof TARGETS[number];
 
-/** @throws {Error} naming what is no target */
+/** @throws {Error} if the triple is not a target */
 export function readTarget(triple: string): Target {
   const found = TARGETS.find((target) => target === triple);
   if (found !== undefined) return found;
-  throw new Error(`${triple} is not a target; the targets are ${TARGETS.join(", ")}`);
+  throw new Error(`${triple} is not a target. The targets are ${TARGETS.join(", ")}.`);
 }
 
-/** The part that is made anew for each target. */
+/** The import that is different for each target. */
 const VERSION = "#version";
 
-/** The name of an executable on a target. */
+/** The file name of an executable on a target. */
 export function executableName(name: string, target: Target): string {
   return target.includes("windows") ? `${name}.exe` : name;
 }
@@ -35,10 +35,9 @@ const COMPILE_FLAGS = [
   "--no-config",
   "--no-check",
   "--no-prompt",
-  // The cache would lie in the directory for temporary files under a name that anybody can foresee, and Deno runs
-  // what it finds there: any user of the machine could put code into it.
+  // Deno would run cached code from a predictable path in the temporary directory, where any user could place code.
   "--no-code-cache",
-  // A young generation of 8 MB to begin with: most invocations then end before V8 collects any garbage (1 to 3 ms).
+  // With an initial young generation of 8 MB, most invocations end before the first garbage collection (1 to 3 ms).
   "--v8-flags=--min-semi-space-size=8",
 ];
 
@@ -46,39 +45,38 @@ export const PROJECT = `${import.meta.dirname}/..`;
 
 export interface Bundle {
   readonly directory: string;
-  /** The file to compile, in that directory. */
+  /** The name of the file to compile, in that directory. */
   readonly entry: string;
   readonly contents: BundleContents;
   readonly commit: Commit | undefined;
-  /** Of the commit, and else the earliest that a zip file can have anywhere. */
+  /** The time of the commit. Without a commit, the earliest time that a zip file can have in every time zone. */
   readonly time: Date;
 }
 
 /**
- * Bundles into a directory: the program, and each part that it loads on demand apart from it, which are the names with
- * `#` in the import map. A part has all that it needs in it. Were they one bundle with code splitting, what they have
- * in common would lie in a dozen small files, each of which takes its time to load.
+ * Bundles the program and, separately, each part that it loads on demand (`#…` in the import map) into a directory.
+ * Each bundle is self-contained, because shared code would become a dozen small files that are slow to load.
  *
- * The minifier loses the end of a `using` declaration (evanw/esbuild issue 4482): the program has none.
+ * The minifier drops the disposal of `using` declarations (evanw/esbuild issue 4482), so the program has none.
  *
- * @throws {Error} with Deno's own words when it fails
+ * @throws {Error} with Deno's message if bundling fails
  */
 export async function bundle(directory: string, main = `${PROJECT}/main.ts`): Promise<Bundle> {
   const parts = Object.entries(deno.imports).filter(([name]) => name.startsWith("#"));
   const imports: Record<string, string> = { [VERSION]: "./version.js" };
-  // Each by its name: packages have imports with # of their own.
+  // Each by name, because packages have `#` imports too.
   const externals = parts.flatMap(([name]) => ["--external", name]);
   const flags = ["bundle", "--quiet", "--minify", "--code-splitting", "--sourcemap=external", ...externals];
   await execute(Deno.execPath(), [...flags, "--outdir", directory, main]);
   for (const [name, module] of parts.filter(([name]) => name !== VERSION)) {
     const folder = name.slice(1);
-    // deno-lint-ignore no-await-in-loop -- one at a time: there are two processors
+    // deno-lint-ignore no-await-in-loop -- one at a time: each uses all processors
     await execute(Deno.execPath(), [...flags, "--outdir", `${directory}/${folder}`, module]);
     imports[name] = `./${folder}/${module.replace(/^.*\//, "").replace(/ts$/, "js")}`;
   }
   const contents = await readBundleContents(directory);
-  await nameChunks(directory);
-  await giveRequire(directory);
+  await numberChunks(directory);
+  await defineRequire(directory);
   await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports }));
   const entry = main.replace(/^.*\//, "").replace(/ts$/, "js");
   const commit = await readCommit(PROJECT);
@@ -86,10 +84,10 @@ export async function bundle(directory: string, main = `${PROJECT}/main.ts`): Pr
 }
 
 /**
- * Chunks are named after a hash of their contents and of where Deno's cache lies: number them, in the order in which
- * others import them, so that the same commit gives the same executable anywhere.
+ * Renames chunks to numbers, in import order. Deno names them after a hash that depends on the path of its cache, which
+ * would make executables of the same commit differ.
  */
-async function nameChunks(directory: string): Promise<void> {
+async function numberChunks(directory: string): Promise<void> {
   const chunk = /[\w-]+-[A-Z0-9]{8}\.js(?=")/g;
   const codes = new Map<string, string>();
   const subdirectories: string[] = [];
@@ -111,11 +109,11 @@ async function nameChunks(directory: string): Promise<void> {
     const renamed = code.replaceAll(chunk, (name) => names.get(name) ?? name);
     await Deno.writeTextFile(`${directory}/${names.get(file) ?? file}`, renamed);
   }));
-  await Promise.all(subdirectories.map(nameChunks));
+  await Promise.all(subdirectories.map(numberChunks));
 }
 
-/** CommonJS packages ask for Node's modules with `require`, which bundles of Deno before 2.8 do not have. */
-async function giveRequire(directory: string): Promise<void> {
+/** Defines `require`, with which CommonJS packages import Node's modules. Bundles of Deno before 2.8 lack it. */
+async function defineRequire(directory: string): Promise<void> {
   const banner = 'import{createRequire as requireFor}from"node:module";const require=requireFor(import.meta.url);\n';
   for await (const path of filesIn(directory)) {
     if (!path.endsWith(".js")) continue;
@@ -127,20 +125,19 @@ async function giveRequire(directory: string): Promise<void> {
 }
 
 /**
- * Puts a bundle on the runtime base of a target, with the permissions of the `start` task and no others. The same
- * commit gives the same bytes, made by the same Deno.
+ * Compiles a bundle for a target, with the permissions of the `start` task.
  *
- * `DENORT_BIN` names a base for this machine to use instead of the one that Deno downloads. `DENO_COMPILE` names the
- * Deno of the version of that base, where it is not the one that runs this script: the two have to match.
+ * `DENORT_BIN` is the path of a runtime base for this machine, to use instead of a download. `DENO_COMPILE` is the path
+ * of the Deno to compile with. The runtime base must have the version of that Deno.
  *
- * @throws {Error} with Deno's own words when it fails
+ * @throws {Error} with Deno's message if compiling fails
  */
 export async function compileBundle(bundle: Bundle, target: Target, executable: string): Promise<void> {
   const { directory, entry, commit, time } = bundle;
-  const made = commit === undefined ? "of no commit" : `commit ${commit.id}`;
-  const version = `service-api ${deno.version} (${made}, ${target})`;
+  const source = commit === undefined ? "unknown commit" : `commit ${commit.id}`;
+  const version = `service-api ${deno.version} (${source}, ${target})`;
   await Deno.writeTextFile(`${directory}/version.js`, `export const VERSION=${JSON.stringify(version)};\n`);
-  // Deno puts the times of the files into the executable.
+  // The executable contains the modification times of the files.
   for await (const path of filesIn(directory)) await Deno.utime(path, time, time);
   const permissions = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("--allow-"));
   const flags = [...COMPILE_FLAGS, ...permissions, "--import-map", `${directory}/import_map.json`];
@@ -152,7 +149,7 @@ export async function compileBundle(bundle: Bundle, target: Target, executable: 
   );
 }
 
-/** The version of the Deno that executables are made with, which is that of their base. */
+/** The version of Deno in the executables. */
 export async function runtimeVersion(): Promise<string> {
   const compiler = Deno.env.get("DENO_COMPILE") ?? Deno.execPath();
   return (await execute(compiler, ["eval", "--no-config", "console.log(Deno.version.deno)"])).trim();
@@ -167,6 +164,6 @@ async function execute(program: string, args: readonly string[], env = Deno.env.
     stdin: "null",
   }).output();
   if (success) return new TextDecoder().decode(stdout);
-  const [words = ""] = new TextDecoder().decode(stderr).split("\n\nStack backtrace:");
-  throw new Error(`deno ${args[0]} failed: ${words.replaceAll(/\s+/g, " ").trim()}`);
+  const [message = ""] = new TextDecoder().decode(stderr).split("\n\nStack backtrace:");
+  throw new Error(`deno ${args[0]} failed: ${message.replaceAll(/\s+/g, " ").trim()}`);
 }

@@ -1,23 +1,23 @@
-/** What is in the bundles: which package gave how many bytes of the code that the executable carries. */
+/** Attributes the bytes of the bundles to the npm packages they come from, by source maps. */
 import { decode } from "@jridgewell/sourcemap-codec";
 import { dirname, resolve } from "node:path";
 
-/** A package in the code of the program. */
+/** An npm package in the bundles. */
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
-  /** Its directory in Deno's cache of npm packages. */
+  /** Its directory in Deno's npm cache. */
   readonly directory: string;
-  /** Of all bundles together: what several of them have counts as often. */
+  /** The bytes in all bundles. Code in several bundles counts several times. */
   readonly bytes: number;
 }
 
 export interface BundleContents {
-  /** By their names. */
+  /** Sorted by directory. */
   readonly packages: readonly BundledPackage[];
-  /** The program's own code, in bytes. */
+  /** Bytes of the program's own code. */
   readonly own: number;
-  /** What bundler and minifier add, in bytes. */
+  /** Bytes that the bundler and minifier add. */
   readonly glue: number;
 }
 
@@ -26,7 +26,7 @@ interface SourceMap {
   readonly mappings: string;
 }
 
-/** Reads the bundles of a directory by their source maps, each beside its bundle as `.js.map`. */
+/** Reads the bundles in a directory. Each has its source map next to it, as `.js.map`. */
 export async function readBundleContents(directory: string): Promise<BundleContents> {
   const packages = new Map<string, BundledPackage>();
   let own = 0;
@@ -52,7 +52,7 @@ export async function readBundleContents(directory: string): Promise<BundleConte
   };
 }
 
-/** The paths of the files in a directory and those below it. */
+/** The paths of all files below a directory. */
 export async function* filesIn(directory: string): AsyncGenerator<string> {
   for await (const { name, isDirectory } of Deno.readDir(directory)) {
     const path = `${directory}/${name}`;
@@ -61,7 +61,7 @@ export async function* filesIn(directory: string): AsyncGenerator<string> {
   }
 }
 
-/** How many bytes each source gave to a bundle; `undefined` is what comes from none. */
+/** The bytes of a bundle by source; `undefined` for those without a source. */
 function bytesBySource(code: string, { sources, mappings }: SourceMap): Map<string | undefined, number> {
   const bytes = new Map<string | undefined, number>();
   const add = (source: string | undefined, count: number): void => {

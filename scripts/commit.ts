@@ -1,13 +1,13 @@
 /** The commit that is checked out in a directory. */
 
 export interface Commit {
-  /** Twelve hexadecimal digits, and `-dirty` where files differ from it. */
+  /** The first 12 hexadecimal digits of its hash, with `-dirty` appended if tracked files differ from it. */
   readonly id: string;
-  /** When it was committed. */
+  /** The commit time. */
   readonly time: Date;
 }
 
-/** @returns `undefined` where there is no Git, or the directory is not the top of a repository */
+/** @returns `undefined` if Git is not installed, or if the directory is not the top level of a repository */
 export async function readCommit(directory: string): Promise<Commit | undefined> {
   const git = (...args: readonly string[]): Promise<string | undefined> => runGit(["-C", directory, ...args]);
   if (await git("rev-parse", "--show-cdup") !== "") return undefined;

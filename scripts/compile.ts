@@ -1,5 +1,5 @@
 /**
- * Makes the executable: bundles the program, then puts the bundle on a Deno runtime base.
+ * Compiles the executable. Prints the path of each.
  *
  *   deno task compile [--target TRIPLE]... [--output DIR]
  */
@@ -7,33 +7,33 @@ import { parseArgs } from "node:util";
 import { bundle, compileBundle, executableName, PROJECT, readTarget, type Target } from "./bundle.ts";
 
 export interface CompileOptions {
-  /** The module to compile; the program itself unless it is given. */
+  /** The module to compile. @default the program */
   readonly main?: string;
-  /** This machine unless they are given. */
+  /** @default this machine */
   readonly targets?: readonly Target[];
-  /** The directory that the executables go to. */
+  /** The directory for the executables. */
   readonly output: string;
-  /** What the executables are called before `-<target>`. */
+  /** The first part of the file name; `-` and the target follow. @default "service-api" */
   readonly name?: string;
 }
 
 /**
- * Compiles for each of the targets.
+ * Compiles the program for each target.
  *
  * @returns the paths of the executables
- * @throws {Error} with Deno's own words when bundling or compiling fails
+ * @throws {Error} with Deno's message if bundling or compiling fails
  */
 export async function compile(options: CompileOptions): Promise<readonly string[]> {
   const { main, targets = [readTarget(Deno.build.target)], output, name = "service-api" } = options;
   const workspace = await Deno.makeTempDir({ prefix: "service-api-compile-" });
   try {
-    const made = await bundle(workspace, main);
+    const bundled = await bundle(workspace, main);
     await Deno.mkdir(output, { recursive: true });
     const executables: string[] = [];
     for (const target of targets) {
       const executable = `${output}/${executableName(`${name}-${target}`, target)}`;
-      // deno-lint-ignore no-await-in-loop -- one at a time: each takes a processor and hundreds of megabytes
-      await compileBundle(made, target, executable);
+      // deno-lint-ignore no-await-in-loop -- one at a time: each uses hundreds of megabytes
+      await compileBundle(bundled, target, executable);
       executables.push(executable);
     }
     return executables;

@@ -1,11 +1,10 @@
 /**
- * Makes a release: for each target an archive, and beside the archives their checksums and the list of what is in the
- * executables.
+ * Builds a release: an archive for each target, an SBOM, and SHA256SUMS.
  *
  *   deno task release [--target TRIPLE]... [--output DIR]
  *
- * A target that cannot be compiled for is named on standard error, and the status is then 1; the others are made all
- * the same. One commit gives the same bytes again, made by the same Deno on the same system.
+ * If a target cannot be built, the error names it, the other archives are still written, and the exit code is 1. The
+ * same commit, Deno and system give the same bytes.
  */
 import { zipSync } from "fflate";
 import { packTar } from "modern-tar";
@@ -39,7 +38,7 @@ const COMPLETIONS = {
   "service-api.ps1": powershell,
 };
 
-/** The files of an archive besides the executable, by their names. */
+/** Files of an archive, by name. */
 type Files = Readonly<Record<string, Uint8Array>>;
 
 async function main(): Promise<void> {
@@ -53,7 +52,7 @@ async function main(): Promise<void> {
   const output = resolve(values.output);
   await Deno.mkdir(output, { recursive: true });
   const workspace = await Deno.makeTempDir({ prefix: "service-api-release-" });
-  // In the same file system: what is whole is then put in its place at once.
+  // On the file system of the output, so that complete files can be renamed into place.
   const staging = await Deno.makeTempDir({ dir: output, prefix: ".release-" });
   const cleanUp = (): void => [workspace, staging].forEach((path) => Deno.removeSync(path, { recursive: true }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -64,7 +63,7 @@ async function main(): Promise<void> {
     });
   }
   try {
-    const archives = await make(targets, workspace, staging);
+    const archives = await build(targets, workspace, staging);
     await replaceOldRelease(staging, output);
     for (const name of archives) console.log(`${output}/${name}`);
   } finally {
@@ -72,21 +71,25 @@ async function main(): Promise<void> {
   }
 }
 
-/** Makes the files of a release in a directory; returns the names of the archives. */
-async function make(targets: readonly Target[], workspace: string, directory: string): Promise<readonly string[]> {
-  const made = await bundle(workspace);
-  const { contents: { packages }, commit, time } = made;
+/**
+ * Writes the files of a release to a directory.
+ *
+ * @returns the names of the archives
+ */
+async function build(targets: readonly Target[], workspace: string, directory: string): Promise<readonly string[]> {
+  const bundled = await bundle(workspace);
+  const { contents: { packages }, commit, time } = bundled;
   if (commit === undefined || commit.id.endsWith("-dirty")) {
-    console.error(`This is no release of a commit: --version will say ${commit?.id ?? "of no commit"}.`);
+    console.error(`The source is not a clean commit: --version will print ${commit?.id ?? "unknown commit"}.`);
   }
   const runtime = await runtimeVersion();
   await Deno.writeTextFile(`${directory}/${NAME}.cdx.json`, await billOfMaterials(packages, runtime, time));
   const files = await readFiles(await licenceTexts(packages, runtime));
   const archives: string[] = [];
   for (const target of targets) {
-    // deno-lint-ignore no-await-in-loop -- one at a time: each takes a processor and hundreds of megabytes
-    const packed = await archive(target, made, files).catch((error) => {
-      console.error(`${target} is not made: ${whyNotMade(error)}`);
+    // deno-lint-ignore no-await-in-loop -- one at a time: each uses hundreds of megabytes
+    const packed = await archive(target, bundled, files).catch((error) => {
+      console.error(`Could not build ${target}: ${reasonOf(error)}`);
       Deno.exitCode = 1;
     });
     if (packed === undefined) continue;
@@ -99,13 +102,13 @@ async function make(targets: readonly Target[], workspace: string, directory: st
   return archives;
 }
 
-function whyNotMade(error: unknown): string {
-  const words = error instanceof Error ? error.message : String(error);
-  const [, reason] = /Setting up base binary\. (.*)/s.exec(words) ?? [];
-  return reason === undefined ? words : `its runtime base cannot be had. ${reason}`;
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const [, reason] = /Setting up base binary\. (.*)/s.exec(message) ?? [];
+  return reason === undefined ? message : `no runtime base. ${reason}`;
 }
 
-/** What is published is all that lies in the directory: so nothing of an earlier release may stay. */
+/** Removes the files of an earlier release, because the workflow publishes every file in the directory. */
 async function replaceOldRelease(staging: string, output: string): Promise<void> {
   for await (const { name } of Deno.readDir(output)) {
     if (/^(service-api-.*\.(tar\.gz|zip|cdx\.json)|SHA256SUMS)$/.test(name)) await Deno.remove(`${output}/${name}`);
@@ -129,15 +132,15 @@ function archiveName(target: Target): string {
   return `${NAME}-${target}.${target.includes("windows") ? "zip" : "tar.gz"}`;
 }
 
-/** Compiles for a target and packs what comes of it. */
-async function archive(target: Target, made: Bundle, files: Files): Promise<Uint8Array> {
+/** Compiles for a target and packs the executable with the other files. */
+async function archive(target: Target, bundled: Bundle, files: Files): Promise<Uint8Array> {
   const name = executableName("service-api", target);
-  const executable = `${made.directory}/${name}`;
-  await compileBundle(made, target, executable);
+  const executable = `${bundled.directory}/${name}`;
+  await compileBundle(bundled, target, executable);
   const program = { [name]: await Deno.readFile(executable) };
   await Deno.remove(executable);
   const pack = target.includes("windows") ? packZip : packTarball;
-  return await pack(`${NAME}-${target}`, program, files, made.time);
+  return await pack(`${NAME}-${target}`, program, files, bundled.time);
 }
 
 async function packTarball(folder: string, program: Files, files: Files, mtime: Date): Promise<Uint8Array> {
@@ -162,13 +165,13 @@ async function packTarball(folder: string, program: Files, files: Files, mtime: 
 }
 
 function packZip(folder: string, program: Files, files: Files, time: Date): Uint8Array {
-  // A zip file has the time that a clock on the wall shows, wherever it hangs: let it be UTC's.
+  // Zip files store local time. Store UTC, so that the time zone of the machine does not matter.
   const mtime = new Date(time.getTime() + time.getTimezoneOffset() * 60_000);
   const entries = Object.entries({ ...program, ...files }).map(([name, bytes]) => [`${folder}/${name}`, bytes]);
   return zipSync(Object.fromEntries(entries), { level: 9, mtime });
 }
 
-/** Writes the checksums of files beside them, as `sha256sum --check` reads them. */
+/** Writes SHA256SUMS, in the format of `sha256sum --check`. */
 async function writeChecksums(names: readonly string[], output: string): Promise<void> {
   const lines = await Promise.all(names.map(async (name) => {
     const digest = await crypto.subtle.digest("SHA-256", await Deno.readFile(`${output}/${name}`));

@@ -19,12 +19,13 @@ async function findEngine(): Promise<{ readonly engine: string } | { readonly re
   if (missing.length > 0) return { reason: `not installed: ${missing.join(", ")}` };
   const bases = [...(await Deno.readTextFile(`${ROOT}/scripts/Dockerfile`)).matchAll(/^FROM (?:--\S+ )?(\S+)/gm)];
   for (const engine of ["docker", "podman"].filter((program) => missingPrograms([program]).length === 0)) {
-    const pull = bases.map(([, base]) => `{ ${engine} image inspect ${base} || timeout 120 ${engine} pull ${base}; }`);
-    // deno-lint-ignore no-await-in-loop -- Podman only if there is no Docker
-    const works = await command("sh", ["-ec", [`${engine} info`, ...pull].join(" && ")]).then(() => true, () => false);
+    const pull = bases.map(([, base]) => `{ ${engine} image inspect ${base} || timeout 60 ${engine} pull ${base}; }`);
+    const steps = [`${engine} info`, ...pull, `${engine} run --rm ${bases[0]?.[1]} true`];
+    // deno-lint-ignore no-await-in-loop -- Podman only if Docker does not work
+    const works = await command("sh", ["-ec", steps.join(" && ")]).then(() => true, () => false);
     if (works) return { engine };
   }
-  return { reason: "no container engine runs that can get the base images" };
+  return { reason: "no container engine runs containers and can pull the base images" };
 }
 
 const found = await findEngine();

@@ -396,7 +396,7 @@ export const CASES: readonly Case[] = [
       const { code, stdout } = await program(["--version"]);
       expect(code).toBe(0);
       expect(stdout).toMatch(
-        /^service-api \d+\.\d+\.\d+ \((commit [0-9a-f]{12}(-dirty)?|of no commit|from its sources), \S+\)\n$/,
+        /^service-api \d+\.\d+\.\d+ \((commit [0-9a-f]{12}(-dirty)?|unknown commit|from its sources), \S+\)\n$/,
       );
     },
   },
