@@ -16,7 +16,7 @@ import { script as bash } from "../src/cli/completions/bash.ts";
 import { script as fish } from "../src/cli/completions/fish.ts";
 import { script as powershell } from "../src/cli/completions/powershell.ts";
 import { script as zsh } from "../src/cli/completions/zsh.ts";
-import { billOfMaterials, licenceTexts } from "./bill_of_materials.ts";
+import { createSbom, formatLicences } from "./sbom.ts";
 import {
   type Bundle,
   bundle,
@@ -83,8 +83,8 @@ async function build(targets: readonly Target[], workspace: string, directory: s
     console.error(`The source is not a clean commit: --version will print ${commit?.id ?? "unknown commit"}.`);
   }
   const runtime = await runtimeVersion();
-  await Deno.writeTextFile(`${directory}/${NAME}.cdx.json`, await billOfMaterials(packages, runtime, time));
-  const files = await readFiles(await licenceTexts(packages, runtime));
+  await Deno.writeTextFile(`${directory}/${NAME}.cdx.json`, await createSbom(packages, runtime, time));
+  const files = await readFiles(await formatLicences(packages, runtime));
   const archives: string[] = [];
   for (const target of targets) {
     // deno-lint-ignore no-await-in-loop -- one at a time: each uses hundreds of megabytes

@@ -2,7 +2,7 @@
 import { expect } from "expect";
 import { parse } from "yaml";
 import deno from "../deno.json" with { type: "json" };
-import { billOfMaterials } from "../scripts/bill_of_materials.ts";
+import { createSbom } from "../scripts/sbom.ts";
 import { command, execute } from "./execute.ts";
 import { README } from "./readme.ts";
 import { testWith } from "./tools.ts";
@@ -99,15 +99,15 @@ Deno.test("a release is built by the Deno of the README", async () => {
 });
 
 Deno.test("the list of what is in the archives is one that the action signs, and always the same", async () => {
-  const list = await billOfMaterials([], "2.9.6", new Date(0));
+  const list = await createSbom([], "2.9.6", new Date(0));
   // As its src/sbom.ts asks.
   expect(JSON.parse(list)).toMatchObject({
     bomFormat: "CycloneDX",
     serialNumber: expect.stringMatching(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/),
     specVersion: "1.6",
   });
-  expect(await billOfMaterials([], "2.9.6", new Date(0))).toBe(list);
-  expect(JSON.parse(await billOfMaterials([], "2.9.7", new Date(0))).serialNumber).not.toBe(
+  expect(await createSbom([], "2.9.6", new Date(0))).toBe(list);
+  expect(JSON.parse(await createSbom([], "2.9.7", new Date(0))).serialNumber).not.toBe(
     JSON.parse(list).serialNumber,
   );
 });

@@ -1,4 +1,4 @@
-/** The program as benchmarks run it: a store with a key in it, and a server. */
+/** Prepares what benchmarks need: a store with an ADMIN key, and a running server. */
 
 export interface RunningServer {
   readonly url: string;
@@ -7,7 +7,7 @@ export interface RunningServer {
 }
 
 /**
- * Starts a server that says where it listens in its first line.
+ * Starts a server and waits for the line with its URL, the first one that it prints.
  *
  * @param command the executable and its arguments
  */
@@ -20,7 +20,7 @@ export async function startServer(
   const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value = "" } = await reader.read();
   const url = /http:\S+/.exec(value)?.[0];
-  if (url === undefined) throw new Error(`${executable} said ${JSON.stringify(value)}`);
+  if (url === undefined) throw new Error(`${executable} printed ${JSON.stringify(value)} instead of its URL`);
   return {
     url,
     pid: process.pid,
@@ -32,7 +32,7 @@ export async function startServer(
   };
 }
 
-/** Makes a store with an ADMIN key in it, and returns its secret. */
+/** Creates a store with an ADMIN key, and returns the secret of the key. */
 export async function createAdmin(program: string, env: Readonly<Record<string, string>>): Promise<string> {
   const args = ["apikey", "--create", "--name", "admin", "--roles", "ADMIN"];
   const { success, stdout, stderr } = await new Deno.Command(program, { args, env }).output();

@@ -1,16 +1,16 @@
-/** A program at a pseudo-terminal, for benchmarks: `script` of util-linux makes one. */
+/** Runs a program at a pseudo-terminal, which `script` of util-linux creates. */
 
-export interface AtTerminal {
+export interface TerminalProcess {
   /** Types text. */
   type(text: string): Promise<void>;
-  /** Waits until the program has drawn something that matches, since the last call. */
+  /** Waits until the output since the last call matches. */
   until(pattern: RegExp): Promise<void>;
-  /** Ends it with Ctrl-C. */
+  /** Ends the program with Ctrl-C. */
   interrupt(): Promise<void>;
 }
 
-/** Starts a command line of the shell at a terminal. */
-export function startAtTerminal(command: string, env: Readonly<Record<string, string>>): AtTerminal {
+/** Starts a shell command at a pseudo-terminal. */
+export function startAtTerminal(command: string, env: Readonly<Record<string, string>>): TerminalProcess {
   const process = new Deno.Command("script", {
     args: ["--quiet", "--flush", "--return", "--command", command, "/dev/null"],
     env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", SHELL: "/bin/sh", LC_ALL: "C.UTF-8", TERM: "xterm", ...env },
@@ -25,11 +25,11 @@ export function startAtTerminal(command: string, env: Readonly<Record<string, st
   return {
     type,
     until: async (pattern) => {
-      for (let drawn = ""; !pattern.test(drawn);) {
-        // deno-lint-ignore no-await-in-loop -- one chunk after the other
+      for (let output = ""; !pattern.test(output);) {
+        // deno-lint-ignore no-await-in-loop -- reads one chunk at a time
         const { value, done } = await reader.read();
-        if (done) throw new Error(`${command} ended before ${pattern}, after ${JSON.stringify(drawn)}`);
-        drawn += value;
+        if (done) throw new Error(`${command} ended before ${pattern}; its output was ${JSON.stringify(output)}`);
+        output += value;
       }
     },
     interrupt: async () => {

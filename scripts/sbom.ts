@@ -37,7 +37,7 @@ interface Component {
  * @param time the time of the commit
  * @throws {Error} if a package is not in deno.lock
  */
-export async function billOfMaterials(
+export async function createSbom(
   packages: readonly BundledPackage[],
   runtime: string,
   time: Date,
@@ -109,7 +109,7 @@ async function serialNumberOf(contents: object): Promise<string> {
 }
 
 /** The licence texts of the packages and the runtime, which the licences require us to distribute. */
-export async function licenceTexts(packages: readonly BundledPackage[], runtime: string): Promise<string> {
+export async function formatLicences(packages: readonly BundledPackage[], runtime: string): Promise<string> {
   const [mit = ""] = /Permission is hereby granted.*/s.exec(await Deno.readTextFile(`${PROJECT}/LICENSE`)) ?? [];
   const texts = await Promise.all(
     packages.map(async ({ name, version, directory }) =>

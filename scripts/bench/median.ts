@@ -1,4 +1,4 @@
-/** The middle of measured values, or the mean of the two in the middle. */
+/** The median; of an even number of values, the mean of the two in the middle. NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)] ?? NaN;
