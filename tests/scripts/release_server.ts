@@ -50,7 +50,8 @@ async function pack(folder: string, files: Files): Promise<Uint8Array<ArrayBuffe
       return { header: { name: `${folder}/${name}`, size: body.length, mode }, body };
     }),
   );
-  return Uint8Array.from(gzipSync(tar));
+  // Little compression: the executable is large.
+  return Uint8Array.from(gzipSync(tar, { level: 1 }));
 }
 
 export const bytesOf = (content: Uint8Array<ArrayBuffer> | string): Uint8Array<ArrayBuffer> =>
