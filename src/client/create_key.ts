@@ -1,0 +1,71 @@
+/** Creates a key. */
+import * as z from "zod/mini";
+import { type Name, nameTaken } from "../apikey/name.ts";
+import { groupByResource, type Permission } from "../apikey/permission.ts";
+import type { Role } from "../apikey/role.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { execute, withFallback } from "./execute.ts";
+import { KeyReference } from "./key.ts";
+import { listReferences } from "./list_keys.ts";
+
+export interface NewKey {
+  readonly name: Name;
+  readonly description: string | undefined;
+  readonly roles: readonly Role[];
+  readonly permissions: readonly Permission[];
+  /** Replaces an existing key of that name. */
+  readonly overwrite: boolean;
+}
+
+/** A new key with its secret. */
+export type CreatedKey = Readonly<z.infer<typeof CreatedKey>>;
+
+const CreatedKey = z.extend(KeyReference, { key: z.string().check(z.regex(/^[\x21-\x7e]+$/)) });
+const CreateData = z.object({ apiKey: z.object({ create: CreatedKey }) });
+const CreateOnEmbeddedData = z.object({ apiKey: z.object({ refusesTakenNames: z.literal(true), create: CreatedKey }) });
+
+export const CREATE = `mutation CreateApiKey($input: CreateApiKeyInput!) {
+  apiKey { create(input: $input) { id key name } }
+}`;
+
+/** A server without `refusesTakenNames` rejects this document and executes nothing. */
+export const CREATE_ON_EMBEDDED = `mutation CreateApiKey($input: CreateApiKeyInput!) {
+  apiKey { refusesTakenNames create(input: $input) { id key name } }
+}`;
+
+/**
+ * Creates a key. Without `overwrite` the result is never a key that existed before.
+ *
+ * @throws {Failure} `ALREADY_EXISTS`, or any failure of a request
+ */
+export async function createKey(endpoint: Endpoint, key: NewKey): Promise<CreatedKey> {
+  const variables = { input: inputFor(key) };
+  if (key.overwrite) return (await execute(endpoint, CREATE, variables, CreateData)).apiKey.create;
+  return await withFallback(
+    async () => (await execute(endpoint, CREATE_ON_EMBEDDED, variables, CreateOnEmbeddedData)).apiKey.create,
+    () => createIfNew(endpoint, key.name, variables),
+  );
+}
+
+/** For servers that may answer a create of a taken name with the existing key. */
+async function createIfNew(
+  endpoint: Endpoint,
+  name: Name,
+  variables: Readonly<Record<string, unknown>>,
+): Promise<CreatedKey> {
+  const before = await listReferences(endpoint);
+  if (before.some((key) => key.name.normalize("NFC") === name)) throw nameTaken(name);
+  const { apiKey: { create } } = await execute(endpoint, CREATE, variables, CreateData);
+  if (before.some(({ id }) => id === create.id)) throw nameTaken(name);
+  return create;
+}
+
+function inputFor({ name, description, roles, permissions, overwrite }: NewKey): Readonly<Record<string, unknown>> {
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    ...(roles.length === 0 ? {} : { roles }),
+    ...(permissions.length === 0 ? {} : { permissions: groupByResource(permissions) }),
+    ...(overwrite ? { overwrite: true } : {}),
+  };
+}
