@@ -6,7 +6,9 @@ import deno from "../deno.json" with { type: "json" };
 const ROOT = new URL("../", import.meta.url);
 
 /** The parts that are loaded on demand, by their names in the import map. */
-const PARTS: ReadonlyMap<string, string> = new Map(Object.entries(deno.imports));
+const PARTS: ReadonlyMap<string, string> = new Map(
+  Object.entries(deno.imports),
+);
 
 interface Import {
   readonly target: string;
@@ -20,11 +22,17 @@ interface Import {
 async function importsOf(module: string): Promise<readonly Import[]> {
   const text = await Deno.readTextFile(new URL(module, ROOT));
   const resolve = (specifier: string): string => {
-    if (specifier.startsWith("#")) return (PARTS.get(specifier) ?? specifier).slice(2);
+    if (specifier.startsWith("#")) {
+      return (PARTS.get(specifier) ?? specifier).slice(2);
+    }
     if (!specifier.startsWith(".")) return specifier;
-    return new URL(specifier, new URL(module, ROOT)).pathname.slice(ROOT.pathname.length);
+    return new URL(specifier, new URL(module, ROOT)).pathname.slice(
+      ROOT.pathname.length,
+    );
   };
-  const statics = text.matchAll(/^(?:import|export)\s(type\s)?(?:[^;"]*?\sfrom\s)?"([^"]+)"/gm);
+  const statics = text.matchAll(
+    /^(?:import|export)\s(type\s)?(?:[^;"]*?\sfrom\s)?"([^"]+)"/gm,
+  );
   const dynamics = text.matchAll(/\bimport\("([^"]+)"\)/g);
   return [
     ...[...statics].map(([, type, target = ""]) => ({
@@ -32,7 +40,11 @@ async function importsOf(module: string): Promise<readonly Import[]> {
       isType: type !== undefined,
       onDemand: false,
     })),
-    ...[...dynamics].map(([, target = ""]) => ({ target: resolve(target), isType: false, onDemand: true })),
+    ...[...dynamics].map(([, target = ""]) => ({
+      target: resolve(target),
+      isType: false,
+      onDemand: true,
+    })),
   ];
 }
 
@@ -41,10 +53,15 @@ async function modulesIn(folder: string): Promise<readonly string[]> {
   const modules = entries.map(({ name, isDirectory }) =>
     isDirectory ? modulesIn(`${folder}/${name}`) : [`${folder}/${name}`]
   );
-  return (await Promise.all(modules)).flat().filter((path) => path.endsWith(".ts"));
+  return (await Promise.all(modules)).flat().filter((path) =>
+    path.endsWith(".ts")
+  );
 }
 
-async function loadedFrom(module: string, seen = new Set<string>()): Promise<Set<string>> {
+async function loadedFrom(
+  module: string,
+  seen = new Set<string>(),
+): Promise<Set<string>> {
   if (seen.has(module) || !module.endsWith(".ts")) return seen.add(module);
   seen.add(module);
   const imports = await importsOf(module);
@@ -58,7 +75,8 @@ async function loadedFrom(module: string, seen = new Set<string>()): Promise<Set
 const ALLOWED_IMPORTS: Readonly<Record<string, RegExp>> = {
   "src/apikey": /^src\/apikey\//,
   "src/client": /^src\/(apikey|client)\/|^graphql-request$|^zod\/mini$/,
-  "src/server": /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
+  "src/server":
+    /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
   "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers)$/,
   "src/cli":
     /^src\/|^deno\.json$|^@(commander-js|logtape|clack)\/|^(yaml|fast-string-truncated-width)$|^zod\/mini$|^node:(crypto|process|readline|stream)$/,
@@ -74,7 +92,11 @@ for (const [folder, allowed] of Object.entries(ALLOWED_IMPORTS)) {
 }
 
 /** Entry files that connect folders below them, so that each of them counts as a folder of its own. */
-const ENTRIES = ["src/cli/program.ts", "src/cli/commands/commands.ts", "src/server/open_server.ts"];
+const ENTRIES = [
+  "src/cli/program.ts",
+  "src/cli/commands/commands.ts",
+  "src/server/open_server.ts",
+];
 
 function folderOf(module: string): string {
   return ENTRIES.includes(module) ? module : dirname(module);
@@ -91,8 +113,14 @@ Deno.test("no folders import each other in a circle, not even types", async () =
   }
   const circles: string[] = [];
   const visit = (folder: string, path: readonly string[]): void => {
-    if (path.includes(folder)) return void circles.push([...path.slice(path.indexOf(folder)), folder].join(" → "));
-    for (const target of folders.get(folder) ?? []) if (target !== folder) visit(target, [...path, folder]);
+    if (path.includes(folder)) {
+      return void circles.push(
+        [...path.slice(path.indexOf(folder)), folder].join(" → "),
+      );
+    }
+    for (const target of folders.get(folder) ?? []) {
+      if (target !== folder) visit(target, [...path, folder]);
+    }
   };
   for (const folder of folders.keys()) visit(folder, []);
   expect(circles).toEqual([]);
@@ -103,7 +131,9 @@ const MOST_FILES = 15;
 
 Deno.test("no folder of the sources has more than 15 files", async () => {
   const counts = new Map<string, number>();
-  for (const module of [...await modulesIn("src"), ...await modulesIn("scripts")]) {
+  for (
+    const module of [...await modulesIn("src"), ...await modulesIn("scripts")]
+  ) {
     counts.set(dirname(module), (counts.get(dirname(module)) ?? 0) + 1);
   }
   expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
@@ -120,28 +150,62 @@ Deno.test("a start loads no client, server, store, log, completions or zod", asy
 Deno.test("completing loads no client, server, store or log, unless key names are completed", async () => {
   const loaded = [...await loadedFrom("src/cli/completions/complete.ts")];
   expect(loaded).toContain("src/cli/completions/values.ts");
-  expect(loaded.filter((module) => /^src\/(client|server|store)\/|logtape|graphql|sqlite/.test(module))).toEqual([]);
+  expect(
+    loaded.filter((module) =>
+      /^src\/(client|server|store)\/|logtape|graphql|sqlite/.test(module)
+    ),
+  ).toEqual([]);
 });
 
 Deno.test("no prompt, matrix or progress bar is loaded without a terminal", async () => {
   const loaded = [...await loadedFrom("main.ts")];
-  expect(loaded.filter((module) => /\/prompts|clack|rights_matrix|progress|style|text_width/.test(module))).toEqual([]);
+  expect(
+    loaded.filter((module) =>
+      /\/prompts|clack|rights_matrix|progress|style|text_width/.test(module)
+    ),
+  ).toEqual([]);
 });
 
 Deno.test("the YAML parser is not loaded without a config file", async () => {
   const loaded = [...await loadedFrom("src/cli/connection/connection.ts")];
   expect(loaded).toContain("src/cli/config_file/read.ts");
-  expect(loaded.filter((module) => /^yaml$|config_file\/(yaml|edit)/.test(module))).toEqual([]);
+  expect(
+    loaded.filter((module) => /^yaml$|config_file\/(yaml|edit)/.test(module)),
+  ).toEqual([]);
 });
 
 Deno.test("a request to another server loads no server, store or log", async () => {
   const loaded = [...await loadedFrom("src/client/client.ts")];
-  expect(loaded).toEqual(expect.arrayContaining(["zod/mini", "graphql-request"]));
-  expect(loaded.filter((module) => /^src\/(server|store|cli)\/|logtape|sqlite/.test(module))).toEqual([]);
+  expect(loaded).toEqual(
+    expect.arrayContaining(["zod/mini", "graphql-request"]),
+  );
+  expect(
+    loaded.filter((module) =>
+      /^src\/(server|store|cli)\/|logtape|sqlite/.test(module)
+    ),
+  ).toEqual([]);
 });
 
 Deno.test("the embedded server loads neither HTTP nor PostgreSQL", async () => {
   const loaded = [...await loadedFrom("src/server/open_server.ts")];
   expect(loaded).toContain("src/store/sqlite.ts");
-  expect(loaded.filter((module) => /^pg$|src\/server\/http|node:(crypto|https?|net)$/.test(module))).toEqual([]);
+  expect(
+    loaded.filter((module) =>
+      /^pg$|src\/server\/http|node:(crypto|https?|net)$/.test(module)
+    ),
+  ).toEqual([]);
+});
+
+Deno.test("the tests run with the dependencies of the program, at the same versions", async () => {
+  const [map, testMap, lock, testLock] = await Promise.all(
+    ["deno.json", "tests/deno.json", "deno.lock", "tests/deno.lock"].map(async (
+      path,
+    ) => JSON.parse(await Deno.readTextFile(new URL(path, ROOT)))),
+  );
+  const own = Object.entries<string>(map.imports).map((
+    [name, target],
+  ) => [name, target.replace(/^\.\//, "../")]);
+  expect(testMap.imports).toMatchObject(Object.fromEntries(own));
+  expect(testLock.specifiers).toMatchObject(lock.specifiers);
+  expect(testMap.compilerOptions).toEqual(map.compilerOptions);
 });
