@@ -53,9 +53,7 @@ async function modulesIn(folder: string): Promise<readonly string[]> {
   const modules = entries.map(({ name, isDirectory }) =>
     isDirectory ? modulesIn(`${folder}/${name}`) : [`${folder}/${name}`]
   );
-  return (await Promise.all(modules)).flat().filter((path) =>
-    path.endsWith(".ts")
-  );
+  return (await Promise.all(modules)).flat().filter((path) => path.endsWith(".ts"));
 }
 
 async function loadedFrom(
@@ -75,8 +73,7 @@ async function loadedFrom(
 const ALLOWED_IMPORTS: Readonly<Record<string, RegExp>> = {
   "src/apikey": /^src\/apikey\//,
   "src/client": /^src\/(apikey|client)\/|^graphql-request$|^zod\/mini$/,
-  "src/server":
-    /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
+  "src/server": /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
   "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers)$/,
   "src/cli":
     /^src\/|^deno\.json$|^@(commander-js|logtape|clack)\/|^(yaml|fast-string-truncated-width)$|^zod\/mini$|^node:(crypto|process|readline|stream)$/,
@@ -151,18 +148,14 @@ Deno.test("completing loads no client, server, store or log, unless key names ar
   const loaded = [...await loadedFrom("src/cli/completions/complete.ts")];
   expect(loaded).toContain("src/cli/completions/values.ts");
   expect(
-    loaded.filter((module) =>
-      /^src\/(client|server|store)\/|logtape|graphql|sqlite/.test(module)
-    ),
+    loaded.filter((module) => /^src\/(client|server|store)\/|logtape|graphql|sqlite/.test(module)),
   ).toEqual([]);
 });
 
 Deno.test("no prompt, matrix or progress bar is loaded without a terminal", async () => {
   const loaded = [...await loadedFrom("main.ts")];
   expect(
-    loaded.filter((module) =>
-      /\/prompts|clack|rights_matrix|progress|style|text_width/.test(module)
-    ),
+    loaded.filter((module) => /\/prompts|clack|rights_matrix|progress|style|text_width/.test(module)),
   ).toEqual([]);
 });
 
@@ -180,9 +173,7 @@ Deno.test("a request to another server loads no server, store or log", async () 
     expect.arrayContaining(["zod/mini", "graphql-request"]),
   );
   expect(
-    loaded.filter((module) =>
-      /^src\/(server|store|cli)\/|logtape|sqlite/.test(module)
-    ),
+    loaded.filter((module) => /^src\/(server|store|cli)\/|logtape|sqlite/.test(module)),
   ).toEqual([]);
 });
 
@@ -190,9 +181,7 @@ Deno.test("the embedded server loads neither HTTP nor PostgreSQL", async () => {
   const loaded = [...await loadedFrom("src/server/open_server.ts")];
   expect(loaded).toContain("src/store/sqlite.ts");
   expect(
-    loaded.filter((module) =>
-      /^pg$|src\/server\/http|node:(crypto|https?|net)$/.test(module)
-    ),
+    loaded.filter((module) => /^pg$|src\/server\/http|node:(crypto|https?|net)$/.test(module)),
   ).toEqual([]);
 });
 

@@ -18,11 +18,10 @@ export interface NewKey {
 }
 
 /** A new key with its secret. */
-export type CreatedKey = Readonly<z.infer<typeof CreatedKey>>;
-
-const CreatedKey = z.extend(KeyReference, { key: z.string().check(z.regex(/^[\x21-\x7e]+$/)) });
-const CreateData = z.object({ apiKey: z.object({ create: CreatedKey }) });
-const CreateOnEmbeddedData = z.object({ apiKey: z.object({ refusesTakenNames: z.literal(true), create: CreatedKey }) });
+export interface CreatedKey extends KeyReference {
+  /** Visible ASCII characters. */
+  readonly key: string;
+}
 
 export const CREATE = `mutation CreateApiKey($input: CreateApiKeyInput!) {
   apiKey { create(input: $input) { id key name } }
@@ -40,11 +39,23 @@ export const CREATE_ON_EMBEDDED = `mutation CreateApiKey($input: CreateApiKeyInp
  */
 export async function createKey(endpoint: Endpoint, key: NewKey): Promise<CreatedKey> {
   const variables = { input: inputFor(key) };
-  if (key.overwrite) return (await execute(endpoint, CREATE, variables, CreateData)).apiKey.create;
+  if (key.overwrite) return await create(endpoint, CREATE, variables);
   return await withFallback(
-    async () => (await execute(endpoint, CREATE_ON_EMBEDDED, variables, CreateOnEmbeddedData)).apiKey.create,
+    () => create(endpoint, CREATE_ON_EMBEDDED, variables),
     () => createIfNew(endpoint, key.name, variables),
   );
+}
+
+async function create(
+  endpoint: Endpoint,
+  document: string,
+  variables: Readonly<Record<string, unknown>>,
+): Promise<CreatedKey> {
+  const created = z.extend(KeyReference, { key: z.string().check(z.regex(/^[\x21-\x7e]+$/)) });
+  const apiKey = document === CREATE
+    ? z.object({ create: created })
+    : z.object({ create: created, refusesTakenNames: z.literal(true) });
+  return (await execute(endpoint, document, variables, z.object({ apiKey }))).apiKey.create;
 }
 
 /** For servers that may answer a create of a taken name with the existing key. */
@@ -55,9 +66,9 @@ async function createIfNew(
 ): Promise<CreatedKey> {
   const before = await listReferences(endpoint);
   if (before.some((key) => key.name.normalize("NFC") === name)) throw nameTaken(name);
-  const { apiKey: { create } } = await execute(endpoint, CREATE, variables, CreateData);
-  if (before.some(({ id }) => id === create.id)) throw nameTaken(name);
-  return create;
+  const created = await create(endpoint, CREATE, variables);
+  if (before.some(({ id }) => id === created.id)) throw nameTaken(name);
+  return created;
 }
 
 function inputFor({ name, description, roles, permissions, overwrite }: NewKey): Readonly<Record<string, unknown>> {

@@ -4,8 +4,6 @@ import type { Endpoint } from "./endpoint.ts";
 import { execute } from "./execute.ts";
 import type { KeyReference } from "./key.ts";
 
-const DeleteData = z.object({ apiKey: z.object({ delete: z.boolean() }) });
-
 export const DELETE = `mutation DeleteApiKeys($input: DeleteApiKeyInput!) { apiKey { delete(input: $input) } }`;
 
 /**
@@ -15,5 +13,6 @@ export const DELETE = `mutation DeleteApiKeys($input: DeleteApiKeyInput!) { apiK
  */
 export async function deleteKeys(endpoint: Endpoint, keys: readonly KeyReference[]): Promise<boolean> {
   const input = { ids: keys.map(({ id }) => id) };
-  return (await execute(endpoint, DELETE, { input }, DeleteData)).apiKey.delete;
+  const shape = z.object({ apiKey: z.object({ delete: z.boolean() }) });
+  return (await execute(endpoint, DELETE, { input }, shape)).apiKey.delete;
 }

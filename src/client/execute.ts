@@ -19,11 +19,11 @@ export async function execute<Data>(
   variables: Readonly<Record<string, unknown>>,
   shape: z.ZodMiniType<Data>,
 ): Promise<Data> {
-  const { json, ...answer } = await request(endpoint, document, variables);
-  const failure = failureIn({ ...answer, json }, endpoint);
+  const { data, ...answer } = await request(endpoint, document, variables);
+  const failure = failureIn({ ...answer, data }, endpoint);
   if (failure !== undefined) throw failure;
-  const result = z.safeParse(z.object({ data: shape }), json);
-  if (result.success) return result.data.data;
+  const result = z.safeParse(shape, data);
+  if (result.success) return result.data;
   throw badResponse(describeIssue(result.error), endpoint);
 }
 
@@ -44,11 +44,11 @@ async function request(
   });
   try {
     const { status, headers, data, errors } = await client.rawRequest<unknown>(document, variables);
-    return { status, headers, json: { data, errors } };
+    return { status, headers, data, errors };
   } catch (error) {
     if (error instanceof ClientError) {
       const { status, headers, data, errors } = error.response;
-      return { status, headers: new Headers(headers), json: { data, errors } };
+      return { status, headers: new Headers(headers), data, errors };
     }
     if (!(error instanceof Failure)) throw badResponse("the answer is not a GraphQL result", endpoint);
     // A query changes nothing, even if the server received it.

@@ -12,8 +12,6 @@ export interface FoundKeys {
   readonly anyKey: boolean;
 }
 
-const FindData = z.object({ apiKeysByName: z.array(KeyReference), apiKeysExist: z.boolean() });
-
 export const FIND_ON_EMBEDDED = `query FindApiKeys($name: String!) {
   apiKeysByName(name: $name) { id name }
   apiKeysExist
@@ -22,7 +20,8 @@ export const FIND_ON_EMBEDDED = `query FindApiKeys($name: String!) {
 /** Finds the keys of a name, on the embedded server without reading other keys. */
 export async function findKeys(endpoint: Endpoint, name: Name): Promise<FoundKeys> {
   return await withFallback(async () => {
-    const { apiKeysByName, apiKeysExist } = await execute(endpoint, FIND_ON_EMBEDDED, { name }, FindData);
+    const shape = z.object({ apiKeysByName: z.array(KeyReference), apiKeysExist: z.boolean() });
+    const { apiKeysByName, apiKeysExist } = await execute(endpoint, FIND_ON_EMBEDDED, { name }, shape);
     return { matches: apiKeysByName, anyKey: apiKeysExist };
   }, async () => {
     const keys = await listReferences(endpoint);

@@ -6,8 +6,6 @@ import { execute, withFallback } from "./execute.ts";
 import { KeyReference } from "./key.ts";
 import { listReferences } from "./list_keys.ts";
 
-const MeData = z.object({ me: z.nullable(KeyReference) });
-
 export const ME = `query WhoAmI { me { id name } }`;
 
 /**
@@ -19,7 +17,7 @@ export const ME = `query WhoAmI { me { id name } }`;
 export async function identify(endpoint: Endpoint): Promise<KeyReference | undefined> {
   try {
     const me = await withFallback(
-      async () => (await execute(endpoint, ME, {}, MeData)).me,
+      async () => (await execute(endpoint, ME, {}, z.object({ me: z.nullable(KeyReference) }))).me,
       () => Promise.resolve(null),
     );
     // Some servers answer `me` with null for callers that they do not know.

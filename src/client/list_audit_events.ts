@@ -6,20 +6,24 @@ import { execute } from "./execute.ts";
 import { RequestRejected } from "./response_failure.ts";
 
 /** An event of the audit trail, with the members that it has in GraphQL. */
-export type AuditEvent = Readonly<z.infer<typeof AuditEvent>>;
+export interface AuditEvent {
+  /** A decimal number that grows with every event. */
+  readonly id: string;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly action: string;
+  readonly outcome: string;
+  readonly key: AuditKey;
+  /** `null` for a local caller. */
+  readonly actor: AuditKey | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+}
 
-const AuditKey = z.object({ id: z.nullable(z.string()), name: z.nullable(z.string()) });
-const AuditEvent = z.object({
-  id: z.string(),
-  at: z.string(),
-  action: z.string(),
-  outcome: z.string(),
-  key: AuditKey,
-  actor: z.nullable(AuditKey),
-  address: z.nullable(z.string()),
-  requestId: z.nullable(z.string()),
-});
-const EventsData = z.object({ auditEvents: z.array(AuditEvent) });
+interface AuditKey {
+  readonly id: string | null;
+  readonly name: string | null;
+}
 
 export const EVENTS = `query ListAuditEvents($after: String, $first: Int!) {
   auditEvents(after: $after, first: $first) {
@@ -40,7 +44,18 @@ export async function listAuditEvents(
   first: number,
 ): Promise<readonly AuditEvent[]> {
   try {
-    return (await execute(endpoint, EVENTS, { after, first }, EventsData)).auditEvents;
+    const key = z.object({ id: z.nullable(z.string()), name: z.nullable(z.string()) });
+    const event = z.object({
+      id: z.string(),
+      at: z.string(),
+      action: z.string(),
+      outcome: z.string(),
+      key,
+      actor: z.nullable(key),
+      address: z.nullable(z.string()),
+      requestId: z.nullable(z.string()),
+    });
+    return (await execute(endpoint, EVENTS, { after, first }, z.object({ auditEvents: z.array(event) }))).auditEvents;
   } catch (cause) {
     if (!(cause instanceof RequestRejected && cause.message.includes("auditEvents"))) throw cause;
     const message = `${endpoint.label} has no audit trail: its schema lacks Query.auditEvents.`;

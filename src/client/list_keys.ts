@@ -4,15 +4,6 @@ import type { Endpoint } from "./endpoint.ts";
 import { execute, withFallback } from "./execute.ts";
 import { KeyReference, type KeySummary } from "./key.ts";
 
-const ListData = z.object({ apiKeys: z.array(KeyReference) });
-const ListSummariesData = z.object({
-  apiKeys: z.array(z.extend(KeyReference, {
-    description: z.nullable(z.string()),
-    roles: z.array(z.string()),
-    createdAt: z.nullable(z.string()),
-  })),
-});
-
 export const LIST = `query ListApiKeys { apiKeys { id name } }`;
 
 export const LIST_SUMMARIES = `query ListApiKeys { apiKeys { id name description roles createdAt } }`;
@@ -20,13 +11,22 @@ export const LIST_SUMMARIES = `query ListApiKeys { apiKeys { id name description
 /** Lists every key that the caller may read, in the server's order. */
 export async function listKeys(endpoint: Endpoint): Promise<readonly KeySummary[]> {
   return await withFallback(
-    async () => (await execute(endpoint, LIST_SUMMARIES, {}, ListSummariesData)).apiKeys,
+    () => listSummaries(endpoint),
     async () =>
       (await listReferences(endpoint)).map((key) => ({ ...key, description: null, roles: [], createdAt: null })),
   );
 }
 
+async function listSummaries(endpoint: Endpoint): Promise<readonly KeySummary[]> {
+  const summary = z.extend(KeyReference, {
+    description: z.nullable(z.string()),
+    roles: z.array(z.string()),
+    createdAt: z.nullable(z.string()),
+  });
+  return (await execute(endpoint, LIST_SUMMARIES, {}, z.object({ apiKeys: z.array(summary) }))).apiKeys;
+}
+
 /** The same keys with nothing but id and name, which every server reports. */
 export async function listReferences(endpoint: Endpoint): Promise<readonly KeyReference[]> {
-  return (await execute(endpoint, LIST, {}, ListData)).apiKeys;
+  return (await execute(endpoint, LIST, {}, z.object({ apiKeys: z.array(KeyReference) }))).apiKeys;
 }

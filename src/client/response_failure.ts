@@ -4,23 +4,15 @@ import { escapeInvisible, Failure, type FailureCode } from "../apikey/failure.ts
 import type { Endpoint } from "./endpoint.ts";
 import { MAYBE_EXECUTED } from "./network_failure.ts";
 
-/** What of an answer tells whether the request succeeded. */
+/** An answer, as far as it tells whether the request succeeded. */
 export interface GraphqlAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The members of the body; `undefined` if the body is not a JSON object. */
-  readonly json: unknown;
+  /** The member of the body; `undefined` if it is missing. */
+  readonly data?: unknown;
+  /** The member of the body; `undefined` if it is missing. */
+  readonly errors?: unknown;
 }
-
-const ErrorResult = z.object({
-  data: z.optional(z.unknown()),
-  errors: z.array(z.object({
-    message: z.string(),
-    extensions: z.nullish(z.object({ code: z.optional(z.unknown()) })),
-  })).check(z.minLength(1)),
-});
-
-const AnyErrors = z.object({ errors: z.optional(z.unknown()) });
 
 /**
  * The server rejected a request as a whole: the answer has errors and no `data`, so nothing was executed (GraphQL
@@ -29,23 +21,35 @@ const AnyErrors = z.object({ errors: z.optional(z.unknown()) });
 export class RequestRejected extends Failure {}
 
 /**
- * The failure that an answer reports, by its GraphQL errors, its HTTP status and its shape.
+ * The failure that an answer reports, by its GraphQL errors and its HTTP status.
  *
  * @returns `undefined` if the request succeeded
  */
-export function failureIn({ status, headers, json }: GraphqlAnswer, endpoint: Endpoint): Failure | undefined {
-  const result = z.safeParse(ErrorResult, json);
-  if (result.success) {
-    const { data, errors } = result.data;
-    const code = errors.map(({ extensions }) => extensions?.code).find(isServerCode) ?? STATUS_CODES.get(status) ??
-      "FAILED";
-    const message = hideSecrets(errors.map(({ message }) => message).join(" "), endpoint);
-    return new (data === undefined ? RequestRejected : Failure)(code, withContext(message, code, endpoint));
+export function failureIn(answer: GraphqlAnswer, endpoint: Endpoint): Failure | undefined {
+  const { status, headers, data, errors } = answer;
+  const hasErrors = errors !== undefined && errors !== null && !(Array.isArray(errors) && errors.length === 0);
+  if (hasErrors) {
+    const result = z.safeParse(errorList(), errors);
+    if (result.success) return errorFailure(result.data, data === undefined, status, endpoint);
   }
   if (status < 200 || status >= 300) return statusFailure(status, headers, endpoint);
-  if (json === undefined) return badResponse("the answer is not JSON", endpoint);
-  if (hasErrors(json)) return badResponse("`errors` is not a list of GraphQL errors", endpoint);
-  return undefined;
+  return hasErrors ? badResponse("`errors` is not a list of GraphQL errors", endpoint) : undefined;
+}
+
+type ErrorList = readonly { readonly message: string; readonly extensions?: { readonly code?: unknown } | null }[];
+
+function errorList(): z.ZodMiniType<ErrorList> {
+  return z.array(z.object({
+    message: z.string(),
+    extensions: z.exactOptional(z.nullable(z.object({ code: z.exactOptional(z.unknown()) }))),
+  }));
+}
+
+function errorFailure(errors: ErrorList, isRejected: boolean, status: number, endpoint: Endpoint): Failure {
+  const code = errors.map(({ extensions }) => extensions?.code).find(isServerCode) ?? STATUS_CODES.get(status) ??
+    "FAILED";
+  const message = hideSecrets(errors.map(({ message }) => message).join(" "), endpoint);
+  return new (isRejected ? RequestRejected : Failure)(code, withContext(message, code, endpoint));
 }
 
 /** The failure for an answer that no server with API keys gives. */
@@ -59,13 +63,6 @@ export function badResponse(problem: string, { label }: Endpoint): Failure {
 function withContext(message: string, code: FailureCode, { label, keyRemedy }: Endpoint): string {
   if (code === "UNAUTHENTICATED") return `${message} ${keyRemedy}`;
   return code === "UNREACHABLE" || code === "TIMEOUT" ? `${label}: ${message}` : message;
-}
-
-/** Whether a body has errors, in whatever shape. An empty list is not an error. */
-function hasErrors(json: unknown): boolean {
-  const { success, data } = z.safeParse(AnyErrors, json);
-  const errors = success ? data.errors : undefined;
-  return errors !== undefined && errors !== null && !(Array.isArray(errors) && errors.length === 0);
 }
 
 /** The codes that a server may give. The other codes describe this side. */
