@@ -22,7 +22,8 @@ async function openFleet(): Promise<Workspace> {
 
 /** Runs the play. `changed` is the number of tasks that changed something. */
 async function play(here: Workspace, ...args: readonly string[]): Promise<Outcome & { readonly changed: number }> {
-  const env = { LC_ALL: "C.UTF-8", ANSIBLE_NOCOLOR: "1", ANSIBLE_HOME: `${here.directory}/ansible` };
+  const home = `${here.directory}/ansible`;
+  const env = { LC_ALL: "C.UTF-8", ANSIBLE_NOCOLOR: "1", ANSIBLE_HOME: home, ANSIBLE_REMOTE_TMP: home };
   const outcome = await here.run(["ansible-playbook", "-vvv", "--diff", "-i", "hosts", "play.yml", ...args], { env });
   return { ...outcome, changed: Number(/ changed=(\d+) /.exec(outcome.stdout)?.[1]) };
 }

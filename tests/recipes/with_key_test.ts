@@ -62,7 +62,7 @@ testWith(["sh"], "with-key: the command reads the standard input of the script",
 
 testWith(["sh"], "with-key: a trace does not show the secret", async () => {
   await using here = await openWorkspace();
-  const { code, stderr } = await here.run(withKey(here, ["true"], ["sh", "-x"]));
+  const { code, stderr } = await here.run(withKey(here, ["sh", "-c", "exit"], ["sh", "-x"]));
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(DELETED) });
 });
 
