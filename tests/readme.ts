@@ -1,20 +1,33 @@
-/** The README, by its sections and blocks. */
+/** The READMEs, by their sections and code blocks. */
 
 export interface Block {
-  /** What stands behind the backticks. */
+  /** What stands behind the backticks, for example `sh`. */
   readonly language: string;
   readonly text: string;
 }
 
-export const README = await Deno.readTextFile(`${import.meta.dirname}/../README.md`);
+const ROOT = new URL("../", import.meta.url);
 
-/** What comes before the first section, and the sections, each from its heading on, which comes without `##`. */
-export const SECTIONS: readonly string[] = README.split(/^## /m);
+export const README = await Deno.readTextFile(new URL("README.md", ROOT));
 
-/** @throws {Error} when there is no such section */
+export const SERVER_README = await Deno.readTextFile(new URL("src/server/README.md", ROOT));
+
+export const TESTS_README = await Deno.readTextFile(new URL("tests/README.md", ROOT));
+
+/** The text before the first section, and the sections, each from its heading on, without the `##`. */
+export function sectionsIn(readme: string): readonly string[] {
+  return readme.split(/^## /m);
+}
+
+/**
+ * A section of the README, or of the server's.
+ *
+ * @throws {Error} if neither has it
+ */
 export function sectionOf(heading: string): string {
-  const section = SECTIONS.find((section) => headingOf(section) === heading);
-  if (section === undefined) throw new Error(`the README has no section "${heading}"`);
+  const sections = [README, SERVER_README].flatMap(sectionsIn);
+  const section = sections.find((section) => headingOf(section) === heading);
+  if (section === undefined) throw new Error(`the READMEs have no section "${heading}"`);
   return section;
 }
 

@@ -1,25 +1,32 @@
-/** The README is run: its shell commands as they stand, in their order, and its tables against the program. */
+/**
+ * The commands of README.md and src/server/README.md run as they stand, against the program from its sources. Their
+ * tables match the program.
+ */
 import { expect } from "expect";
 import deno from "../deno.json" with { type: "json" };
 import { EXIT_CODES } from "../src/cli/exit_code.ts";
 import { parseConfig } from "../src/cli/config_file/yaml.ts";
-import { installFromSources } from "./program/from_sources.ts";
+import { denoDirectory, installFromSources } from "./program/from_sources.ts";
 import { inProcess } from "./program/program.ts";
 import { testOnPostgres } from "./store/postgres_server.ts";
 import { execute } from "./execute.ts";
 import { onPosix } from "./posix.ts";
-import { headingOf, README, SECTIONS, textsIn } from "./readme.ts";
+import { headingOf, README, sectionOf, sectionsIn, SERVER_README, TESTS_README, textsIn } from "./readme.ts";
+import { testWith } from "./tools.ts";
 
-/** The sections whose commands have tests of their own. */
-const TESTED_APART = ["Install", "Container", "Recipes"];
+const ROOT = `${import.meta.dirname}/..`;
 
-const TESTED_HERE = SECTIONS.filter((section) => !TESTED_APART.includes(headingOf(section))).join("## ");
+/** The sections whose commands have tests in tests/scripts/ and tests/container/. */
+const TESTED_ELSEWHERE: readonly string[] = ["Install", "Container"];
 
-/** The blocks of shell commands that use the program itself. */
-const BLOCKS = textsIn(TESTED_HERE, "sh").filter((block) => block.includes("service-api "));
-
-/** The database that they use, some of them. */
+/** The database that some commands use. */
 const DATABASE_URL = "postgres://service_api@localhost:5432/keys";
+
+/** The shell commands of a README, without those that have a test of their own below. */
+function commandsIn(readme: string): readonly string[] {
+  const sections = sectionsIn(readme).filter((section) => !TESTED_ELSEWHERE.includes(headingOf(section)));
+  return textsIn(sections.join("## "), "sh").filter((block) => !/^npx |^sqlite3 |^deno /m.test(block));
+}
 
 /** A port that was free a moment ago. */
 function freePort(): number {
@@ -29,11 +36,17 @@ function freePort(): number {
   return port;
 }
 
-/** Runs blocks in a home of their own, with port 4000 for one that is free, and returns what they print. */
+/**
+ * Runs blocks in one shell and in a home of their own, with a free port instead of 4000.
+ *
+ * @returns the lines that they print, without what differs from run to run
+ * @throws {Error} with what they say on standard error if they fail
+ */
 async function runBlocks(
   blocks: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<readonly string[]> {
+  expect(blocks).not.toEqual([]);
   const home = await Deno.makeTempDir({ prefix: "service-api-readme-" });
   try {
     await Deno.mkdir(`${home}/bin`);
@@ -41,17 +54,12 @@ async function runBlocks(
     const script = [...blocks, "wait"].join("\n").replaceAll("4000", String(freePort()));
     const { code, stdout, stderr } = await execute("bash", ["-euc", script], {
       cwd: home,
-      env: {
-        PATH: `${home}/bin:${Deno.env.get("PATH")}`,
-        HOME: home,
-        XDG_DATA_HOME: home,
-        XDG_CONFIG_HOME: home,
-        ...env,
-      },
+      env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, HOME: home, ...env },
+      clearEnv: true,
     });
     if (code !== 0) throw new Error(stderr);
     expect(stderr).not.toMatch(/should not/);
-    return stdout.replaceAll(/(sak|key)_\w+/g, "$1_…").replaceAll(/"\d{4}-[^"]+Z"/g, '"…"').split("\n");
+    return stdout.trimEnd().replaceAll(/(sak|key)_\w+/g, "$1_…").replaceAll(/"\d{4}-[^"]+Z"/g, '"…"').split("\n");
   } finally {
     await Deno.remove(home, { recursive: true });
   }
@@ -59,65 +67,203 @@ async function runBlocks(
 
 const needsDatabase = (block: string): boolean => block.includes(DATABASE_URL);
 
-onPosix("a POSIX shell")("the commands of the README work as written", async () => {
-  expect(await runBlocks(BLOCKS.filter((block) => !needsDatabase(block)))).toEqual([
+onPosix("a POSIX shell")("the commands of README.md work as written", async () => {
+  expect(await runBlocks(commandsIn(README))).toEqual([
     '{"key":"sak_…","name":"nightly backup","id":"key_…"}',
     "Successfully deleted 1 API key",
     '{"deleted":1,"keys":[{"id":"key_…","name":"nightly backup"}]}',
     '{"data":{"apiKeys":[{"name":"first admin","roles":["ADMIN"],"createdAt":"…"},' +
     '{"name":"temporary","roles":[],"createdAt":"…"}]}}',
     "Successfully deleted 1 API key",
-    '{"data":{"apiKey":null}}',
-    expect.stringMatching(/^Logged in to http:\/\/127\.0\.0\.1:\d+ as "ci admin" \(key_…\)\.$/),
-    '{"data":{"me":{"name":"ci admin"}}}',
+    expect.stringMatching(/^Logged in to http:\/\/127\.0\.0\.1:\d+ as "first admin" \(key_…\)\.$/),
+    '{"data":{"me":{"name":"first admin"}}}',
     expect.stringMatching(/^Logged out of http:\/\/127\.0\.0\.1:\d+\.$/),
-    expect.stringContaining('"errors"'),
-    "status 1",
-    "",
   ]);
 });
 
-await testOnPostgres("the commands of the README on PostgreSQL", {}, (server) => {
-  Deno.test("the commands of the README on PostgreSQL work as written", () =>
+onPosix("a POSIX shell")("the commands of src/server/README.md work as written", async () => {
+  expect(await runBlocks(commandsIn(SERVER_README).filter((block) => !needsDatabase(block)))).toEqual([
+    "ok",
+    '{"data":{"me":{"name":"first admin"}}}',
+    expect.stringMatching(/^\{"data":\{"me":\{"id":"key_…","name":"first admin","roles":\["ADMIN"\],/),
+    expect.stringContaining('"errors"'),
+    "status 1",
+  ]);
+});
+
+const BACKUP = "the backup of src/server/README.md is a copy of the store";
+if (Deno.build.os === "linux") testWith(["sqlite3"], BACKUP, testBackup);
+else Deno.test.ignore(`${BACKUP}: skipped, because it names the data directory of Linux`, () => {});
+
+async function testBackup(): Promise<void> {
+  const backup = textsIn(SERVER_README, "sh").filter((block) => block.includes("sqlite3"));
+  expect(
+    await runBlocks([
+      'service-api apikey --create --name "ci deploy" --roles VIEWER > ci.key',
+      ...backup,
+      "mkdir restored && mv keys.backup.db restored/keys.db",
+      "service-api request --data-dir restored --query '{ apiKeys { name } }'",
+    ]),
+  ).toEqual(['{"data":{"apiKeys":[{"name":"ci deploy"}]}}']);
+}
+
+await testOnPostgres("the commands of src/server/README.md on PostgreSQL", {}, (server) => {
+  Deno.test("the commands of src/server/README.md on PostgreSQL work as written", () =>
     server.withNewDatabase(async (name) => {
       const { host, port, user, password } = server.address(name);
       const url = `postgres://${user}@${host}:${port}/${name}`;
-      const blocks = BLOCKS.filter(needsDatabase).map((block) => block.replace(DATABASE_URL, url));
-      expect(await runBlocks(blocks, { PGPASSWORD: password })).toEqual([
-        expect.stringMatching(/^\{"data":\{"me":\{"name":"fleet admin"/),
-        "",
-      ]);
+      const blocks = commandsIn(SERVER_README).filter(needsDatabase).map((block) => block.replace(DATABASE_URL, url));
+      expect(await runBlocks(blocks, { PGPASSWORD: password })).toEqual(['{"data":{"me":{"name":"fleet admin"}}}']);
     }));
 });
 
-Deno.test("the config file of the README is a good one", () => {
+/**
+ * Runs a block that calls `npx -y deno@…` in a checkout, with this Deno. `deno task compile` only writes an empty file,
+ * because the executable has tests of its own.
+ */
+async function runInCheckout(block: string): Promise<{ readonly stdout: string; readonly installed: boolean }> {
+  const directory = await Deno.makeTempDir({ prefix: "service-api-checkout-" });
+  try {
+    const npx = `#!/bin/sh
+[ "$1" = -y ] && [ "$3" = task ] || exit 9
+case $2 in deno@2.*) shift 3 ;; *) exit 9 ;; esac
+if [ "$1" = compile ]; then mkdir dist && : > dist/service-api-target; exit; fi
+exec '${Deno.execPath()}' task --config '${ROOT}/deno.json' "$@"
+`;
+    await Deno.mkdir(`${directory}/bin`);
+    await Deno.writeTextFile(`${directory}/bin/npx`, npx, { mode: 0o755 });
+    const { code, stdout, stderr } = await execute("sh", ["-euc", block], {
+      cwd: directory,
+      env: {
+        PATH: `${directory}/bin:${Deno.env.get("PATH")}`,
+        HOME: directory,
+        DENO_DIR: await denoDirectory(),
+      },
+      clearEnv: true,
+    });
+    if (code !== 0) throw new Error(stderr);
+    const installed = await Deno.stat(`${directory}/.local/bin/service-api`).then(() => true, () => false);
+    return { stdout, installed };
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+const [CREATE = "", TEST = "", COMPILE = ""] = textsIn(sectionOf("First key in 30 seconds"), "sh");
+
+onPosix("a POSIX shell")(
+  "the first command of README.md prints a key and nothing else on standard output",
+  async () => {
+    expect((await runInCheckout(CREATE)).stdout).toMatch(/^sak_\w{49}\n$/);
+  },
+);
+
+onPosix("a POSIX shell")("the commands of README.md put the compiled executable into ~/.local/bin", async () => {
+  expect((await runInCheckout(COMPILE)).installed).toBe(true);
+});
+
+Deno.test("the test command stands alone in README.md, where .ci/run finds it", async () => {
+  expect(TEST).toMatch(/^npx -y deno@2\.\d+\.\d+ task test\n$/);
+  expect(await Deno.readTextFile(`${ROOT}/.ci/run`)).toContain(
+    "grep -m 1 -oE '^npx -y deno@[0-9.]+ task test$' README.md",
+  );
+});
+
+Deno.test("the commands of tests/README.md run tests", async () => {
+  const [block = ""] = textsIn(TESTS_README, "sh");
+  const commands = block.trimEnd().split("\n");
+  expect(commands).not.toEqual([]);
+  await Promise.all(commands.map(async (line) => {
+    const [program, ...args] = line.replaceAll('"', "").split(" ");
+    expect(program).toBe("deno");
+    const { stdout } = await execute(Deno.execPath(), args, { cwd: ROOT, env: { NO_COLOR: "1" } });
+    expect(stdout).toMatch(/[1-9]\d* passed .*\| 0 failed/);
+  }));
+});
+
+Deno.test("README.md has at most 250 lines", () => {
+  expect(README.trimEnd().split("\n").length).toBeLessThanOrEqual(250);
+});
+
+const READMES = { "README.md": README, "src/server/README.md": SERVER_README, "tests/README.md": TESTS_README };
+
+for (const [path, text] of Object.entries(READMES)) {
+  Deno.test(`every task that ${path} names is in deno.json`, () => {
+    const named = [...text.matchAll(/(?:^|[` ])(?:deno|deno@[\d.]+) task (\w[\w-]*)/gm)].map(([, name = ""]) => name);
+    expect(named.filter((name) => !(name in deno.tasks))).toEqual([]);
+  });
+
+  Deno.test(`every link of ${path} leads to a file, and to a heading in it`, async () => {
+    const links = [...text.matchAll(/(?:\]\(|srcset="|src=")([^)"]+)/g)].map(([, target = ""]) => target);
+    const broken = await Promise.all(links.map((link) => whyBroken(link, path)));
+    expect(broken.filter((why) => why !== undefined)).toEqual([]);
+  });
+}
+
+/** What is wrong with a link of a file; `undefined` if it is fine or leads out of the project. */
+async function whyBroken(link: string, path: string): Promise<string | undefined> {
+  if (/^https?:/.test(link)) return undefined;
+  const source = new URL(`../${path}`, import.meta.url);
+  const { href, hash } = new URL(link, source);
+  const text = await Deno.readTextFile(new URL(href.replace(hash, ""))).catch(() => undefined);
+  if (text === undefined) return `${link}: no such file`;
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) => title.toLowerCase().replaceAll(" ", "-"));
+  return hash === "" || headings.includes(hash.slice(1)) ? undefined : `${link}: no such heading`;
+}
+
+Deno.test("the config file in README.md is valid", () => {
   const [text = ""] = textsIn(README, "yaml");
   const { profiles } = parseConfig(text, "config.yaml", (path) => path);
   expect([...profiles.keys()]).toEqual(["default", "staging", "local"]);
   expect(profiles.get("staging")?.headers).toHaveLength(1);
 });
 
-Deno.test("releases that the README names are of the version in deno.json", () => {
+Deno.test("releases that README.md names have the version of deno.json", () => {
   const named = [...README.matchAll(/(?:releases\/download\/v|service-api-)(\d+\.\d+\.\d+)/g)];
   expect(new Set(named.map(([, version]) => version))).toEqual(new Set([deno.version]));
 });
 
-Deno.test("the table of codes has every code with its exit status", () => {
-  const rows = [...README.matchAll(/^\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) *\| (\d+) *\|/gm)].flatMap((
-    [, codes = "", status],
-  ) => codes.split(", ").map((code) => [code.slice(1, -1), Number(status)]));
-  expect(Object.fromEntries(rows)).toEqual(EXIT_CODES);
+Deno.test("README.md lists every error code with its exit code", () => {
+  const rows = [...README.matchAll(/^\| (\d+) +\|[^|]*\| *(`[^|]*`) *\|$/gm)];
+  const codes = rows.flatMap(([, exit, names = ""]) =>
+    names.split(", ").map((code) => [code.slice(1, -1), Number(exit)])
+  );
+  expect(Object.fromEntries(codes)).toEqual(EXIT_CODES);
 });
 
-Deno.test("every flag of the help is in the README, and every variable in both and in the permissions", async () => {
-  const help = (await Promise.all(
-    ["apikey", "request", "serve", "audit", "config", "login", "logout", "completions"].map(async (command) =>
-      (await inProcess([command, "--help"])).stdout
-    ),
-  )).join("");
-  const flags = new Set(help.match(/--[a-z]+(-[a-z]+)*/g));
-  expect([...flags].filter((flag) => flag !== "--help" && !README.includes(`\`${flag}`))).toEqual([]);
-  const variables = new Set(TESTED_HERE.match(/SERVICE_API_[A-Z_]+/g));
-  expect([...variables].filter((name) => !help.includes(name))).toEqual([]);
-  expect([...variables].filter((name) => !deno.tasks.start.command.includes(name))).toEqual([]);
+const COMMANDS = ["apikey", "request", "serve", "audit", "config", "login", "logout", "completions"];
+const HELP = new Map(
+  await Promise.all(COMMANDS.map(async (name) => [name, (await inProcess([name, "--help"])).stdout] as const)),
+);
+const ALL_HELP = [...HELP.values()].join("");
+
+/** The flags in a text, without `--help`, which every command has. */
+function flagsIn(text: string): readonly string[] {
+  return [...new Set(text.match(/(?<![\w-])--[a-z]+(?:-[a-z]+)*/g))].filter((flag) => flag !== "--help");
+}
+
+Deno.test("README.md lists every command", () => {
+  const [, table = ""] = README.split("\n## Commands\n");
+  const listed = [...table.matchAll(/^\| `(\w+)[^|]*\|/gm)].map(([, name = ""]) => name);
+  expect(new Set(listed)).toEqual(new Set(COMMANDS));
+});
+
+Deno.test("README.md lists every setting, with its flag and its variable", () => {
+  const settings = sectionOf("Settings");
+  const [, server = ""] = /\nServer:\n([^]*?)\n\n/.exec(HELP.get("request") ?? "") ?? [];
+  expect(flagsIn(server).filter((flag) => !settings.includes(`\`${flag}`))).toEqual([]);
+  const variables = ALL_HELP.match(/SERVICE_API_[A-Z_]+/g) ?? [];
+  expect([...new Set(variables)].filter((name) => !settings.includes(`\`${name}\``))).toEqual([]);
+});
+
+Deno.test("src/server/README.md lists every flag of serve", () => {
+  expect(flagsIn(HELP.get("serve") ?? "").filter((flag) => !sectionOf("Serving").includes(`\`${flag}`))).toEqual([]);
+});
+
+Deno.test("every variable of the READMEs is in the help and in the permissions of the program", () => {
+  const variables = [...new Set([README, SERVER_README].join("").match(/SERVICE_API_[A-Z_]+/g))]
+    .filter((name) => name !== "SERVICE_API_DOWNLOAD_URL");
+  expect(variables.length).toBeGreaterThan(5);
+  expect(variables.filter((name) => !ALL_HELP.includes(name))).toEqual([]);
+  expect(variables.filter((name) => !deno.tasks.start.command.includes(name))).toEqual([]);
 });
