@@ -96,7 +96,7 @@ async function withStore(play: (directory: string) => Promise<string>): Promise<
 }
 
 /** Numbers that look random and are the same in every scene. */
-function countedRandomValues(): typeof crypto.getRandomValues {
+function countedRandomValues(): <Values extends ArrayBufferView | null>(array: Values) => Values {
   let state = 1;
   return (array) => {
     if (array !== null) {

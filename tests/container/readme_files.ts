@@ -1,5 +1,5 @@
-/** The section "Container" of src/server/README.md: its commands and its compose.yaml. And the recipe for Kubernetes. */
-import { parse, parseAllDocuments } from "yaml";
+/** The section "Container" of the README: its commands, and its files for Compose and Kubernetes. */
+import { parse } from "yaml";
 import { sectionOf, textsIn } from "../readme.ts";
 
 const SECTION = sectionOf("Container");
@@ -57,10 +57,9 @@ interface Deployment {
   };
 }
 
-const [compose = ""] = textsIn(SECTION, "yaml");
-const kubernetes = await Deno.readTextFile(`${import.meta.dirname}/../../scripts/recipes/kubernetes.yaml`);
+const [compose = "", kubernetes = ""] = textsIn(SECTION, "yaml");
 
 export const COMPOSE: Compose = parse(compose);
 
-/** The first document. Kubernetes reads YAML 1.1, in which 0440 is octal. */
-export const DEPLOYMENT: Deployment = parseAllDocuments(kubernetes, { version: "1.1" })[0]?.toJS();
+/** In the version of YAML that Kubernetes has: 0440 is octal. */
+export const DEPLOYMENT: Deployment = parse(kubernetes, { version: "1.1" });
