@@ -3,7 +3,6 @@ import { expect } from "expect";
 import { denoDirectory, installFromSources } from "./program/from_sources.ts";
 import { testOnPostgres } from "./store/postgres_server.ts";
 import { execute } from "./execute.ts";
-import { onPosix } from "./posix.ts";
 import { headingOf, README, sectionOf, sectionsIn, SERVER_README, TESTS_README, textsIn } from "./readme.ts";
 import { testWith } from "./tools.ts";
 
@@ -60,7 +59,7 @@ async function runBlocks(
 
 const needsDatabase = (block: string): boolean => block.includes(DATABASE_URL);
 
-onPosix("a POSIX shell")("the commands of README.md work as written", async () => {
+testWith(["bash"], "the commands of README.md work as written", async () => {
   expect(await runBlocks(commandsIn(README))).toEqual([
     '{"key":"sak_…","name":"nightly backup","id":"key_…"}',
     "Successfully deleted 1 API key",
@@ -74,7 +73,7 @@ onPosix("a POSIX shell")("the commands of README.md work as written", async () =
   ]);
 });
 
-onPosix("a POSIX shell")("the commands of src/server/README.md work as written", async () => {
+testWith(["bash", "curl"], "the commands of src/server/README.md work as written", async () => {
   expect(await runBlocks(commandsIn(SERVER_README).filter((block) => !needsDatabase(block)))).toEqual([
     "ok",
     '{"data":{"me":{"name":"first admin"}}}',
@@ -85,7 +84,7 @@ onPosix("a POSIX shell")("the commands of src/server/README.md work as written",
 });
 
 const BACKUP = "the backup of src/server/README.md is a copy of the store";
-if (Deno.build.os === "linux") testWith(["sqlite3"], BACKUP, testBackup);
+if (Deno.build.os === "linux") testWith(["bash", "sqlite3"], BACKUP, testBackup);
 else Deno.test.ignore(`${BACKUP}: skipped, because it names the data directory of Linux`, () => {});
 
 async function testBackup(): Promise<void> {
@@ -144,14 +143,15 @@ exec '${Deno.execPath()}' task --config '${ROOT}/deno.json' "$@"
 
 const [CREATE = "", TEST = "", COMPILE = ""] = textsIn(sectionOf("First key in 30 seconds"), "sh");
 
-onPosix("a POSIX shell")(
+testWith(
+  ["sh"],
   "the first command of README.md prints a key and nothing else on standard output",
   async () => {
     expect((await runInCheckout(CREATE)).stdout).toMatch(/^sak_\w{49}\n$/);
   },
 );
 
-onPosix("a POSIX shell")("the commands of README.md put the compiled executable into ~/.local/bin", async () => {
+testWith(["sh"], "the commands of README.md put the compiled executable into ~/.local/bin", async () => {
   expect((await runInCheckout(COMPILE)).installed).toBe(true);
 });
 
