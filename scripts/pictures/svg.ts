@@ -54,6 +54,7 @@ export function drawSvg(
   const height = lines.length * LINE_HEIGHT + 2 * PADDING;
   const fills = Object.entries({ dim, ...colours }).map(([name, colour]) => `.${name}{fill:${colour}}`).join("");
   return [
+    "<!-- deno-fmt-ignore-file -->",
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
     `role="img">`,
     `<title>${escapeXml(title)}</title>`,
