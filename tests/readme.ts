@@ -8,11 +8,32 @@ export interface Block {
 
 const ROOT = new URL("../", import.meta.url);
 
-export const README = await Deno.readTextFile(new URL("README.md", ROOT));
+/** The text of every README of the project, by its path from the root. */
+export const READMES: ReadonlyMap<string, string> = new Map(
+  await Promise.all(
+    [
+      "README.md",
+      ...(await Promise.all(["scripts/", "src/", "tests/"].map(readmesIn)))
+        .flat(),
+    ].map(
+      async (path) => [path, await Deno.readTextFile(new URL(path, ROOT))] as const,
+    ),
+  ),
+);
 
-export const SERVER_README = await Deno.readTextFile(new URL("src/server/README.md", ROOT));
+export const README = READMES.get("README.md") ?? "";
+export const SERVER_README = READMES.get("src/server/README.md") ?? "";
+export const TESTS_README = READMES.get("tests/README.md") ?? "";
 
-export const TESTS_README = await Deno.readTextFile(new URL("tests/README.md", ROOT));
+/** @param folder ends in `/` */
+async function readmesIn(folder: string): Promise<readonly string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(new URL(folder, ROOT)));
+  const paths = entries.map(({ name, isDirectory }) => {
+    if (isDirectory) return readmesIn(`${folder}${name}/`);
+    return Promise.resolve(name === "README.md" ? [`${folder}${name}`] : []);
+  });
+  return (await Promise.all(paths)).flat();
+}
 
 /** The text before the first section, and the sections, each from its heading on, without the `##`. */
 export function sectionsIn(readme: string): readonly string[] {
@@ -27,7 +48,9 @@ export function sectionsIn(readme: string): readonly string[] {
 export function sectionOf(heading: string): string {
   const sections = [README, SERVER_README].flatMap(sectionsIn);
   const section = sections.find((section) => headingOf(section) === heading);
-  if (section === undefined) throw new Error(`the READMEs have no section "${heading}"`);
+  if (section === undefined) {
+    throw new Error(`the READMEs have no section "${heading}"`);
+  }
   return section;
 }
 
@@ -43,5 +66,7 @@ export function blocksIn(text: string): readonly Block[] {
 
 /** The texts of the blocks in one language. */
 export function textsIn(text: string, language: string): readonly string[] {
-  return blocksIn(text).filter((block) => block.language === language).map(({ text }) => text);
+  return blocksIn(text).filter((block) => block.language === language).map((
+    { text },
+  ) => text);
 }

@@ -4,15 +4,13 @@ import deno from "../deno.json" with { type: "json" };
 import { EXIT_CODES } from "../src/cli/exit_code.ts";
 import { parseConfig } from "../src/cli/config_file/yaml.ts";
 import { inProcess } from "./program/program.ts";
-import { README, sectionOf, SERVER_README, TESTS_README, textsIn } from "./readme.ts";
+import { README, READMES, sectionOf, SERVER_README, textsIn } from "./readme.ts";
 
 Deno.test("README.md has at most 250 lines", () => {
   expect(README.trimEnd().split("\n").length).toBeLessThanOrEqual(250);
 });
 
-const READMES = { "README.md": README, "src/server/README.md": SERVER_README, "tests/README.md": TESTS_README };
-
-for (const [path, text] of Object.entries(READMES)) {
+for (const [path, text] of READMES) {
   Deno.test(`every task that ${path} names is in deno.json`, () => {
     const named = [...text.matchAll(/(?:^|[` ])(?:deno|deno@[\d.]+) task (\w[\w-]*)/gm)].map(([, name = ""]) => name);
     expect(named.filter((name) => !(name in deno.tasks))).toEqual([]);
