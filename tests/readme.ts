@@ -8,17 +8,11 @@ export interface Block {
 
 const ROOT = new URL("../", import.meta.url);
 
+const PATHS = ["README.md", ...(await Promise.all(["scripts/", "src/", "tests/"].map(readmesIn))).flat()];
+
 /** The text of every README of the project, by its path from the root. */
 export const READMES: ReadonlyMap<string, string> = new Map(
-  await Promise.all(
-    [
-      "README.md",
-      ...(await Promise.all(["scripts/", "src/", "tests/"].map(readmesIn)))
-        .flat(),
-    ].map(
-      async (path) => [path, await Deno.readTextFile(new URL(path, ROOT))] as const,
-    ),
-  ),
+  await Promise.all(PATHS.map(async (path) => [path, await Deno.readTextFile(new URL(path, ROOT))] as const)),
 );
 
 export const README = READMES.get("README.md") ?? "";
@@ -48,9 +42,7 @@ export function sectionsIn(readme: string): readonly string[] {
 export function sectionOf(heading: string): string {
   const sections = [README, SERVER_README].flatMap(sectionsIn);
   const section = sections.find((section) => headingOf(section) === heading);
-  if (section === undefined) {
-    throw new Error(`the READMEs have no section "${heading}"`);
-  }
+  if (section === undefined) throw new Error(`the READMEs have no section "${heading}"`);
   return section;
 }
 
@@ -66,7 +58,5 @@ export function blocksIn(text: string): readonly Block[] {
 
 /** The texts of the blocks in one language. */
 export function textsIn(text: string, language: string): readonly string[] {
-  return blocksIn(text).filter((block) => block.language === language).map((
-    { text },
-  ) => text);
+  return blocksIn(text).filter((block) => block.language === language).map(({ text }) => text);
 }
