@@ -77,7 +77,7 @@ for (const program of ["linux-x64-glibc/deno", "win32-x64/deno.exe"]) {
     expect(commands).toEqual([
       expect.stringMatching(/^npx deno@2\.\d+\.\d+ task test$/),
       "deno@2 task check",
-      "deno@2.7.14 check main.ts scripts tests",
+      "deno@2.7.14 check --config tests/deno.json main.ts scripts tests",
       "deno@2 task test",
       "deno@2.7.14 task test",
     ]);

@@ -1,30 +1,38 @@
-/** What may import what, and what is loaded only on demand. */
+/** The rules of the layout: which folder imports which, what a start loads, and how large a folder gets. */
 import { expect } from "expect";
+import { dirname } from "node:path";
 import deno from "../deno.json" with { type: "json" };
 
 const ROOT = new URL("../", import.meta.url);
 
-/** What is loaded on demand, by the names of the import map. */
-const PARTS: ReadonlyMap<string, string> = new Map(Object.entries(deno.imports));
+/** The parts that are loaded on demand, by their names in the import map. */
+const PARTS: ReadonlyMap<string, string> = new Map(
+  Object.entries(deno.imports),
+);
 
 interface Import {
   readonly target: string;
-  /** Gone when types are erased. */
+  /** Erased with the types. */
   readonly isType: boolean;
-  /** An `import(…)`, not loaded until it is reached. */
+  /** An `import(…)`, which loads nothing until it is executed. */
   readonly onDemand: boolean;
 }
 
 /** Every import of a module. */
 async function importsOf(module: string): Promise<readonly Import[]> {
   const text = await Deno.readTextFile(new URL(module, ROOT));
-  const resolve = (specifier: string): string =>
-    specifier.startsWith("#")
-      ? (PARTS.get(specifier) ?? specifier).slice(2)
-      : specifier.startsWith(".")
-      ? new URL(specifier, new URL(module, ROOT)).pathname.slice(ROOT.pathname.length)
-      : specifier;
-  const statics = text.matchAll(/^(?:import|export)\s(type\s)?(?:[^;"]*?\sfrom\s)?"([^"]+)"/gm);
+  const resolve = (specifier: string): string => {
+    if (specifier.startsWith("#")) {
+      return (PARTS.get(specifier) ?? specifier).slice(2);
+    }
+    if (!specifier.startsWith(".")) return specifier;
+    return new URL(specifier, new URL(module, ROOT)).pathname.slice(
+      ROOT.pathname.length,
+    );
+  };
+  const statics = text.matchAll(
+    /^(?:import|export)\s(type\s)?(?:[^;"]*?\sfrom\s)?"([^"]+)"/gm,
+  );
   const dynamics = text.matchAll(/\bimport\("([^"]+)"\)/g);
   return [
     ...[...statics].map(([, type, target = ""]) => ({
@@ -32,7 +40,11 @@ async function importsOf(module: string): Promise<readonly Import[]> {
       isType: type !== undefined,
       onDemand: false,
     })),
-    ...[...dynamics].map(([, target = ""]) => ({ target: resolve(target), isType: false, onDemand: true })),
+    ...[...dynamics].map(([, target = ""]) => ({
+      target: resolve(target),
+      isType: false,
+      onDemand: true,
+    })),
   ];
 }
 
@@ -41,31 +53,34 @@ async function modulesIn(folder: string): Promise<readonly string[]> {
   const modules = entries.map(({ name, isDirectory }) =>
     isDirectory ? modulesIn(`${folder}/${name}`) : [`${folder}/${name}`]
   );
-  return (await Promise.all(modules)).flat();
+  return (await Promise.all(modules)).flat().filter((path) => path.endsWith(".ts"));
 }
 
-async function loadedFrom(module: string, seen = new Set<string>()): Promise<Set<string>> {
+async function loadedFrom(
+  module: string,
+  seen = new Set<string>(),
+): Promise<Set<string>> {
   if (seen.has(module) || !module.endsWith(".ts")) return seen.add(module);
   seen.add(module);
   const imports = await importsOf(module);
   for (const { target, isType, onDemand } of imports) {
-    // deno-lint-ignore no-await-in-loop -- a walk that remembers where it has been
+    // deno-lint-ignore no-await-in-loop -- the walk remembers the modules that it has seen
     if (!isType && !onDemand) await loadedFrom(target, seen);
   }
   return seen;
 }
 
-const MAY_IMPORT: Readonly<Record<string, RegExp>> = {
+const ALLOWED_IMPORTS: Readonly<Record<string, RegExp>> = {
   "src/apikey": /^src\/apikey\//,
-  "src/client": /^src\/(apikey|client)\/|^valibot$/,
+  "src/client": /^src\/(apikey|client)\/|^graphql-request$|^zod\/mini$/,
   "src/server": /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
   "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers)$/,
   "src/cli":
-    /^src\/|^deno\.json$|^@(commander-js|logtape|clack)\/|^(yaml|fast-string-truncated-width)$|^node:(crypto|process|readline|stream)$/,
+    /^src\/|^deno\.json$|^@(commander-js|logtape|clack)\/|^(yaml|fast-string-truncated-width)$|^zod\/mini$|^node:(crypto|process|readline|stream)$/,
 };
 
-for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
-  Deno.test(`${folder} imports nothing but what the design lets it import`, async () => {
+for (const [folder, allowed] of Object.entries(ALLOWED_IMPORTS)) {
+  Deno.test(`${folder} imports only what the design allows`, async () => {
     const modules = await modulesIn(folder);
     const imports = (await Promise.all(modules.map(importsOf))).flat();
     expect(modules.length).toBeGreaterThan(0);
@@ -73,44 +88,113 @@ for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
   });
 }
 
-Deno.test("starting up loads no client, no server, no store, no logging, no completions", async () => {
+/** Entry files that connect folders below them, so that each of them counts as a folder of its own. */
+const ENTRIES = [
+  "src/cli/program.ts",
+  "src/cli/commands/commands.ts",
+  "src/server/open_server.ts",
+];
+
+function folderOf(module: string): string {
+  return ENTRIES.includes(module) ? module : dirname(module);
+}
+
+Deno.test("no folders import each other in a circle, not even types", async () => {
+  const folders = new Map<string, Set<string>>();
+  for (const module of await modulesIn("src")) {
+    const targets = folders.get(folderOf(module)) ?? new Set();
+    folders.set(folderOf(module), targets);
+    for (const { target, onDemand } of await importsOf(module)) {
+      if (!onDemand && target.startsWith("src/")) targets.add(folderOf(target));
+    }
+  }
+  const circles: string[] = [];
+  const visit = (folder: string, path: readonly string[]): void => {
+    if (path.includes(folder)) {
+      return void circles.push(
+        [...path.slice(path.indexOf(folder)), folder].join(" → "),
+      );
+    }
+    for (const target of folders.get(folder) ?? []) {
+      if (target !== folder) visit(target, [...path, folder]);
+    }
+  };
+  for (const folder of folders.keys()) visit(folder, []);
+  expect(circles).toEqual([]);
+});
+
+/** More files than this hide what a folder contains. */
+const MOST_FILES = 15;
+
+Deno.test("no folder of the sources has more than 15 files", async () => {
+  const counts = new Map<string, number>();
+  for (
+    const module of [...await modulesIn("src"), ...await modulesIn("scripts")]
+  ) {
+    counts.set(dirname(module), (counts.get(dirname(module)) ?? 0) + 1);
+  }
+  expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
+});
+
+Deno.test("a start loads no client, server, store, log, completions or zod", async () => {
   const loaded = [...await loadedFrom("main.ts")];
   expect(loaded).toContain("src/cli/commands/apikey/create.ts");
   const onDemand =
-    /^src\/((client|server|store)|cli\/completions)\/|commands\/(serve|login)|logtape|graphql|valibot|sqlite/;
+    /^src\/((client|server|store)|cli\/(completions|prompts))\/|commands\/(serve|login)|logtape|graphql|zod|sqlite/;
   expect(loaded.filter((module) => onDemand.test(module))).toEqual([]);
 });
 
-Deno.test("completing loads no client, no server, no store, no logging, unless it asks for the names of keys", async () => {
+Deno.test("completing loads no client, server, store or log, unless key names are completed", async () => {
   const loaded = [...await loadedFrom("src/cli/completions/complete.ts")];
   expect(loaded).toContain("src/cli/completions/values.ts");
-  expect(loaded.filter((module) => /^src\/(client|server|store)\/|logtape|graphql|valibot|sqlite/.test(module)))
-    .toEqual(
-      [],
-    );
+  expect(
+    loaded.filter((module) => /^src\/(client|server|store)\/|logtape|graphql|sqlite/.test(module)),
+  ).toEqual([]);
 });
 
-Deno.test("no prompt, no picture and no status line is loaded without a terminal", async () => {
+Deno.test("no prompt, matrix or progress bar is loaded without a terminal", async () => {
   const loaded = [...await loadedFrom("main.ts")];
-  expect(loaded.filter((module) => /prompts|clack|rights_matrix|progress|style|text_width/.test(module)))
-    .toEqual([]);
+  expect(
+    loaded.filter((module) => /\/prompts|clack|rights_matrix|progress|style|text_width/.test(module)),
+  ).toEqual([]);
 });
 
-Deno.test("starting up loads neither questions nor what reads a config file", async () => {
-  const loaded = [...await loadedFrom("main.ts")];
+Deno.test("the YAML parser is not loaded without a config file", async () => {
+  const loaded = [...await loadedFrom("src/cli/connection/connection.ts")];
   expect(loaded).toContain("src/cli/config_file/read.ts");
-  expect(loaded.filter((module) => /^yaml$|clack|prompts|config_file\/(yaml|edit)/.test(module))).toEqual([]);
+  expect(
+    loaded.filter((module) => /^yaml$|config_file\/(yaml|edit)/.test(module)),
+  ).toEqual([]);
 });
 
-Deno.test("a request to another server loads no server, no store, no logging", async () => {
+Deno.test("a request to another server loads no server, store or log", async () => {
   const loaded = [...await loadedFrom("src/client/client.ts")];
-  expect(loaded).toContain("valibot");
-  expect(loaded.filter((module) => /^src\/(server|store|cli)\/|logtape|graphql|sqlite/.test(module))).toEqual([]);
+  expect(loaded).toEqual(
+    expect.arrayContaining(["zod/mini", "graphql-request"]),
+  );
+  expect(
+    loaded.filter((module) => /^src\/(server|store|cli)\/|logtape|sqlite/.test(module)),
+  ).toEqual([]);
 });
 
-Deno.test("the server inside the program loads neither HTTP nor PostgreSQL", async () => {
+Deno.test("the embedded server loads neither HTTP nor PostgreSQL", async () => {
   const loaded = [...await loadedFrom("src/server/open_server.ts")];
   expect(loaded).toContain("src/store/sqlite.ts");
-  expect(loaded.filter((module) => /^pg$|src\/server\/http|node:(crypto|https?|net)$/.test(module)))
-    .toEqual([]);
+  expect(
+    loaded.filter((module) => /^pg$|src\/server\/http|node:(crypto|https?|net)$/.test(module)),
+  ).toEqual([]);
+});
+
+Deno.test("the tests run with the dependencies of the program, at the same versions", async () => {
+  const [map, testMap, lock, testLock] = await Promise.all(
+    ["deno.json", "tests/deno.json", "deno.lock", "tests/deno.lock"].map(async (
+      path,
+    ) => JSON.parse(await Deno.readTextFile(new URL(path, ROOT)))),
+  );
+  const own = Object.entries<string>(map.imports).map((
+    [name, target],
+  ) => [name, target.replace(/^\.\//, "../")]);
+  expect(testMap.imports).toMatchObject(Object.fromEntries(own));
+  expect(testLock.specifiers).toMatchObject(lock.specifiers);
+  expect(testMap.compilerOptions).toEqual(map.compilerOptions);
 });

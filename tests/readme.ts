@@ -1,20 +1,48 @@
-/** The README, by its sections and blocks. */
+/** The READMEs, by their sections and code blocks. */
 
 export interface Block {
-  /** What stands behind the backticks. */
+  /** What stands behind the backticks, for example `sh`. */
   readonly language: string;
   readonly text: string;
 }
 
-export const README = await Deno.readTextFile(`${import.meta.dirname}/../README.md`);
+const ROOT = new URL("../", import.meta.url);
 
-/** What comes before the first section, and the sections, each from its heading on, which comes without `##`. */
-export const SECTIONS: readonly string[] = README.split(/^## /m);
+const PATHS = ["README.md", ...(await Promise.all(["scripts/", "src/", "tests/"].map(readmesIn))).flat()];
 
-/** @throws {Error} when there is no such section */
+/** The text of every README of the project, by its path from the root. */
+export const READMES: ReadonlyMap<string, string> = new Map(
+  await Promise.all(PATHS.map(async (path) => [path, await Deno.readTextFile(new URL(path, ROOT))] as const)),
+);
+
+export const README = READMES.get("README.md") ?? "";
+export const SERVER_README = READMES.get("src/server/README.md") ?? "";
+export const TESTS_README = READMES.get("tests/README.md") ?? "";
+
+/** @param folder ends in `/` */
+async function readmesIn(folder: string): Promise<readonly string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(new URL(folder, ROOT)));
+  const paths = entries.map(({ name, isDirectory }) => {
+    if (isDirectory) return readmesIn(`${folder}${name}/`);
+    return Promise.resolve(name === "README.md" ? [`${folder}${name}`] : []);
+  });
+  return (await Promise.all(paths)).flat();
+}
+
+/** The text before the first section, and the sections, each from its heading on, without the `##`. */
+export function sectionsIn(readme: string): readonly string[] {
+  return readme.split(/^## /m);
+}
+
+/**
+ * A section of the README, or of the server's.
+ *
+ * @throws {Error} if neither has it
+ */
 export function sectionOf(heading: string): string {
-  const section = SECTIONS.find((section) => headingOf(section) === heading);
-  if (section === undefined) throw new Error(`the README has no section "${heading}"`);
+  const sections = [README, SERVER_README].flatMap(sectionsIn);
+  const section = sections.find((section) => headingOf(section) === heading);
+  if (section === undefined) throw new Error(`the READMEs have no section "${heading}"`);
   return section;
 }
 

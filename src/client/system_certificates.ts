@@ -1,9 +1,6 @@
-/**
- * The authorities that this machine trusts. Deno itself trusts Mozilla's list alone, which does not know a
- * company's own authority.
- */
+/** The CA certificates that this machine trusts. Deno trusts only Mozilla's list, which lacks a company's own CA. */
 
-/** Where systems keep their bundle; the first one found is taken, as OpenSSL, Go and curl do. */
+/** Where systems keep their bundle. The first one that exists is used, as in OpenSSL, Go and curl. */
 const BUNDLES = [
   "/etc/ssl/certs/ca-certificates.crt",
   "/etc/pki/tls/certs/ca-bundle.crt",
@@ -13,17 +10,17 @@ const BUNDLES = [
 ];
 
 /**
- * Reads the system's bundle of certificates.
+ * Reads the system's bundle of CA certificates.
  *
- * @param named the file that `SSL_CERT_FILE` names, if any
- * @returns PEM texts; none where the system has no such file
+ * @param named the value of `SSL_CERT_FILE`, if it is set
+ * @returns PEM texts; empty if the system has no bundle
  */
 export async function systemCertificates(named: string | undefined): Promise<string[]> {
-  const texts = await Promise.all((named === undefined ? BUNDLES : [named]).map(readIfThere));
+  const texts = await Promise.all((named === undefined ? BUNDLES : [named]).map(readIfPresent));
   return texts.filter((text) => text !== undefined).slice(0, 1);
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
+async function readIfPresent(path: string): Promise<string | undefined> {
   try {
     return await Deno.readTextFile(path);
   } catch {

@@ -1,4 +1,4 @@
-/** A certificate for `localhost` and the authority that signed it: made for these tests, good for nothing else. */
+/** A certificate for `localhost` and the CA that signed it, used only by these tests. */
 
 export const AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBsDCCAVegAwIBAgIUcSz61N/36XjQb0aq7TNsdRj+TtQwCgYIKoZIzj0EAwIw

@@ -1,8 +1,8 @@
-/** What the client spares the embedded server. */
+/** The requests that the client sends to the embedded server: as few as possible, with documents known to be valid. */
 import { expect } from "expect";
 import { parseName } from "../../src/apikey/name.ts";
 import { type Client, createClient, DOCUMENTS } from "../../src/client/client.ts";
-import type { Endpoint } from "../../src/client/transport.ts";
+import type { Endpoint } from "../../src/client/endpoint.ts";
 import { parse, specifiedRules, validate } from "graphql";
 import { DEFAULT_LIMITS, limitRule } from "../../src/server/graphql/limits.ts";
 import { schema } from "../../src/server/graphql/schema.ts";
@@ -64,14 +64,14 @@ const NEW_KEY = {
   overwrite: false,
 } as const;
 
-Deno.test("creating a key is one request and one transaction", async () => {
+Deno.test("create takes one request and one transaction", async () => {
   await withCountedStore(async (client, calls) => {
     await client.create(NEW_KEY);
     expect(calls).toEqual(["request 1", "add"]);
   });
 });
 
-Deno.test("deleting a key by name reads no other key", async () => {
+Deno.test("delete by name reads no other key", async () => {
   await withCountedStore(async (client, calls) => {
     await client.create(NEW_KEY);
     const { matches } = await client.find(NEW_KEY.name);
@@ -81,7 +81,7 @@ Deno.test("deleting a key by name reads no other key", async () => {
   });
 });
 
-Deno.test("a key that somebody else deleted in between is not said to be deleted", async () => {
+Deno.test("of two deletions of one key only one reports success", async () => {
   await withCountedStore(async (client) => {
     await client.create(NEW_KEY);
     const { matches } = await client.find(NEW_KEY.name);
@@ -90,13 +90,13 @@ Deno.test("a key that somebody else deleted in between is not said to be deleted
 });
 
 for (const document of DOCUMENTS) {
-  Deno.test(`the embedded server may take for valid what the client sends: ${document.slice(0, 40)}`, () => {
+  Deno.test(`the client's document is valid: ${document.slice(0, 40)}`, () => {
     const rules = [...specifiedRules, limitRule(DEFAULT_LIMITS)];
     expect(validate(schema, parse(document), rules)).toEqual([]);
   });
 }
 
-Deno.test("whatever the client sends is among the documents that are taken for valid", async () => {
+Deno.test("the client sends only the documents in DOCUMENTS", async () => {
   const sent: string[] = [];
   const client = clientOver(async (request) => {
     sent.push((await request.json()).query);

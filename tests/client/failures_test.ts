@@ -1,4 +1,4 @@
-/** What can go wrong between the client and a server, told apart. */
+/** Every way in which a request can fail, with its code, exit status and message. */
 import { expect } from "expect";
 import type { Outcome } from "../execute.ts";
 import { inProcess, type Program, withEnv } from "../program/program.ts";
@@ -20,7 +20,7 @@ function expectFailure(outcome: Outcome, exitCode: number, failure: string, mess
   expect(error).not.toContain(KEY);
 }
 
-Deno.test("nobody listens: UNREACHABLE, with the host and what to look at", async () => {
+Deno.test("connection refused: UNREACHABLE, with the host and what to check", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
@@ -28,16 +28,15 @@ Deno.test("nobody listens: UNREACHABLE, with the host and what to look at", asyn
   expectFailure(outcome, 4, "UNREACHABLE", new RegExp(`127\\.0\\.0\\.1:${port}.*refused.*--base-url`));
 });
 
-for (const path of ["certificate", "tls", "refused/invalid-HTTP"]) {
-  Deno.test(`words in the address do not matter: nobody listens at /${path}`, async () => {
-    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const { port } = listener.addr;
-    listener.close();
-    expectFailure(await at(`http://127.0.0.1:${port}/${path}`)(CREATE), 4, "UNREACHABLE", /connection refused/);
-  });
-}
+Deno.test("words in the address do not change the code", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  const outcome = await at(`http://127.0.0.1:${port}/tls/certificate/invalid-HTTP`)(CREATE);
+  expectFailure(outcome, 4, "UNREACHABLE", /connection refused/);
+});
 
-Deno.test("the server hangs up: UNREACHABLE, and the key may be there", async () => {
+Deno.test("connection closed without an answer: UNREACHABLE, may have executed", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const hangingUp = (async () => {
     for await (const connection of listener) {
@@ -48,10 +47,10 @@ Deno.test("the server hangs up: UNREACHABLE, and the key may be there", async ()
   const outcome = await at(`http://127.0.0.1:${listener.addr.port}`)(CREATE);
   listener.close();
   await hangingUp;
-  expectFailure(outcome, 4, "UNREACHABLE", /closed the connection.*may have carried out/);
+  expectFailure(outcome, 4, "UNREACHABLE", /closed the connection.*may have executed/);
 });
 
-Deno.test("the server hangs up in the middle of its answer: UNREACHABLE, and the key may be there", async () => {
+Deno.test("connection closed in the middle of the answer: UNREACHABLE, may have executed", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const answering = (async () => {
     const connection = await listener.accept();
@@ -63,29 +62,29 @@ Deno.test("the server hangs up in the middle of its answer: UNREACHABLE, and the
   })();
   const outcome = await at(`http://127.0.0.1:${listener.addr.port}`)(CREATE);
   await answering;
-  expectFailure(outcome, 4, "UNREACHABLE", /closed the connection.*may have carried out/);
+  expectFailure(outcome, 4, "UNREACHABLE", /closed the connection.*may have executed/);
 });
 
-Deno.test("no answer in time: TIMEOUT, and the key may be there", async () => {
+Deno.test("no answer within --timeout: TIMEOUT, may have executed", async () => {
   const { promise: forever, resolve } = Promise.withResolvers<Response>();
   await using server = startServer(() => forever);
   const outcome = await at(server.url)([...CREATE, "--timeout", "50ms"]);
   resolve(new Response());
-  expectFailure(outcome, 4, "TIMEOUT", /within 0\.05 s.*may have carried out.*--timeout/);
+  expectFailure(outcome, 4, "TIMEOUT", /within 0\.05 s.*may have executed.*--timeout/);
 });
 
-Deno.test("an answer that stops half way: TIMEOUT", async () => {
+Deno.test("an answer that stops halfway: TIMEOUT", async () => {
   const half = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('{"da')) });
   await using server = startServer(() => new Response(half, { headers: { "content-type": "application/json" } }));
   expectFailure(await at(server.url)([...CREATE, "--timeout", "100ms"]), 4, "TIMEOUT", /did not answer within/);
 });
 
-Deno.test("TLS of an unknown authority: TLS, with --ca-file as the remedy", async () => {
+Deno.test("a certificate of an unknown CA: TLS, with --ca-file as the remedy", async () => {
   await using server = startServer(() => new Response(), { cert: CERTIFICATE, key: PRIVATE_KEY });
   expectFailure(await at(server.url)(CREATE), 4, "TLS", /localhost.*not trusted.*--ca-file/);
 });
 
-Deno.test("TLS of an authority that --ca-file names is trusted", async () => {
+Deno.test("--ca-file and SERVICE_API_CA_FILE name a trusted CA", async () => {
   const authority = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(authority, AUTHORITY);
@@ -102,7 +101,7 @@ Deno.test("TLS of an authority that --ca-file names is trusted", async () => {
   }
 });
 
-Deno.test("a certificate for another host: TLS", async () => {
+Deno.test("a certificate for another host name: TLS", async () => {
   const authority = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(authority, AUTHORITY);
@@ -137,12 +136,12 @@ const NOT_GRAPHQL: readonly (readonly [string, Response])[] = [
   ["data of another shape", Response.json({ data: { apiKey: { create: { id: 7 } } } })],
   ["data without a key", Response.json({ data: { apiKey: { create: { id: "a", name: "new", key: "" } } } })],
   ["a key with line breaks", Response.json({ data: { apiKey: { create: { id: "a", name: "new", key: "a\nb" } } } })],
-  ["errors that are none", Response.json({ errors: [] })],
+  ["an empty list of errors", Response.json({ errors: [] })],
   ["404", new Response("nothing here", { status: 404 })],
   ["a redirect", new Response(null, { status: 307, headers: { location: "https://elsewhere.example/graphql" } })],
 ];
 for (const [what, response] of NOT_GRAPHQL) {
-  Deno.test(`${what} in place of a GraphQL answer: BAD_RESPONSE`, async () => {
+  Deno.test(`${what} instead of a GraphQL answer: BAD_RESPONSE`, async () => {
     await using server = startServer(() => response.clone());
     expectFailure(await at(server.url)(CREATE), 4, "BAD_RESPONSE", /127\.0\.0\.1:\d+.*--base-url/);
   });
@@ -183,14 +182,14 @@ for (const [extensions, exitCode, code] of ERRORS) {
   });
 }
 
-Deno.test("a server's words cannot move the cursor, and do not repeat the key", async () => {
+Deno.test("a server message cannot move the cursor or reveal the key", async () => {
   const message = `\u001b[2J\r\n\u009b1A your key ${KEY} is \u202ebad`;
   await using server = startServer(() => Response.json({ errors: [{ message }] }));
   const { stderr } = await at(server.url)(["apikey", "--create", "--name", "new", "--roles", "GUEST"]);
   expect(stderr).toBe("service-api: \\u{1b}[2J \\u{9b}1A your key … is \\u{202e}bad\n");
 });
 
-Deno.test("the key goes to no other host, whatever the server answers", async () => {
+Deno.test("a redirect is not followed: the key goes to no other host", async () => {
   await using other = startServer(() => Response.json({ data: {} }));
   await using server = startServer(() => Response.redirect(`${other.url}/graphql`, 308));
   expectFailure(await at(server.url)(CREATE), 4, "BAD_RESPONSE", /redirect/);

@@ -1,14 +1,11 @@
-/**
- * Servers that are not the embedded one: one that has the public contract and no more, and one that answers
- * whatever it is told to.
- */
+/** Other servers: one with only the public contract, and one with answers chosen by the test. */
 import { buildSchema, graphql } from "graphql";
 import { ROLES } from "../../src/apikey/role.ts";
 import { contractSdl } from "../contract.ts";
 
 export interface TestServer extends AsyncDisposable {
   readonly url: string;
-  /** The requests so far, in order. */
+  /** The requests received so far, in order. */
   readonly requests: readonly ReceivedRequest[];
 }
 
@@ -19,7 +16,7 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** Listens on a free port of 127.0.0.1 and answers what `answer` makes of each request. */
+/** Listens on a free port of 127.0.0.1 and answers each request with the result of `answer`. */
 export function startServer(
   answer: (request: ReceivedRequest) => Response | Promise<Response>,
   tls: { readonly cert?: string; readonly key?: string } = {},
@@ -48,7 +45,7 @@ interface CreateArguments {
   readonly input: { readonly name: string; readonly overwrite?: boolean };
 }
 
-/** A server with the contract that, asked to create a taken name, hands out the key that exists. */
+/** A server with the contract that answers a create of a taken name with the existing key. */
 export function startForeignServer(existing: readonly ForeignKey[]): TestServer & { readonly keys: ForeignKey[] } {
   const keys = [...existing];
   const schema = buildSchema(contractSdl({ roles: ROLES, resources: ["DOCKER"], actions: ["READ_ANY"] }));

@@ -1,11 +1,11 @@
-/** Servers that have the contract and nothing of what only the embedded server has. */
+/** Servers that have the contract, but none of the fields that only the embedded server has. */
 import { expect } from "expect";
 import { inProcess, withEnv } from "../program/program.ts";
 import { startForeignServer, startServer } from "./foreign_server.ts";
 
 const EXISTING = { id: "foreign:1", name: "taken", key: "the-secret-of-the-key-that-exists" };
 
-Deno.test("a key is created on a server that has the contract alone", async () => {
+Deno.test("create works on a server that has only the contract", async () => {
   await using server = startForeignServer([EXISTING]);
   const outcome = await inProcess(
     ["apikey", "--create", "--name", "new", "--roles", "ADMIN", "--permissions", "DOCKER:READ_ANY", "--json"],
@@ -19,7 +19,7 @@ Deno.test("a key is created on a server that has the contract alone", async () =
   });
 });
 
-Deno.test("a key that existed before is never printed, though the server hands it out", async () => {
+Deno.test("create never prints the secret of an existing key that the server returns", async () => {
   await using server = startForeignServer([EXISTING]);
   const program = withEnv(inProcess, { SERVICE_API_URL: server.url });
   const outcome = await program(["apikey", "--create", "--name", "taken", "--roles", "GUEST", "--json"]);
@@ -31,10 +31,9 @@ Deno.test("a key that existed before is never printed, though the server hands i
   expect(server.keys).toEqual([EXISTING]);
 });
 
-Deno.test("a key that the server hands out under a name it did not list is not printed either", async () => {
+Deno.test("create never prints the secret of an existing key that the server lists under another name", async () => {
   await using server = startForeignServer([{ ...EXISTING, name: "listed otherwise" }]);
   const nameless = server.keys[0];
-  // The list shows another name than create compares with.
   if (nameless !== undefined) Object.defineProperty(nameless, "name", { get: alternately("other", "taken") });
   const outcome = await inProcess(["apikey", "--create", "--name", "taken", "--roles", "GUEST", "--json"], {
     env: { SERVICE_API_URL: server.url },
@@ -48,7 +47,7 @@ function alternately(first: string, then: string): () => string {
   return () => asked++ === 0 ? first : then;
 }
 
-Deno.test("--overwrite replaces a key there, in one request", async () => {
+Deno.test("--overwrite replaces a key in one request", async () => {
   await using server = startForeignServer([EXISTING]);
   const outcome = await inProcess(["apikey", "--create", "--name", "taken", "--roles", "GUEST", "--overwrite"], {
     env: { SERVICE_API_URL: server.url },
@@ -58,7 +57,7 @@ Deno.test("--overwrite replaces a key there, in one request", async () => {
   expect(server.requests).toHaveLength(1);
 });
 
-Deno.test("delete removes every key of a name and no other", async () => {
+Deno.test("delete removes every key of the name and no other", async () => {
   await using server = startForeignServer([EXISTING, { ...EXISTING, id: "foreign:2" }, {
     ...EXISTING,
     id: "foreign:3",
@@ -73,13 +72,13 @@ Deno.test("delete removes every key of a name and no other", async () => {
   expect(server.keys.map(({ id }) => id)).toEqual(["foreign:3"]);
 });
 
-Deno.test("two deleted keys are spoken of in the plural", async () => {
+Deno.test("delete counts two keys in the plural", async () => {
   await using server = startForeignServer([EXISTING, { ...EXISTING, id: "foreign:2" }]);
   const outcome = await inProcess(["apikey", "--delete", "--name", "taken"], { env: { SERVICE_API_URL: server.url } });
   expect(outcome).toEqual({ code: 0, stdout: "Successfully deleted 2 API keys\n", stderr: "" });
 });
 
-Deno.test("delete tells an unknown name from a server without keys", async () => {
+Deno.test("delete distinguishes an unknown name from a server without keys", async () => {
   await using server = startForeignServer([EXISTING]);
   const program = withEnv(inProcess, { SERVICE_API_URL: server.url });
   const unknown = await program(["apikey", "--delete", "--name", "X", "--json"]);
@@ -97,7 +96,7 @@ Deno.test("delete tells an unknown name from a server without keys", async () =>
   });
 });
 
-Deno.test("a key is not printed when the server looks over the question whether it existed", async () => {
+Deno.test("create prints no secret if the server ignores refusesTakenNames", async () => {
   const create = { id: "foreign:1", name: "taken", key: EXISTING.key };
   await using server = startServer(() => Response.json({ data: { apiKey: { create } } }));
   const outcome = await inProcess(["apikey", "--create", "--name", "taken", "--roles", "GUEST", "--json"], {
@@ -108,7 +107,7 @@ Deno.test("a key is not printed when the server looks over the question whether 
   expect(outcome.stdout).not.toContain(EXISTING.key);
 });
 
-Deno.test("a key is created on a server that does not say why it refuses a document", async () => {
+Deno.test("create works on a server that rejects a document without a reason", async () => {
   const answers: readonly (readonly [RegExp, unknown])[] = [
     [/refusesTakenNames/, { errors: [{ message: "Bad request" }] }],
     [/query ListApiKeys/, { data: { apiKeys: [] } }],
@@ -121,7 +120,7 @@ Deno.test("a key is created on a server that does not say why it refuses a docum
   expect(outcome).toEqual({ code: 0, stdout: "fresh\n", stderr: "" });
 });
 
-Deno.test("a key that is replaced while it is being deleted is looked up again", async () => {
+Deno.test("delete looks up the name again if the key was replaced in the meantime", async () => {
   let deletions = 0;
   await using server = startServer(({ body }) => {
     if (body.includes("mutation")) return Response.json({ data: { apiKey: { delete: ++deletions === 2 } } });
@@ -133,7 +132,7 @@ Deno.test("a key that is replaced while it is being deleted is looked up again",
   expect(JSON.parse(outcome.stdout)).toEqual({ deleted: 1, keys: [{ id: "key_1", name: "a" }] });
 });
 
-Deno.test("a server that never deletes is a failure, not an endless try", async () => {
+Deno.test("delete fails if the server keeps answering false", async () => {
   await using server = startServer(({ body }) =>
     Response.json({
       data: body.includes("mutation")
@@ -148,7 +147,7 @@ Deno.test("a server that never deletes is a failure, not an endless try", async 
   expect(JSON.parse(outcome.stdout)).toMatchObject({ deleted: 0, code: "FAILED" });
 });
 
-Deno.test("a server that answers strangers with nobody is asked for something that takes a key", async () => {
+Deno.test("login rejects a key if the server answers me with null and refuses the list", async () => {
   await using server = startServer(({ body }) =>
     Response.json(
       body.includes("me {")
@@ -170,7 +169,7 @@ Deno.test("a server that answers strangers with nobody is asked for something th
 });
 
 for (const key of ["SECRET with space 123", "SECRET123\n", 123_456_789, null]) {
-  Deno.test(`what a server gives for a key is not repeated when it is none: ${JSON.stringify(key)}`, async () => {
+  Deno.test(`an invalid secret in an answer is not printed: ${JSON.stringify(key)}`, async () => {
     const create = { id: "foreign:9", name: "new", key };
     await using server = startServer(() => Response.json({ data: { apiKey: { create, refusesTakenNames: true } } }));
     const env = { SERVICE_API_URL: server.url, LOG_LEVEL: "debug" };
@@ -185,7 +184,7 @@ for (const key of ["SECRET with space 123", "SECRET123\n", 123_456_789, null]) {
 }
 
 for (const errors of [{ message: "no" }, ["no"], [{ msg: "no" }], "no"]) {
-  Deno.test(`an answer with errors in another shape is no success: ${JSON.stringify(errors)}`, async () => {
+  Deno.test(`errors in another shape are a failure: ${JSON.stringify(errors)}`, async () => {
     const data = { apiKey: { delete: true }, apiKeysByName: [{ id: "foreign:1", name: "taken" }], apiKeysExist: true };
     let asked = 0;
     await using server = startServer(() => Response.json(asked++ === 0 ? { data } : { data, errors }));

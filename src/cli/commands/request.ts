@@ -42,10 +42,10 @@ export interface RequestFlags {
 export async function request(flags: RequestFlags, host: Host, ask: Ask): Promise<ExitCode> {
   const body = await decideBody(flags, host);
   return await ask(async (connect) => {
-    const { answer, failure } = await (await connect()).send(body);
+    const { body: answer, failure } = await (await connect()).send(body);
     // A JSON text has line breaks between its tokens only.
-    if (!flags.json) await host.stdout.write(answer.body.endsWith("\n") ? answer.body : `${answer.body}\n`);
-    else if (failure === undefined) await host.stdout.write(`${answer.body.trim().replaceAll(/\s*[\r\n]\s*/g, " ")}\n`);
+    if (!flags.json) await host.stdout.write(answer.endsWith("\n") ? answer : `${answer}\n`);
+    else if (failure === undefined) await host.stdout.write(`${answer.trim().replaceAll(/\s*[\r\n]\s*/g, " ")}\n`);
     return failure === undefined ? ExitCode.OK : await reportFailure(failure, host);
   });
 }

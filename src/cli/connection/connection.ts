@@ -1,7 +1,7 @@
 /** From settings to a client: over the network, or to the embedded server in this process. */
 import { Failure } from "../../apikey/failure.ts";
 import type { Client } from "../../client/client.ts";
-import type { Endpoint } from "../../client/transport.ts";
+import type { Endpoint } from "../../client/endpoint.ts";
 import { isLoopback } from "../settings/base_url.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";

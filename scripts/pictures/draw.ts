@@ -1,0 +1,15 @@
+/** Draws every scene in both themes. Nothing is written. */
+import { SCENES } from "./scenes.ts";
+import { readCells } from "./cells.ts";
+import { drawSvg, THEMES } from "./svg.ts";
+
+/** @returns SVG documents by file name, for example `create-light.svg` */
+export async function drawPictures(): Promise<ReadonlyMap<string, string>> {
+  const pictures = new Map<string, string>();
+  for (const { name, title, columns, play } of SCENES) {
+    // deno-lint-ignore no-await-in-loop -- a scene replaces the random numbers of the process
+    const cells = await readCells(await play(columns), columns);
+    for (const theme of THEMES) pictures.set(`${name}-${theme.name}.svg`, drawSvg(cells, columns, title, theme));
+  }
+  return pictures;
+}

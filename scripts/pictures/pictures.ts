@@ -1,0 +1,11 @@
+/**
+ * `deno task pictures`: writes the pictures of the READMEs, SVG files beside this module. Each shows what the program
+ * draws in a terminal. The same program gives the same bytes.
+ */
+import { drawPictures } from "./draw.ts";
+
+const pictures = await drawPictures();
+await Promise.all(
+  [...pictures].map(([name, svg]) => Deno.writeTextFile(new URL(name, import.meta.url), svg)),
+);
+for (const name of pictures.keys()) console.log(`scripts/pictures/${name}`);

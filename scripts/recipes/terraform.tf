@@ -1,0 +1,34 @@
+# Creates an API key and writes its secret to a file. The Terraform state does not contain the secret. Terraform deletes
+# the key and the file with the resource.
+#
+# Install: copy this file into your module.
+# Change:  the name, the permissions and the file. A change replaces the key.
+# Needs:   service-api and jq on the machine that runs Terraform, with SERVICE_API_URL and SERVICE_API_KEY_FILE set.
+# Repair:  if the key was deleted outside of Terraform, run terraform apply -replace=terraform_data.backup_key
+resource "terraform_data" "backup_key" {
+  triggers_replace = {
+    name        = "backup"
+    permissions = "DISK:READ_ANY"
+    file        = "${path.module}/backup.key"
+  }
+
+  provisioner "local-exec" {
+    environment = self.triggers_replace
+    command     = <<-EOT
+      umask 077
+      service-api apikey --create --name "$name" --permissions "$permissions" --overwrite > "$file.new" &&
+        mv -f "$file.new" "$file"
+    EOT
+  }
+
+  # A key that no longer exists is not a failure: only failures have a code.
+  provisioner "local-exec" {
+    when        = destroy
+    environment = self.triggers_replace
+    command     = <<-EOT
+      service-api apikey --delete --name "$name" --json |
+        jq -e 'if .code then error(.error) else .deleted end' &&
+        rm -f "$file"
+    EOT
+  }
+}

@@ -1,0 +1,82 @@
+/** Creates a key. */
+import * as z from "zod/mini";
+import { type Name, nameTaken } from "../apikey/name.ts";
+import { groupByResource, type Permission } from "../apikey/permission.ts";
+import type { Role } from "../apikey/role.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { execute, withFallback } from "./execute.ts";
+import { KeyReference } from "./key.ts";
+import { listReferences } from "./list_keys.ts";
+
+export interface NewKey {
+  readonly name: Name;
+  readonly description: string | undefined;
+  readonly roles: readonly Role[];
+  readonly permissions: readonly Permission[];
+  /** Replaces an existing key of that name. */
+  readonly overwrite: boolean;
+}
+
+/** A new key with its secret. */
+export interface CreatedKey extends KeyReference {
+  /** Visible ASCII characters. */
+  readonly key: string;
+}
+
+export const CREATE = `mutation CreateApiKey($input: CreateApiKeyInput!) {
+  apiKey { create(input: $input) { id key name } }
+}`;
+
+/** A server without `refusesTakenNames` rejects this document and executes nothing. */
+export const CREATE_ON_EMBEDDED = `mutation CreateApiKey($input: CreateApiKeyInput!) {
+  apiKey { refusesTakenNames create(input: $input) { id key name } }
+}`;
+
+/**
+ * Creates a key. Without `overwrite` the result is never a key that existed before.
+ *
+ * @throws {Failure} `ALREADY_EXISTS`, or any failure of a request
+ */
+export async function createKey(endpoint: Endpoint, key: NewKey): Promise<CreatedKey> {
+  const variables = { input: inputFor(key) };
+  if (key.overwrite) return await create(endpoint, CREATE, variables);
+  return await withFallback(
+    () => create(endpoint, CREATE_ON_EMBEDDED, variables),
+    () => createIfNew(endpoint, key.name, variables),
+  );
+}
+
+async function create(
+  endpoint: Endpoint,
+  document: string,
+  variables: Readonly<Record<string, unknown>>,
+): Promise<CreatedKey> {
+  const created = z.extend(KeyReference, { key: z.string().check(z.regex(/^[\x21-\x7e]+$/)) });
+  const apiKey = document === CREATE
+    ? z.object({ create: created })
+    : z.object({ create: created, refusesTakenNames: z.literal(true) });
+  return (await execute(endpoint, document, variables, z.object({ apiKey }))).apiKey.create;
+}
+
+/** For servers that may answer a create of a taken name with the existing key. */
+async function createIfNew(
+  endpoint: Endpoint,
+  name: Name,
+  variables: Readonly<Record<string, unknown>>,
+): Promise<CreatedKey> {
+  const before = await listReferences(endpoint);
+  if (before.some((key) => key.name.normalize("NFC") === name)) throw nameTaken(name);
+  const created = await create(endpoint, CREATE, variables);
+  if (before.some(({ id }) => id === created.id)) throw nameTaken(name);
+  return created;
+}
+
+function inputFor({ name, description, roles, permissions, overwrite }: NewKey): Readonly<Record<string, unknown>> {
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    ...(roles.length === 0 ? {} : { roles }),
+    ...(permissions.length === 0 ? {} : { permissions: groupByResource(permissions) }),
+    ...(overwrite ? { overwrite: true } : {}),
+  };
+}

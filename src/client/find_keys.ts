@@ -1,0 +1,30 @@
+/** Finds the keys of a name. */
+import * as z from "zod/mini";
+import type { Name } from "../apikey/name.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { execute, withFallback } from "./execute.ts";
+import { KeyReference } from "./key.ts";
+import { listReferences } from "./list_keys.ts";
+
+export interface FoundKeys {
+  readonly matches: readonly KeyReference[];
+  /** Whether the server has any key at all. */
+  readonly anyKey: boolean;
+}
+
+export const FIND_ON_EMBEDDED = `query FindApiKeys($name: String!) {
+  apiKeysByName(name: $name) { id name }
+  apiKeysExist
+}`;
+
+/** Finds the keys of a name, on the embedded server without reading other keys. */
+export async function findKeys(endpoint: Endpoint, name: Name): Promise<FoundKeys> {
+  return await withFallback(async () => {
+    const shape = z.object({ apiKeysByName: z.array(KeyReference), apiKeysExist: z.boolean() });
+    const { apiKeysByName, apiKeysExist } = await execute(endpoint, FIND_ON_EMBEDDED, { name }, shape);
+    return { matches: apiKeysByName, anyKey: apiKeysExist };
+  }, async () => {
+    const keys = await listReferences(endpoint);
+    return { matches: keys.filter((key) => key.name.normalize("NFC") === name), anyKey: keys.length > 0 };
+  });
+}

@@ -1,0 +1,64 @@
+/** Reads the audit trail. */
+import * as z from "zod/mini";
+import { Failure } from "../apikey/failure.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { execute } from "./execute.ts";
+import { RequestRejected } from "./response_failure.ts";
+
+/** An event of the audit trail, with the members that it has in GraphQL. */
+export interface AuditEvent {
+  /** A decimal number that grows with every event. */
+  readonly id: string;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly action: string;
+  readonly outcome: string;
+  readonly key: AuditKey;
+  /** `null` for a local caller. */
+  readonly actor: AuditKey | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+}
+
+interface AuditKey {
+  readonly id: string | null;
+  readonly name: string | null;
+}
+
+export const EVENTS = `query ListAuditEvents($after: String, $first: Int!) {
+  auditEvents(after: $after, first: $first) {
+    id at action outcome key { id name } actor { id name } address requestId
+  }
+}`;
+
+/**
+ * Reads a page of the audit trail, oldest event first.
+ *
+ * @param after the id of the event before the page; `undefined` for the first page
+ * @param first the length of the page, in events
+ * @throws {Failure} `FAILED` if the server has no audit trail, or any failure of a request
+ */
+export async function listAuditEvents(
+  endpoint: Endpoint,
+  after: string | undefined,
+  first: number,
+): Promise<readonly AuditEvent[]> {
+  try {
+    const key = z.object({ id: z.nullable(z.string()), name: z.nullable(z.string()) });
+    const event = z.object({
+      id: z.string(),
+      at: z.string(),
+      action: z.string(),
+      outcome: z.string(),
+      key,
+      actor: z.nullable(key),
+      address: z.nullable(z.string()),
+      requestId: z.nullable(z.string()),
+    });
+    return (await execute(endpoint, EVENTS, { after, first }, z.object({ auditEvents: z.array(event) }))).auditEvents;
+  } catch (cause) {
+    if (!(cause instanceof RequestRejected && cause.message.includes("auditEvents"))) throw cause;
+    const message = `${endpoint.label} has no audit trail: its schema lacks Query.auditEvents.`;
+    throw new Failure("FAILED", message, { cause });
+  }
+}

@@ -1,0 +1,175 @@
+/** The commands of the READMEs run as they stand, against the program from its sources. */
+import { expect } from "expect";
+import { denoDirectory, installFromSources } from "./program/from_sources.ts";
+import { testOnPostgres } from "./store/postgres_server.ts";
+import { execute } from "./execute.ts";
+import { headingOf, README, sectionOf, sectionsIn, SERVER_README, TESTS_README, textsIn } from "./readme.ts";
+import { testWith } from "./tools.ts";
+
+const ROOT = `${import.meta.dirname}/..`;
+
+/** The sections whose commands have tests in tests/scripts/ and tests/container/. */
+const TESTED_ELSEWHERE: readonly string[] = ["Install", "Container"];
+
+/** The database that some commands use. */
+const DATABASE_URL = "postgres://service_api@localhost:5432/keys";
+
+/** The shell commands of a README, without those that have a test of their own below. */
+function commandsIn(readme: string): readonly string[] {
+  const sections = sectionsIn(readme).filter((section) => !TESTED_ELSEWHERE.includes(headingOf(section)));
+  return textsIn(sections.join("## "), "sh").filter((block) => !/^npx |sqlite3 /m.test(block));
+}
+
+/** A port that was free a moment ago. */
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}
+
+/**
+ * Runs blocks in one shell and in a home of their own, with a free port instead of 4000.
+ *
+ * @returns the lines that they print, without what differs from run to run
+ * @throws {Error} with what they say on standard error if they fail
+ */
+async function runBlocks(
+  blocks: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> {
+  expect(blocks).not.toEqual([]);
+  const home = await Deno.makeTempDir({ prefix: "service-api-readme-" });
+  try {
+    await Deno.mkdir(`${home}/bin`);
+    await installFromSources(`${home}/bin/service-api`);
+    const script = [...blocks, "wait"].join("\n").replaceAll("4000", String(freePort()));
+    const { code, stdout, stderr } = await execute("bash", ["-euc", script], {
+      cwd: home,
+      env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, HOME: home, ...env },
+      clearEnv: true,
+    });
+    if (code !== 0) throw new Error(stderr);
+    expect(stderr).not.toMatch(/should not/);
+    return stdout.trimEnd().replaceAll(/(sak|key)_\w+/g, "$1_…").replaceAll(/"\d{4}-[^"]+Z"/g, '"…"').split("\n");
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
+}
+
+const needsDatabase = (block: string): boolean => block.includes(DATABASE_URL);
+
+testWith(["bash"], "the commands of README.md work as written", async () => {
+  expect(await runBlocks(commandsIn(README))).toEqual([
+    '{"key":"sak_…","name":"nightly backup","id":"key_…"}',
+    "Successfully deleted 1 API key",
+    '{"deleted":1,"keys":[{"id":"key_…","name":"nightly backup"}]}',
+    '{"data":{"apiKeys":[{"name":"first admin","roles":["ADMIN"],"createdAt":"…"},' +
+    '{"name":"temporary","roles":[],"createdAt":"…"}]}}',
+    "Successfully deleted 1 API key",
+    expect.stringMatching(/^Logged in to http:\/\/127\.0\.0\.1:\d+ as "first admin" \(key_…\)\.$/),
+    '{"data":{"me":{"name":"first admin"}}}',
+    expect.stringMatching(/^Logged out of http:\/\/127\.0\.0\.1:\d+\.$/),
+  ]);
+});
+
+testWith(["bash", "curl"], "the commands of src/server/README.md work as written", async () => {
+  expect(await runBlocks(commandsIn(SERVER_README).filter((block) => !needsDatabase(block)))).toEqual([
+    "ok",
+    '{"data":{"me":{"name":"first admin"}}}',
+    expect.stringMatching(/^\{"data":\{"me":\{"id":"key_…","name":"first admin","roles":\["ADMIN"\],/),
+    expect.stringContaining('"errors"'),
+    "exit code 1",
+  ]);
+});
+
+const BACKUP = "the backup of src/server/README.md is a copy of the store";
+if (Deno.build.os === "linux") testWith(["bash", "sqlite3"], BACKUP, testBackup);
+else Deno.test.ignore(`${BACKUP}: skipped, because it names the data directory of Linux`, () => {});
+
+async function testBackup(): Promise<void> {
+  const backup = textsIn(SERVER_README, "sh").filter((block) => block.includes("sqlite3"));
+  expect(
+    await runBlocks([
+      'service-api apikey --create --name "ci deploy" --roles VIEWER > ci.key',
+      ...backup,
+      "mkdir restored && mv keys.backup.db restored/keys.db",
+      "service-api request --data-dir restored --query '{ apiKeys { name } }'",
+    ]),
+  ).toEqual(['{"data":{"apiKeys":[{"name":"ci deploy"}]}}']);
+}
+
+await testOnPostgres("the commands of src/server/README.md on PostgreSQL", {}, (server) => {
+  Deno.test("the commands of src/server/README.md on PostgreSQL work as written", () =>
+    server.withNewDatabase(async (name) => {
+      const { host, port, user, password } = server.address(name);
+      const url = `postgres://${user}@${host}:${port}/${name}`;
+      const blocks = commandsIn(SERVER_README).filter(needsDatabase).map((block) => block.replace(DATABASE_URL, url));
+      expect(await runBlocks(blocks, { PGPASSWORD: password })).toEqual(['{"data":{"me":{"name":"fleet admin"}}}']);
+    }));
+});
+
+/**
+ * Runs a block that calls `npx -y deno@…` in a checkout, with this Deno. `deno task compile` only writes an empty file,
+ * because the executable has tests of its own.
+ */
+async function runInCheckout(block: string): Promise<{ readonly stdout: string; readonly installed: boolean }> {
+  const directory = await Deno.makeTempDir({ prefix: "service-api-checkout-" });
+  try {
+    const npx = `#!/bin/sh
+[ "$1" = -y ] && [ "$3" = task ] || exit 9
+case $2 in deno@2.*) shift 3 ;; *) exit 9 ;; esac
+if [ "$1" = compile ]; then mkdir dist && : > dist/service-api-target; exit; fi
+exec '${Deno.execPath()}' task --config '${ROOT}/deno.json' "$@"
+`;
+    await Deno.mkdir(`${directory}/bin`);
+    await Deno.writeTextFile(`${directory}/bin/npx`, npx, { mode: 0o755 });
+    const { code, stdout, stderr } = await execute("sh", ["-euc", block], {
+      cwd: directory,
+      env: {
+        PATH: `${directory}/bin:${Deno.env.get("PATH")}`,
+        HOME: directory,
+        DENO_DIR: await denoDirectory(),
+      },
+      clearEnv: true,
+    });
+    if (code !== 0) throw new Error(stderr);
+    const installed = await Deno.stat(`${directory}/.local/bin/service-api`).then(() => true, () => false);
+    return { stdout, installed };
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+const [CREATE = "", TEST = "", COMPILE = ""] = textsIn(sectionOf("First key in 30 seconds"), "sh");
+
+testWith(
+  ["sh"],
+  "the first command of README.md prints a key and nothing else on standard output",
+  async () => {
+    expect((await runInCheckout(CREATE)).stdout).toMatch(/^sak_\w{49}\n$/);
+  },
+);
+
+testWith(["sh"], "the commands of README.md put the compiled executable into ~/.local/bin", async () => {
+  expect((await runInCheckout(COMPILE)).installed).toBe(true);
+});
+
+Deno.test("the test command stands alone in README.md, where .ci/run finds it", async () => {
+  expect(TEST).toMatch(/^npx -y deno@2\.\d+\.\d+ task test\n$/);
+  expect(await Deno.readTextFile(`${ROOT}/.ci/run`)).toContain(
+    "grep -m 1 -oE '^npx -y deno@[0-9.]+ task test$' README.md",
+  );
+});
+
+Deno.test("the commands of tests/README.md run tests", async () => {
+  const [block = ""] = textsIn(TESTS_README, "sh");
+  const commands = block.trimEnd().split("\n");
+  expect(commands).not.toEqual([]);
+  await Promise.all(commands.map(async (line) => {
+    const [program, ...args] = line.replaceAll('"', "").split(" ");
+    expect(program).toBe("deno");
+    const { stdout } = await execute(Deno.execPath(), args, { cwd: ROOT, env: { NO_COLOR: "1" } });
+    expect(stdout).toMatch(/[1-9]\d* passed .*\| 0 failed/);
+  }));
+});

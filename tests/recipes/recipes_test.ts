@@ -1,0 +1,41 @@
+/** What holds for all files in `scripts/recipes/`. */
+import { expect } from "expect";
+import { testWith } from "../tools.ts";
+import { HEADINGS_WITH_COMMANDS } from "./readme.ts";
+import { openWorkspace, RECIPES } from "./workspace.ts";
+
+const FILES = (await Array.fromAsync(Deno.readDir(RECIPES), ({ name }) => name)).filter((name) => name !== "README.md");
+
+Deno.test("the README says when to take which recipe", async () => {
+  const readme = await Deno.readTextFile(`${RECIPES}/README.md`);
+  const linked = [...readme.matchAll(/\]\(([^#)]+)\)/g)].map(([, target]) => target);
+  expect([...new Set(linked)].toSorted()).toEqual(FILES.toSorted());
+});
+
+Deno.test("every section of the README with commands has tests", () => {
+  expect(HEADINGS_WITH_COMMANDS).toEqual(["Rotation", "Secrets managers", "Unused keys"]);
+});
+
+Deno.test("every recipe says at its top what to change", async () => {
+  const heads = await Promise.all(FILES.map(async (name) => {
+    const lines = (await Deno.readTextFile(`${RECIPES}/${name}`)).split("\n");
+    const end = lines.findIndex((line) => !line.startsWith("#"));
+    return { name, head: lines.slice(0, end).join("\n") };
+  }));
+  expect(heads.filter(({ head }) => !/^# Change:/m.test(head)).map(({ name }) => name)).toEqual([]);
+});
+
+testWith(["shellcheck"], "shellcheck finds no fault in the scripts", async () => {
+  await using here = await openWorkspace();
+  const scripts = FILES.filter((name) => name.endsWith(".sh"));
+  expect(scripts.length).toBeGreaterThan(0);
+  expect(await here.run(["shellcheck", ...scripts])).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
+for (const name of ["rotate-key", "with-key"]) {
+  testWith(["sh"], `${name}: missing arguments are a usage error`, async () => {
+    await using here = await openWorkspace();
+    const stderr = expect.stringMatching(new RegExp(`^Usage: ${name} NAME `));
+    expect(await here.run(["sh", `${name}.sh`, "one", "two"])).toEqual({ code: 2, stdout: "", stderr });
+  });
+}

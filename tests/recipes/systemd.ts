@@ -1,0 +1,41 @@
+/** What the tests read from systemd units, and `systemd-analyze`, which checks them. */
+import { expect } from "expect";
+import { execute } from "../execute.ts";
+import { findProgram } from "../tools.ts";
+import type { Workspace } from "./workspace.ts";
+
+export interface UnitCommand {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The `ExecStart=` and `Environment=` of a unit, with `%S` and `%d` replaced by directories of the workspace. */
+export function commandOfUnit(text: string, { directory }: Workspace): UnitCommand {
+  const words = (setting: string): readonly string[] =>
+    (new RegExp(`^${setting}=(.*)$`, "m").exec(text)?.[1] ?? "")
+      .replaceAll("%S", `${directory}/state`).replaceAll("%d", `${directory}/credentials`).split(" ");
+  return {
+    command: words("ExecStart"),
+    env: Object.fromEntries(words("Environment").map((word) => word.split("=", 2))),
+  };
+}
+
+const versionLine = findProgram("systemd-analyze") && (await execute("systemd-analyze", ["--version"])).stdout;
+const version = Number(/^systemd (\d+)/.exec(versionLine ?? "")?.[1] ?? 0);
+
+/** Registers a test that needs `systemd-analyze` 250, the first version that knows `%d`. Otherwise it is ignored. */
+export function testWithSystemd(name: string, test: () => Promise<void>): void {
+  if (version >= 250) Deno.test(name, test);
+  else Deno.test.ignore(`${name}: not run, systemd-analyze 250 is missing`, () => {});
+}
+
+/** Checks that systemd finds no fault in recipes that are units. */
+export async function expectValidUnits(here: Workspace, units: readonly string[]): Promise<void> {
+  const texts = await Promise.all(units.map(here.recipe));
+  await Promise.all(units.map((unit, index) => here.write(unit, texts[index] ?? "")));
+  const paths = units.map((unit) => `${here.directory}/${unit}`);
+  const { code, stderr } = await here.run(["systemd-analyze", "verify", "--man=no", ...paths]);
+  // Lines about the machine's own units do not count.
+  const faults = stderr.split("\n").filter((line) => line.includes(here.directory));
+  expect({ code, faults }).toEqual({ code: 0, faults: [] });
+}
