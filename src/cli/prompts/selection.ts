@@ -3,12 +3,11 @@
 /** Columns of the prompt line that the label, the filter and the count cannot use, including the empty last one. */
 export const PROMPT_LINE_MARGIN = 7;
 
-/** How many items are selected and how many the filter shows. Shortened or left out if it exceeds `columns`. */
+/** How many items are selected and how many the list has. Shortened or left out if it exceeds `columns`. */
 export function formatCount(selected: number, visible: number, total: number, columns: number): string {
-  const full = visible === total
-    ? `(${selected} of ${total} selected)`
-    : `(${selected} selected, ${visible} of ${total} shown)`;
-  return [full, `(${selected} selected)`].find((count) => count.length <= columns) ?? "";
+  const listed = visible === total ? `${total}` : `${visible} of ${total}`;
+  const counts = [`(${selected} selected, ${listed} listed)`, `(${selected} selected)`];
+  return counts.find((count) => count.length <= columns) ?? "";
 }
 
 /** Adds all values to the set. If the set already has all of them, removes them. */

@@ -106,8 +106,8 @@ Rights:
     --create     API_KEY:CREATE_ANY, and every right that the new key gets
     --overwrite  also API_KEY:DELETE_ANY, or API_KEY:DELETE_OWN if it created
                  the key
-    --delete     API_KEY:READ_ANY and API_KEY:DELETE_ANY, or API_KEY:READ_OWN and
-                 API_KEY:DELETE_OWN if it created the key
+    --delete     API_KEY:READ_ANY and API_KEY:DELETE_ANY, or API_KEY:READ_OWN
+                 and API_KEY:DELETE_OWN if it created the key
   Without --base-url and without a key, every user who can read and write the
   data directory has all rights.
   A pipeline key that replaces itself and the keys that it creates needs
@@ -126,7 +126,7 @@ Prompting:
   Backspace and Ctrl-U edit the filter. Ctrl-A selects all visible items.
   In the permission grid the first row stands for every visible resource, and
   the position before the first column stands for every action.
-  Ctrl-C cancels and changes nothing.
+  Ctrl-C at a prompt cancels the command; nothing is changed.
   Prompts follow NO_COLOR, FORCE_COLOR and TERM=dumb. They are drawn in ASCII if
   the locale is not UTF-8.
 
