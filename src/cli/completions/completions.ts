@@ -54,12 +54,12 @@ async function loadScript(shell: Shell): Promise<{ readonly script: string }> {
 }
 
 const NOTES = `
-With the script, Tab completes:
-  commands and flags; files and directories
-  --roles        roles; after a comma, the roles that are not in the list yet
-  --permissions  RESOURCE:, then the action; after a comma, the next permission
-  --name         after --delete or --overwrite, the names of existing keys
-  --profile      the profiles in the config file
+After you install the script, Tab completes:
+    commands, flags, files and directories
+    --roles        roles; after a comma, the roles that are not in the list yet
+    --permissions  RESOURCE:, then the action; after a comma, the next one
+    --name         after --delete or --overwrite, the names of existing keys
+    --profile      the profiles in the config file
 Key names come from the server that the command line and the environment name,
 or from the local store. If the server does not answer within one second, there
 are no names. Nothing is created or changed. Without a server, a PostgreSQL

@@ -57,7 +57,9 @@ async function apikey(flags: ApikeyFlags, host: Host, withClient: WithClient): P
   const mode = flags.create ? "create" : flags.delete ? "delete" : await promptForMode(flags, host);
   if (mode === "create") return await createKey(flags, host, withClient);
   const createOnly = CREATE_ONLY_FLAGS.find((flag) => flag in flags);
-  if (createOnly !== undefined) throw new Failure("USAGE", `--${createOnly} works only with --create.`);
+  if (createOnly !== undefined) {
+    throw new Failure("USAGE", `--${createOnly} works only with --create, not with --delete.`);
+  }
   return await deleteKeys(flags, host, withClient);
 }
 

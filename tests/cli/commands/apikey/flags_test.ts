@@ -50,7 +50,12 @@ for (
   const [rule, args, code, error] of [
     ["an invalid name", ["--name", "a-b"], "INVALID_NAME", expect.stringMatching(/may contain only letters, digits/)],
     ["no name without a terminal", [], "USAGE", "--delete needs --name if it cannot prompt."],
-    ["a flag of --create", ["--name", "a", "--overwrite"], "USAGE", "--overwrite works only with --create."],
+    [
+      "a flag of --create",
+      ["--name", "a", "--overwrite"],
+      "USAGE",
+      "--overwrite works only with --create, not with --delete.",
+    ],
   ] as const
 ) {
   Deno.test(`--delete with ${rule}: ${code}, exit status 2, and 0 keys deleted in the JSON`, async () => {
