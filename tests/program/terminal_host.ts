@@ -25,12 +25,12 @@ export class TerminalHost extends FakeHost {
       return Promise.resolve();
     };
     for (const output of showsOutput ? [this.stdout, this.stderr] : [this.stderr]) {
-      const keep = output.write.bind(output);
+      const record = output.write.bind(output);
       output.isTerminal = () => true;
       output.columns = () => columns;
       output.write = async (text) => {
         await toScreen(text);
-        await keep(text);
+        await record(text);
       };
     }
     this.stdin.isTerminal = () => true;
