@@ -14,6 +14,8 @@ export interface Case {
   readonly check: (program: Program) => Promise<void>;
   /** Needs a server without any key, so only embedded mode can run it. */
   readonly withoutAnyKey?: true;
+  /** Also runs with the executable over its own `serve`: shows that the bundles for client and server work. */
+  readonly isSmokeTest?: true;
 }
 
 const SECRET = /^sak_[0-9A-Za-z]{49}$/;
@@ -45,6 +47,7 @@ async function names(program: Program): Promise<readonly string[]> {
 export const CASES: readonly Case[] = [
   {
     rule: "create --json prints key, name and id, and nothing else (spec 4.1)",
+    isSmokeTest: true,
     check: async (program) => {
       const outcome = await program(create("--name", "ci deploy", "--roles", "VIEWER", "--json"));
       const { key, name, id, ...rest } = jsonLine(outcome);
@@ -66,6 +69,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "a created key is a bearer credential with its own rights (spec 5)",
+    isSmokeTest: true,
     check: async (program) => {
       const made = await program(create("--name", "reader", "--permissions", "API_KEY:READ_ANY"));
       const env = { SERVICE_API_KEY: made.stdout.trim() };
@@ -142,6 +146,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "--overwrite replaces the key, and the old secret stops working immediately (spec 3)",
+    isSmokeTest: true,
     check: async (program) => {
       const old = await program(create("--name", "rotated", "--permissions", "API_KEY:READ_ANY"));
       const outcome = await program(create("--name", "rotated", "--roles", "ADMIN", "--overwrite", "--json"));
@@ -189,6 +194,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "delete --json lists the keys that were deleted (spec 4.2 rule 4)",
+    isSmokeTest: true,
     check: async (program) => {
       await program(create("--name", "kept", "--roles", "GUEST"));
       const { id } = jsonLine(await program(create("--name", "old", "--roles", "GUEST", "--json")));
@@ -238,6 +244,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "request prints the response body",
+    isSmokeTest: true,
     check: async (program) => {
       const query = "query Named($id: PrefixedID!) { apiKey(id: $id) { name } }";
       const { id } = jsonLine(await program(create("--name", "asked", "--roles", "GUEST", "--json")));

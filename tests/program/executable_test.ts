@@ -1,4 +1,4 @@
-/** Runs the cases with the executable: in embedded mode, and over its own `serve`. */
+/** Runs the cases with the executable: all in embedded mode, the smoke tests also over its own `serve`. */
 import { CASES } from "./cases.ts";
 import { buildExecutable } from "./executable.ts";
 import { embedded, executableOverHttp } from "./installations.ts";
@@ -9,12 +9,12 @@ if (build.kind === "not built") {
   Deno.test.ignore(`executable: skipped, it cannot be built: ${build.reason}`, () => {});
 } else {
   const { path } = build;
-  for (const { rule, check, withoutAnyKey } of CASES) {
+  for (const { rule, check, isSmokeTest } of CASES) {
     Deno.test(`executable: ${rule}`, async () => {
       await using installation = await embedded(asProcess(path));
       await check(installation.program);
     });
-    if (withoutAnyKey) continue;
+    if (!isSmokeTest) continue;
     Deno.test(`executable over HTTP: ${rule}`, async () => {
       await using installation = await executableOverHttp(path);
       await check(installation.program);

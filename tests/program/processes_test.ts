@@ -264,16 +264,6 @@ testWithSignals(
     }),
 );
 
-testWithSignals(
-  "after --drain-timeout serve drops the request in flight, logs that, and exits with 1",
-  () =>
-    withBusyServe(["--drain-timeout", "100ms"], async ({ server, errors }) => {
-      server.kill("SIGTERM");
-      expect((await server.status).code).toBe(1);
-      await readUntil(errors, "1 requests were cut off after --drain-timeout");
-    }),
-);
-
 Deno.test("without --allow-http serve does not listen beyond loopback", async () => {
   await using here = await place();
   // A documentation address (RFC 5737), so the attempt to listen fails.
@@ -300,15 +290,6 @@ async function collect(child: Deno.ChildProcess): Promise<{ readonly code: numbe
   const { code, stdout } = await child.output();
   return { code, stdout: new TextDecoder().decode(stdout) };
 }
-
-Deno.test("without HOME the message names the flag and the variable to set", async () => {
-  const { code, stderr } = await asProcess(executable, leadingArgs)(
-    ["apikey", "--delete", "--name", "new"],
-    { env: { ...ownEnv, HOME: "" } },
-  );
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/--data-dir or SERVICE_API_DATA_DIR/);
-});
 
 Deno.test("the program may not run programs or load libraries, and may read only named variables", () => {
   const flags = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("-"));
