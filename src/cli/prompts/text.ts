@@ -13,7 +13,7 @@ import {
   type Screen,
 } from "./run_prompt.ts";
 
-/** How much text is drawn on each side of the cursor, in UTF-16 code units and columns. More would slow down keys. */
+/** How much text is drawn on each side of the cursor, in UTF-16 code units. More would slow down typing. */
 const MAX_SHOWN = 200;
 
 /** @throws {Failure} `INTERRUPTED` */

@@ -21,7 +21,7 @@ const NARROW_CELLS = 17;
 /** Columns before the label, and between the label and the cells. */
 const MARGIN = 2;
 
-/** The least columns for a label. */
+/** The minimum width of a label, in columns. */
 const MIN_LABEL_WIDTH = 4;
 
 /** Chooses the layout for these labels in a terminal with this many columns. */

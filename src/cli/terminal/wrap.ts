@@ -1,4 +1,4 @@
-/** Joins words into lines without breaking a word. Kept apart from `text_width.ts`, which is loaded only at a terminal. */
+/** Joins words into lines and never breaks a word. The help pages load it without the rest of `terminal/`. */
 
 /**
  * @param width the longest line, in UTF-16 code units; only a longer word exceeds it

@@ -39,7 +39,7 @@ export async function deleteKeys(flags: DeleteFlags, host: Host, withClient: Wit
   }
 }
 
-/** Attempts to delete keys that other callers replace or delete at the same time. */
+/** How often a deletion is attempted if other callers change the keys at the same time. */
 const MAX_ATTEMPTS = 3;
 
 /** Looks the name up again if another caller replaces the key between the look-up and the deletion. */
