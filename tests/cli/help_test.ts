@@ -30,7 +30,8 @@ Deno.test("apikey --help is a complete reference: lists, rights, results, codes,
   const titles = stdout.match(/^\S.*(?=:$)/gm);
   expect(titles).toEqual(expect.arrayContaining(["Name", "Roles", "Rights", "Prompting", "Results", "Examples"]));
   expect(stdout).toContain("[SERVICE_API_URL]");
-  expect(Object.keys(EXIT_CODES).filter((code) => !words.has(code))).toEqual([]);
+  const codes = [...stdout.matchAll(/^ {2}([A-Z_]+) +(\d+) {2}\S/gm)].map(([, code, status]) => [code, Number(status)]);
+  expect(Object.fromEntries(codes)).toEqual(EXIT_CODES);
 });
 
 Deno.test("titles are bold at a terminal, and nowhere else", async () => {
