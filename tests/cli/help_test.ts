@@ -3,6 +3,7 @@ import { expect } from "expect";
 import { stripVTControlCharacters } from "node:util";
 import { ACTIONS, RESOURCES } from "../../src/apikey/permission.ts";
 import { ROLES } from "../../src/apikey/role.ts";
+import { EXIT_CODES } from "../../src/cli/exit_code.ts";
 import { run } from "../../src/cli/program.ts";
 import { FakeHost, inProcess } from "../program/program.ts";
 
@@ -22,14 +23,15 @@ for (const args of [["--help"], ...COMMANDS.map((name) => [name, "--help"])]) {
   });
 }
 
-Deno.test("apikey --help is enough: lists, rights, results, examples, variables", async () => {
+Deno.test("apikey --help is a complete reference: lists, rights, results, codes, examples, variables", async () => {
   const { stdout } = await inProcess(["apikey", "--help"]);
   const words = new Set(stdout.split(/[\s,]+/));
   expect([...ROLES, ...RESOURCES, ...ACTIONS].filter((word) => !words.has(word))).toEqual([]);
   const titles = stdout.match(/^\S.*(?=:$)/gm);
-  expect(titles).toEqual(expect.arrayContaining(["Mode", "Key", "Server", "Roles", "Rights", "Results", "Examples"]));
+  expect(titles).toEqual(expect.arrayContaining(["Name", "Roles", "Rights", "Prompting", "Results", "Examples"]));
   expect(stdout).toContain("[SERVICE_API_URL]");
-  expect(stdout).toContain("GUEST\n  ME:READ_OWN");
+  const codes = [...stdout.matchAll(/^ {2}([A-Z_]+) +(\d+) {2}\S/gm)].map(([, code, status]) => [code, Number(status)]);
+  expect(Object.fromEntries(codes)).toEqual(EXIT_CODES);
 });
 
 Deno.test("titles are bold at a terminal, and nowhere else", async () => {

@@ -27,7 +27,9 @@ Deno.test("a secret that cannot be written is a failure that says how to get rid
       );
       // deno-lint-ignore no-await-in-loop -- one after the other on one store
       expect(await run(host)).toBe(1);
-      expect(host.stderr.text).toMatch(/key "new" \(key_\w+\) was created, but its secret is lost.*--overwrite/);
+      expect(host.stderr.text).toMatch(
+        /key "new" \(key_\w+\) was created, but its secret could not be printed.*--overwrite/,
+      );
     }
   } finally {
     await Deno.remove(directory, { recursive: true });
@@ -42,7 +44,7 @@ Deno.test("a delete that nobody is told of is a failure that says what is gone",
     stdout: brokenOutput(new Error("full")),
   });
   expect(await run(host)).toBe(1);
-  expect(host.stderr.text).toMatch(/^service-api: Successfully deleted 1 API key, but nobody was told/);
+  expect(host.stderr.text).toMatch(/^service-api: Successfully deleted 1 API key, but the result could not be printed/);
 });
 
 Deno.test("a closed pipe ends the help without a word", async () => {
@@ -67,7 +69,7 @@ Deno.test("at a terminal a created key is spoken of on standard error, and only 
     expect(host.stdout.text).toMatch(/^sak_\w+\n$/);
     expect(host.stderr.text).toMatch(/^ +ME +/m);
     expect(host.stderr.text).toMatch(
-      /^Created API key "new" \(key_\w+\)\.\nIts secret is above and is not shown again/m,
+      /^Created API key "new" \(key_\w+\)\.\nThe secret is printed above and cannot be shown again/m,
     );
   } finally {
     await Deno.remove(directory, { recursive: true });

@@ -1,16 +1,16 @@
-/** Completions in the shells themselves, with the executable: a line is typed, Tab is pressed, the screen is read. */
+/** Completions in real shells with the executable: tests type a line, press Tab and read the screen. */
 import { expect } from "expect";
 import { buildExecutable } from "./executable.ts";
 import { asProcess, type Program, withEnv } from "./program.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
-import { README } from "../readme.ts";
+import { command } from "../execute.ts";
 import { missingPrograms } from "../tools.ts";
 
 interface Shell {
   readonly name: string;
-  /** Starts it with the files of its home, which the command of the README has written. */
+  /** Starts the shell. It reads its files in the home directory. */
   readonly command: readonly string[];
-  /** Whether it shows what the candidates mean. */
+  /** Whether the shell shows descriptions. */
   readonly describes: boolean;
 }
 
@@ -20,30 +20,24 @@ const SHELLS: readonly Shell[] = [
   { name: "fish", command: ["fish"], describes: true },
 ];
 
-/** The line of the README that makes a shell complete. */
-function installation(shell: string): string {
-  const [, command] = new RegExp(`^\\| ${shell} +\\| \`(.*)\` +\\|$`, "m").exec(README) ?? [];
-  if (command === undefined) throw new Error(`the README does not say how completions come into ${shell}`);
-  return command;
+/** The commands in the help that install the script for a shell. */
+function installCommands(shell: string, help: string): string {
+  const [, first, rest] = new RegExp(`^  ${shell} +(.*)\\n((?: {14}.*\\n)*)`, "m").exec(help) ?? [];
+  if (first === undefined) throw new Error(`the help does not say how to install the script for ${shell}`);
+  return `${first}\n${rest}`;
 }
 
-/** A home with the program in its `bin` and keys in its `data`, in which the shells find their completions. */
+/** Makes a home directory with the executable, keys, profiles and the installed completion scripts. */
 async function makeHome(executable: string): Promise<string> {
   const home = await Deno.makeTempDir({ prefix: "service-api-completions-" });
-  await Promise.all(["bin", "data", "empty", "certificates"].map((name) => Deno.mkdir(`${home}/${name}`)));
+  await Promise.all(["bin", "data", "certificates"].map((name) => Deno.mkdir(`${home}/${name}`)));
   await Deno.symlink(executable, `${home}/bin/service-api`);
   await Deno.writeTextFile(`${home}/certificates/our authority.pem`, "");
   await Promise.all([
     Deno.writeTextFile(`${home}/.bashrc`, "PS1='> '\n"),
     Deno.writeTextFile(`${home}/.zshrc`, "PROMPT='> '\n"),
     Deno.mkdir(`${home}/.config/fish`, { recursive: true }),
-    Deno.mkdir(`${home}/.config/service-api`, { recursive: true }),
   ]);
-  await Deno.writeTextFile(
-    `${home}/.config/service-api/config.yaml`,
-    "profiles:\n  staging:\n    timeout: 2s\n  production:\n    timeout: 3s\n",
-    { mode: 0o600 },
-  );
   await Deno.writeTextFile(
     `${home}/.config/fish/config.fish`,
     "function fish_prompt; echo '> '; end\nset -g fish_greeting\nset -g fish_autosuggestion_enabled 0\n",
@@ -51,14 +45,14 @@ async function makeHome(executable: string): Promise<string> {
   const env = environment(home);
   const program: Program = withEnv(asProcess(executable), env);
   for (const name of ["ci deploy", "Déploiement prod"]) {
-    // deno-lint-ignore no-await-in-loop -- one after the other on one store
+    // deno-lint-ignore no-await-in-loop -- one key at a time in one store
     await program(["apikey", "--create", "--name", name, "--roles", "VIEWER", "--description", "cron on db1"]);
   }
+  const { stdout: help } = await program(["completions", "--help"]);
   for (const { name } of SHELLS) {
-    // deno-lint-ignore no-await-in-loop -- one after the other in one home
-    const { success } = await new Deno.Command("sh", { args: ["-c", installation(name)], env, clearEnv: true })
-      .output();
-    if (!success) throw new Error(`this does not work: ${installation(name)}`);
+    const commands = installCommands(name, help);
+    // deno-lint-ignore no-await-in-loop -- one shell at a time
+    await command("sh", ["-c", commands], { env, clearEnv: true });
   }
   return home;
 }
@@ -72,13 +66,13 @@ function environment(home: string, locale = "C.UTF-8"): Readonly<Record<string, 
   };
 }
 
-async function openShell({ command }: Shell, home: string, locale?: string): Promise<Terminal> {
-  const terminal = await openTerminal(command, { env: environment(home, locale), cwd: home, columns: 100 });
+async function openShell({ command: program }: Shell, home: string, locale?: string): Promise<Terminal> {
+  const terminal = await openTerminal(program, { env: environment(home, locale), cwd: home, columns: 100 });
   await terminal.shows(/^>$/m);
   return terminal;
 }
 
-/** A line, typed up to where Tab is pressed, and what it becomes. */
+/** A typed line and what Tab makes of it. */
 interface Press {
   readonly rule: string;
   readonly typed: string;
@@ -86,7 +80,6 @@ interface Press {
 }
 
 const PRESSES: readonly Press[] = [
-  { rule: "a command", typed: "service-api api", becomes: "service-api apikey" },
   { rule: "a flag", typed: "service-api apikey --cr", becomes: "service-api apikey --create" },
   {
     rule: "the role after a comma",
@@ -94,17 +87,12 @@ const PRESSES: readonly Press[] = [
     becomes: "service-api apikey --create --roles ADMIN,VIEWER",
   },
   {
-    rule: "a resource with its colon",
-    typed: "service-api apikey --create --permissions do",
-    becomes: "service-api apikey --create --permissions DOCKER:",
-  },
-  {
     rule: "the action of a resource",
     typed: "service-api apikey --create --permissions DISK:READ_ANY,DOCKER:READ_O",
     becomes: "service-api apikey --create --permissions DISK:READ_ANY,DOCKER:READ_OWN",
   },
   {
-    rule: "the value behind an equals sign",
+    rule: "a value after an equals sign",
     typed: "service-api apikey --create --permissions=DOCKER:UPDATE_A",
     becomes: "service-api apikey --create --permissions=DOCKER:UPDATE_ANY",
   },
@@ -119,14 +107,9 @@ const PRESSES: readonly Press[] = [
     becomes: 'service-api apikey --delete --name "ci deploy"',
   },
   {
-    rule: "a key name with a letter beyond ASCII",
+    rule: "a key name with a non-ASCII letter",
     typed: "service-api apikey --delete --name D",
     becomes: "service-api apikey --delete --name Déploiement\\ prod",
-  },
-  {
-    rule: "a profile",
-    typed: "service-api apikey --create --profile st",
-    becomes: "service-api apikey --create --profile staging",
   },
   {
     rule: "a file with a space",
@@ -138,7 +121,7 @@ const PRESSES: readonly Press[] = [
     typed: "service-api serve --data-dir cert",
     becomes: "service-api serve --data-dir certificates/",
   },
-  { rule: "a command after a path", typed: "~/bin/service-api ser", becomes: "~/bin/service-api serve" },
+  { rule: "a command if the program is a path", typed: "~/bin/service-api ser", becomes: "~/bin/service-api serve" },
 ];
 
 function testShell(shell: Shell, home: string): void {
@@ -152,7 +135,7 @@ function testShell(shell: Shell, home: string): void {
     });
   }
 
-  Deno.test(`${name}: what Tab makes of a name with a space is one argument`, async () => {
+  Deno.test(`${name}: a completed name with a space is one argument`, async () => {
     await using terminal = await openShell(shell, home);
     await terminal.type("service-api apikey --delete --data-dir ~/data --name c");
     await terminal.press("Tab");
@@ -163,7 +146,7 @@ function testShell(shell: Shell, home: string): void {
     await terminal.shows(/^\[ci deploy\]$/m);
   });
 
-  Deno.test(`${name}: RESOURCE: goes on without a space`, async () => {
+  Deno.test(`${name}: no space follows RESOURCE:`, async () => {
     await using terminal = await openShell(shell, home);
     await terminal.type("service-api apikey --create --permissions do");
     await terminal.press("Tab");
@@ -173,7 +156,7 @@ function testShell(shell: Shell, home: string): void {
     await terminal.shows(/DOCKER:CREATE_ANY$/m);
   });
 
-  Deno.test(`${name}: Tab lists the roles that are left after a comma`, async () => {
+  Deno.test(`${name}: after a comma Tab lists the other roles`, async () => {
     await using terminal = await openShell(shell, home);
     await terminal.type("service-api apikey --create --roles ADMIN,");
     await terminal.press("Tab", "Tab");
@@ -182,7 +165,7 @@ function testShell(shell: Shell, home: string): void {
     if (shell.describes) expect(screen).toMatch(/ADMIN,VIEWER\W+Read-only access/);
   });
 
-  Deno.test(`${name}: a server that is away gives no name and no word of it`, async () => {
+  Deno.test(`${name}: an unreachable server gives no names and no message`, async () => {
     await using terminal = await openShell(shell, home);
     await terminal.type("service-api apikey --delete --base-url http://127.0.0.1:1 --name ");
     await terminal.press("Tab");
@@ -192,16 +175,7 @@ function testShell(shell: Shell, home: string): void {
     );
   });
 
-  Deno.test(`${name}: pressing Tab makes no data`, async () => {
-    await using terminal = await openShell(shell, home);
-    await terminal.type("service-api apikey --delete --data-dir empty --name ");
-    await terminal.press("Tab");
-    await terminal.type("typed");
-    await terminal.shows(/--name typed/);
-    expect(await Array.fromAsync(Deno.readDir(`${home}/empty`))).toEqual([]);
-  });
-
-  Deno.test(`${name}: Tab completes without a locale too`, async () => {
+  Deno.test(`${name}: Tab completes without a UTF-8 locale`, async () => {
     await using terminal = await openShell(shell, home, "C");
     await terminal.type("service-api apikey --delete --name c");
     await terminal.press("Tab");
@@ -213,14 +187,14 @@ const build = await buildExecutable();
 const missing = missingPrograms(["tmux", ...SHELLS.map(({ name }) => name)]);
 if (missing.includes("tmux")) {
   if (build.kind === "built") Deno.test.afterAll(build.remove);
-  Deno.test.ignore("completions in the shells: not run, for want of tmux on this machine", () => {});
+  Deno.test.ignore("completions in the shells: skipped, tmux is not installed", () => {});
 } else if (build.kind === "not built") {
-  Deno.test.ignore(`completions in the shells: not run, for want of an executable: ${build.reason}`, () => {});
+  Deno.test.ignore(`completions in the shells: skipped, no executable: ${build.reason}`, () => {});
 } else {
   const home = await makeHome(build.path);
   for (const shell of SHELLS) {
     if (!missing.includes(shell.name)) testShell(shell, home);
-    else Deno.test.ignore(`completions in ${shell.name}: not run, for want of ${shell.name} on this machine`, () => {});
+    else Deno.test.ignore(`completions in ${shell.name}: skipped, ${shell.name} is not installed`, () => {});
   }
   Deno.test.afterAll(async () => {
     await build.remove();

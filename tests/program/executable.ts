@@ -1,4 +1,4 @@
-/** The compiled executable for tests, where a runtime base for `deno compile` is to be had. */
+/** Compiles the executable for tests, if Deno has or can download the runtime base for `deno compile`. */
 import { compile } from "../../scripts/compile.ts";
 
 export type Build =
@@ -6,12 +6,12 @@ export type Build =
   | { readonly kind: "not built"; readonly reason: string };
 
 /**
- * Compiles into a directory of its own and sees that what came out runs.
+ * Compiles into a temporary directory and checks that the executable runs.
  *
- * @throws {Error} when a base is at hand, in `DENORT_BIN`, and yet there is no executable that runs
+ * @throws {Error} if `DENORT_BIN` names a base but the build fails
  */
 export async function buildExecutable(): Promise<Build> {
-  // One after the other: Deno's first use of its bundler fails when two put it in its place at once.
+  // One build at a time: Deno's bundler fails if two processes install it at once.
   const lock = await Deno.open(`${import.meta.dirname}/executable.ts`);
   try {
     await lock.lock(true);
@@ -27,7 +27,7 @@ async function build(): Promise<Build> {
   try {
     const [path = ""] = await compile({ output: directory });
     const { success, stderr } = await new Deno.Command(path, { args: ["--version"] }).output();
-    if (!success) throw new Error(`the executable does not run: ${new TextDecoder().decode(stderr)}`);
+    if (!success) throw new Error(`the executable does not start: ${new TextDecoder().decode(stderr)}`);
     return { kind: "built", path, remove };
   } catch (error) {
     await remove();

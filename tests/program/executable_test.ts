@@ -1,4 +1,4 @@
-/** The cases with the compiled executable, embedded and over its own `serve`, and what only a process can show. */
+/** Runs the cases with the executable: all in embedded mode, the smoke tests also over its own `serve`. */
 import { CASES } from "./cases.ts";
 import { buildExecutable } from "./executable.ts";
 import { embedded, executableOverHttp } from "./installations.ts";
@@ -6,15 +6,15 @@ import { asProcess } from "./program.ts";
 
 const build = await buildExecutable();
 if (build.kind === "not built") {
-  Deno.test.ignore(`executable: not run, for want of one: ${build.reason}`, () => {});
+  Deno.test.ignore(`executable: skipped, it cannot be built: ${build.reason}`, () => {});
 } else {
   const { path } = build;
-  for (const { rule, check, withoutAnyKey } of CASES) {
+  for (const { rule, check, isSmokeTest } of CASES) {
     Deno.test(`executable: ${rule}`, async () => {
       await using installation = await embedded(asProcess(path));
       await check(installation.program);
     });
-    if (withoutAnyKey) continue;
+    if (!isSmokeTest) continue;
     Deno.test(`executable over HTTP: ${rule}`, async () => {
       await using installation = await executableOverHttp(path);
       await check(installation.program);

@@ -1,4 +1,4 @@
-/** A data directory on a disk that is full, or that cannot be written: a real one, where this user may mount it. */
+/** A data directory on a full or read-only disk. Needs a user who may mount a file system. */
 import { expect } from "expect";
 import { onPosix } from "../posix.ts";
 import { embedded } from "./installations.ts";
@@ -9,9 +9,9 @@ const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST", "--js
 
 const disk = await openSmallDisk();
 if (disk === undefined) {
-  Deno.test.ignore("a full disk and a read-only one: not run, since this user may not mount one", () => {});
+  Deno.test.ignore("a full or read-only disk: skipped, this user may not mount a file system", () => {});
 } else {
-  Deno.test("on a full disk nothing is created or deleted, and the message says so", async () => {
+  Deno.test("on a full disk create and delete change nothing, and the message says that the disk is full", async () => {
     const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk.path}/data` });
     await disk.fill();
     const first = await program(CREATE);
@@ -28,7 +28,7 @@ if (disk === undefined) {
     expect((await program(["apikey", "--delete", "--name", "new"])).stdout).toBe("Successfully deleted 1 API key\n");
   });
 
-  Deno.test("on a read-only disk the message names the file and what it needs", async () => {
+  Deno.test("on a read-only disk the message names the file and the permissions that it needs", async () => {
     const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk.path}/read-only` });
     await program(CREATE);
     await disk.setReadOnly(true);
@@ -44,12 +44,12 @@ if (disk === undefined) {
   Deno.test.afterAll(disk.close);
 }
 
-Deno.test("a file in place of the data directory is a usage error", async () => {
+Deno.test("a data directory that is a file is a usage error", async () => {
   await using installation = await embedded(inProcess);
   const file = await Deno.makeTempFile();
   try {
     for (const directory of [file, `${file}/below`]) {
-      // deno-lint-ignore no-await-in-loop -- a list of two
+      // deno-lint-ignore no-await-in-loop -- both use one store
       const { code, stdout } = await installation.program([...CREATE, "--data-dir", directory]);
       expect(code).toBe(2);
       expect(JSON.parse(stdout)).toEqual({ error: expect.stringMatching(/is a file, or lies in one/), code: "USAGE" });
@@ -60,7 +60,7 @@ Deno.test("a file in place of the data directory is a usage error", async () => 
   }
 });
 
-onPosix("a directory that nobody can write")("a data directory that cannot be made is UNREACHABLE", async () => {
+onPosix("a directory without write access")("a data directory that cannot be created is UNREACHABLE", async () => {
   await using installation = await embedded(inProcess);
   const { code, stdout } = await installation.program([...CREATE, "--data-dir", "/proc/service-api"]);
   expect(code).toBe(4);

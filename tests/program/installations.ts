@@ -1,9 +1,9 @@
-/** The ways in which the same cases are run: embedded, over HTTP, and both with the executable. */
+/** Installations against which the cases run: embedded and over HTTP, in this process and with the executable. */
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { startHttp } from "../server/http/http_server.ts";
 import { asProcess, inProcess, type Installation, type Program, SYSTEM_ENV, withEnv } from "./program.ts";
 
-/** The program over a fresh data directory. */
+/** The program in embedded mode with a new data directory. */
 export async function embedded(program: Program): Promise<Installation> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
   const env = { SERVICE_API_DATA_DIR: `${directory}/data` };
@@ -14,7 +14,7 @@ export async function embedded(program: Program): Promise<Installation> {
   };
 }
 
-/** The program in this process over a server in this process, on a free port, with an ADMIN key named "admin". */
+/** The program and a server in this process, on a free port, with an ADMIN key named "admin". */
 export async function overHttp(): Promise<Installation> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
   const store = await openSqliteStore({ directory, busyTimeout: 5000 });
@@ -31,7 +31,7 @@ export async function overHttp(): Promise<Installation> {
   };
 }
 
-/** The executable over its own `serve`, on a free port, with an ADMIN key named "admin". */
+/** The executable and its own `serve`, on a free port, with an ADMIN key named "admin". */
 export async function executableOverHttp(executable: string): Promise<Installation> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
   const key = await createAdminKey(withEnv(asProcess(executable), { SERVICE_API_DATA_DIR: directory }));
@@ -47,14 +47,14 @@ export async function executableOverHttp(executable: string): Promise<Installati
   };
 }
 
-/** A `serve` as a process. */
+/** A `serve` process. */
 export interface Serving {
   readonly url: string;
-  /** Ends it, and returns its exit status. */
+  /** Stops it with SIGTERM and returns its exit status. */
   readonly stop: () => Promise<number>;
 }
 
-/** Starts a `serve` as a process, with nothing but the given environment. */
+/** Starts a `serve` process with only the given environment. */
 export async function startServe(
   executable: string,
   args: readonly string[],
@@ -80,7 +80,7 @@ export async function startServe(
   };
 }
 
-/** Waits for the line in which `serve` says where it listens. */
+/** Waits for the line in which `serve` prints its URL. */
 export async function readyLine(
   stdout: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): Promise<{ readonly url: string; readonly drained: () => Promise<void> }> {

@@ -1,31 +1,31 @@
-/** Ways to run the whole program in tests: what goes in, what comes out. */
+/** Runs the whole program in tests, in this process or as a process. */
 import type { Host, Signal, Terminal } from "../../src/cli/host/host.ts";
 import { run } from "../../src/cli/program.ts";
 import { type Outcome, outcomeOf } from "../execute.ts";
 
 export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
-  /** What standard input holds; it is never a terminal. */
+  /** The text on standard input, which is never a terminal. */
   readonly stdin?: string;
 }
 
 /** Runs the program once. */
 export type Program = (args: readonly string[], surroundings?: Surroundings) => Promise<Outcome>;
 
-/** A program with a store of its own, empty but for what `setUp` of its way needs. */
+/** A program with its own store. */
 export interface Installation extends AsyncDisposable {
   readonly program: Program;
-  /** What `program` adds to the environment. */
+  /** The variables that `program` adds to the environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A host whose output is kept, without a terminal, a home or an environment. */
+/** A host that records its output. It has no terminal, no HOME, and only the given environment. */
 export class FakeHost implements Host {
   readonly platform = "linux";
   readonly env: (name: string) => string | undefined;
   readonly stdin: Host["stdin"];
-  readonly stdout = keep();
-  readonly stderr = keep();
+  readonly stdout = recordOutput();
+  readonly stderr = recordOutput();
   readonly handlers = new Map<Signal, () => void>();
 
   constructor(readonly args: readonly string[], { env = {}, stdin = "" }: Surroundings = {}) {
@@ -34,7 +34,7 @@ export class FakeHost implements Host {
   }
 
   openTerminal(): Promise<Terminal> {
-    throw new Error("there is no terminal");
+    throw new Error("this host has no terminal");
   }
 
   now(): Date {
@@ -59,14 +59,14 @@ export class FakeHost implements Host {
   }
 }
 
-interface KeptOutput {
+interface RecordedOutput {
   text: string;
   isTerminal(): boolean;
   columns(): number;
   write(text: string): Promise<void>;
 }
 
-function keep(): KeptOutput {
+function recordOutput(): RecordedOutput {
   return {
     text: "",
     isTerminal: () => false,
@@ -85,13 +85,13 @@ export async function inProcess(args: readonly string[], surroundings?: Surround
   return { code, stdout: host.stdout.text, stderr: host.stderr.text };
 }
 
-/** Without this variable a program on Windows has no network; elsewhere there is none. */
+/** Windows programs need this variable to use the network. */
 const SYSTEM_ROOT = Deno.env.get("SystemRoot");
 export const SYSTEM_ENV: Readonly<Record<string, string>> = SYSTEM_ROOT === undefined
   ? {}
   : { SystemRoot: SYSTEM_ROOT };
 
-/** Runs an executable, with an environment of nothing but what is given and what the system wants. */
+/** Runs an executable with only the given environment. */
 export function asProcess(executable: string, leadingArgs: readonly string[] = []): Program {
   return (args, { env = {}, stdin = "" } = {}) => {
     const child = new Deno.Command(executable, {
@@ -106,7 +106,7 @@ export function asProcess(executable: string, leadingArgs: readonly string[] = [
   };
 }
 
-/** The same program with more variables in its environment. */
+/** The same program with additional environment variables. */
 export function withEnv(program: Program, env: Readonly<Record<string, string>>): Program {
   return (args, surroundings = {}) => program(args, { ...surroundings, env: { ...env, ...surroundings.env } });
 }

@@ -1,9 +1,12 @@
-/** A terminal in this process: what a prompt draws is read from the screen of an emulator, keys are typed into it. */
+/** A terminal emulator in this process. Tests read the screen as text and type keys. */
 import xterm from "@xterm/headless";
 import { PassThrough, Writable } from "node:stream";
 import type { Terminal, TerminalSize } from "../../src/cli/host/host.ts";
 
-/** Keys by their names; anything else is typed as it is. */
+// The line editor of prompts reads TERM of this process. With `dumb` it ignores the editing keys.
+Deno.env.set("TERM", "xterm-256color");
+
+/** What a terminal sends for each key. Other text is typed unchanged. */
 export const KEYS = {
   enter: "\r",
   space: " ",
@@ -26,18 +29,18 @@ export const KEYS = {
 const HIDE_CURSOR = "\x1b[?25l";
 const SHOW_CURSOR = "\x1b[?25h";
 
-/** How long something may take to appear on the screen, in milliseconds. */
-const PATIENCE = 20_000;
+/** How long to wait for something to appear on the screen, in milliseconds. */
+const TIMEOUT = 20_000;
 
 export class Screen implements Terminal {
   readonly #emulator;
   #size: TerminalSize;
-  /** What the emulator has not been given yet: it works with timers, which must not outlive a test. */
+  /** Text that the emulator has not parsed yet. It parses with timers, which must not outlive a test. */
   #pending = "";
   #drawn = Promise.resolve();
-  /** All that was written, with its escape sequences. */
+  /** Everything written, including escape sequences. */
   raw = "";
-  /** Whether keys come one by one and are not shown. */
+  /** Whether the terminal is in raw mode. */
   isRaw = false;
   readonly input = Object.assign(new PassThrough(), {
     isTTY: true,
@@ -66,7 +69,6 @@ export class Screen implements Terminal {
     return this.#size;
   }
 
-  /** Makes the window another size. */
   async resize(columns: number, rows: number): Promise<void> {
     await this.#draw();
     this.#emulator.resize(columns, rows);
@@ -74,7 +76,7 @@ export class Screen implements Terminal {
     this.output.emit("resize");
   }
 
-  /** Whether the program has left the terminal as it found it: keys in lines, the cursor to be seen. */
+  /** Whether the terminal is out of raw mode and its cursor is visible. */
   get isRestored(): boolean {
     return !this.isRaw && this.raw.lastIndexOf(HIDE_CURSOR) <= this.raw.lastIndexOf(SHOW_CURSOR);
   }
@@ -93,7 +95,7 @@ export class Screen implements Terminal {
     return this.#drawn;
   }
 
-  /** What is on the screen and above it: lines without trailing spaces, the last of them not empty. */
+  /** The lines on the screen and in the scrollback, without trailing spaces and empty lines at the end. */
   async text(): Promise<string> {
     await this.#draw();
     const { active } = this.#emulator.buffer;
@@ -102,35 +104,36 @@ export class Screen implements Terminal {
   }
 
   /**
-   * Waits until the screen matches, and returns what is on it.
+   * Waits until the screen matches.
    *
-   * @throws {Error} with what is on the screen when it does not come to match
+   * @returns the text on the screen
+   * @throws {Error} with the text on the screen, after 20 s
    */
   async until(pattern: RegExp): Promise<string> {
-    const deadline = Date.now() + PATIENCE;
+    const deadline = Date.now() + TIMEOUT;
     for (;;) {
-      // deno-lint-ignore no-await-in-loop -- looks again and again
+      // deno-lint-ignore no-await-in-loop -- polls the screen
       const text = await this.text();
       if (pattern.test(text)) return text;
-      if (Date.now() > deadline) throw new Error(`${pattern} is not on the screen:\n${text}`);
-      // deno-lint-ignore no-await-in-loop -- lets the program go on
+      if (Date.now() > deadline) throw new Error(`${pattern} did not appear on the screen:\n${text}`);
+      // deno-lint-ignore no-await-in-loop -- lets the program run
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }
 
-  /** Types keys, one after the other. */
+  /** Types keys. */
   press(...keys: readonly string[]): void {
     for (const key of keys) this.input.write(key);
   }
 
-  /** Types a key, and returns how long it took until something was drawn, in milliseconds. */
+  /** Types a key and returns how long it took until the program drew something, in milliseconds. */
   async timeKey(key: string): Promise<number> {
     const { length } = this.raw;
     const start = performance.now();
     this.press(key);
     while (this.raw.length === length) {
-      if (performance.now() - start > PATIENCE) throw new Error(`nothing is drawn after ${JSON.stringify(key)}`);
-      // deno-lint-ignore no-await-in-loop -- lets the program go on
+      if (performance.now() - start > TIMEOUT) throw new Error(`nothing is drawn after ${JSON.stringify(key)}`);
+      // deno-lint-ignore no-await-in-loop -- lets the program run
       await new Promise((resolve) => setTimeout(resolve));
     }
     return performance.now() - start;

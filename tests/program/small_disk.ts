@@ -1,15 +1,15 @@
-/** A real disk that can be full or read-only, where this user may mount one. */
+/** A small file system that tests can fill or make read-only. */
 
 export interface SmallDisk {
   readonly path: string;
-  /** Fills it, until `empty`. */
+  /** Fills it. `empty` frees the space again. */
   fill(): Promise<void>;
   empty(): Promise<void>;
   setReadOnly(readOnly: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A file system of 256 KiB of its own, or nothing where this user may not mount one. */
+/** Mounts a file system of 256 KiB. Returns `undefined` if this user may not mount one. */
 export async function openSmallDisk(): Promise<SmallDisk | undefined> {
   const path = await Deno.makeTempDir({ prefix: "service-api-disk-" });
   if (!await mount(["-t", "tmpfs", "-o", "size=256k", "tmpfs", path])) {
@@ -22,7 +22,7 @@ export async function openSmallDisk(): Promise<SmallDisk | undefined> {
     fill: () => fill(filler),
     empty: () => Deno.remove(filler),
     setReadOnly: async (readOnly) => {
-      if (!await mount(["-o", `remount,${readOnly ? "ro" : "rw"}`, path])) throw new Error(`${path} stays as it is`);
+      if (!await mount(["-o", `remount,${readOnly ? "ro" : "rw"}`, path])) throw new Error(`cannot remount ${path}`);
     },
     close: async () => {
       await new Deno.Command("umount", { args: ["--lazy", path] }).output();
@@ -43,10 +43,10 @@ async function fill(path: string): Promise<void> {
   const file = await Deno.open(path, { write: true, create: true });
   try {
     const block = new Uint8Array(4096);
-    // deno-lint-ignore no-await-in-loop -- until it does not fit any more
+    // deno-lint-ignore no-await-in-loop -- writes until the disk is full
     for (;;) await file.write(block);
   } catch {
-    // full
+    // The disk is full.
   } finally {
     file.close();
   }

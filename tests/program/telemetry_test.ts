@@ -1,10 +1,10 @@
-/** OpenTelemetry, which Deno has on when the program runs from its sources with `OTEL_DENO=true`. */
+/** OpenTelemetry from Deno: on if the program runs from its sources with `OTEL_DENO=true`. */
 import { expect } from "expect";
 import { until } from "../server/until.ts";
 import { fromSources } from "./from_sources.ts";
 import { readyLine } from "./installations.ts";
 
-/** A collector of OTLP over HTTP, which keeps what it is sent as text. */
+/** A collector for OTLP over HTTP that records the request bodies as text. */
 function startCollector(): { readonly url: string; readonly received: () => string } & AsyncDisposable {
   const bodies: string[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
@@ -18,7 +18,7 @@ function startCollector(): { readonly url: string; readonly received: () => stri
   };
 }
 
-Deno.test("with OTEL_DENO=true spans and metrics of requests and of the store are sent, and no secret", async () => {
+Deno.test("with OTEL_DENO=true the server sends spans and metrics of requests and of the store, without secrets", async () => {
   await using collector = startCollector();
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
   const args = fromSources();
@@ -48,7 +48,7 @@ Deno.test("with OTEL_DENO=true spans and metrics of requests and of the store ar
     const answer = await fetch(url, { method: "POST", headers, body: '{"query":"{ me { name } }"}' });
     expect(await answer.json()).toEqual({ data: { me: { name: "a" } } });
     for (const word of ["find key by secret", "service_api.store.duration", "http.server.request.duration"]) {
-      // deno-lint-ignore no-await-in-loop -- one look after the other
+      // deno-lint-ignore no-await-in-loop -- waits for one word at a time
       await until(() => collector.received().includes(word));
     }
     expect(collector.received()).not.toContain(secret.slice(4));

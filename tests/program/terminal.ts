@@ -1,7 +1,6 @@
 /**
- * A real terminal for tests: a command in a window of tmux, on a tmux server and a socket of its own in a temporary
- * directory. Tests type and press keys as a person would, read the screen as text, and wait until it shows what they
- * are after. Nothing of the user's own tmux, configuration or environment is used.
+ * A real terminal for tests: a program in a window of tmux. Tests type and press keys, read the screen as text, and wait
+ * until it matches. Each terminal has its own tmux server, socket and configuration, and nothing of the user's.
  *
  *     await using terminal = await openTerminal(["bash", "--norc"], { env: { HOME: directory } });
  *     await terminal.shows(/\$ $/);
@@ -10,14 +9,14 @@
  */
 import { command } from "../execute.ts";
 
-/** How often the screen is looked at, and for how long at most, in milliseconds. */
+/** How often to read the screen, and for how long at most, in milliseconds. */
 const INTERVAL = 25;
-const PATIENCE = 20_000;
+const TIMEOUT = 20_000;
 
 export interface TerminalOptions {
-  /** The whole environment of the command, but for `PATH`, `TERM` and `LC_ALL`, which are set where it does not. */
+  /** The whole environment of the program. `PATH`, `TERM` and `LC_ALL` have defaults. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The working directory of the command; a directory of the terminal's own by default. */
+  /** The working directory. By default a temporary directory. */
   readonly cwd?: string;
   /** @default 80 */
   readonly columns?: number;
@@ -26,28 +25,28 @@ export interface TerminalOptions {
 }
 
 export interface Terminal extends AsyncDisposable {
-  /** Types a text as it is. */
+  /** Types a text. */
   type(text: string): Promise<void>;
-  /** Pastes a text, as a terminal does that marks what is pasted where the program wants that. */
+  /** Pastes a text, with markers if the program has turned on bracketed paste mode. */
   paste(text: string): Promise<void>;
-  /** Presses keys by the names that tmux has for them: `Tab`, `Enter`, `Escape`, `Up`, `C-c`, `BSpace`. */
+  /** Presses keys by their tmux names: `Tab`, `Enter`, `Escape`, `Up`, `C-c`, `BSpace`. */
   press(...keys: readonly string[]): Promise<void>;
-  /** What is on the screen, lines without the spaces at their ends, without empty lines at the bottom. */
+  /** The text on the screen, without trailing spaces and without empty lines at the end. */
   screen(): Promise<string>;
-  /** The same with escape sequences for colours and the like. */
+  /** The text on the screen with escape sequences for colours. */
   styledScreen(): Promise<string>;
   /**
    * Waits until the screen matches.
    *
-   * @returns the screen
-   * @throws {Error} with the screen in its message, when that is not so after 20 s
+   * @returns the text on the screen
+   * @throws {Error} with the text on the screen, after 20 s
    */
   shows(pattern: RegExp): Promise<string>;
-  /** Ends the command, if it still runs, and everything that belongs to the terminal. */
+  /** Ends the program and the tmux server, and removes the temporary directory. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The status line would take a row; the window of a command that has ended stays to be read. */
+/** Without the status line, and with a window that stays after the program has ended. */
 const CONFIGURATION = `
 set -g status off
 set -g remain-on-exit on
@@ -56,10 +55,10 @@ set -g default-terminal screen-256color
 `;
 
 /**
- * Opens a terminal and starts a program in it. The screen stays when the command ends; a test that is after its exit
- * status runs it in a shell that prints it, since tmux does not always say.
+ * Opens a terminal and starts a program in it. tmux does not report exit statuses reliably: run the program in a shell
+ * and print its status there.
  *
- * @throws {Error} with the words of tmux, when it cannot
+ * @throws {Error} with the message of tmux
  */
 export async function openTerminal(
   program: readonly string[],
@@ -67,7 +66,7 @@ export async function openTerminal(
 ): Promise<Terminal> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-terminal-" });
   const path = Deno.env.get("PATH") ?? "";
-  // -u: what is captured is UTF-8, in whatever locale the command runs.
+  // With -u captured text is UTF-8, whatever the locale of the program.
   const tmux = (...args: readonly string[]): Promise<string> =>
     command("tmux", ["-u", "-S", `${directory}/socket`, "-f", `${directory}/tmux.conf`, ...args], {
       env: { PATH: path, HOME: directory, LC_ALL: "C.UTF-8" },
@@ -90,7 +89,7 @@ export async function openTerminal(
   }
   return {
     type: async (text) => {
-      // A semicolon at the end of an argument would end the command of tmux.
+      // A semicolon at the end of an argument would end the tmux command.
       await tmux("send-keys", "-l", "--", text.replace(/;$/, "\\;"));
     },
     paste: async (text) => {
@@ -103,13 +102,13 @@ export async function openTerminal(
     screen,
     styledScreen: () => tmux("capture-pane", "-p", "-e"),
     shows: async (pattern) => {
-      const end = performance.now() + PATIENCE;
+      const end = performance.now() + TIMEOUT;
       for (;;) {
-        // deno-lint-ignore no-await-in-loop -- one look after the other
+        // deno-lint-ignore no-await-in-loop -- polls the screen
         const shown = await screen();
         if (pattern.test(shown)) return shown;
-        if (performance.now() > end) throw new Error(`the screen did not come to show ${pattern}:\n${shown}`);
-        // deno-lint-ignore no-await-in-loop -- one look after the other
+        if (performance.now() > end) throw new Error(`${pattern} did not appear on the screen:\n${shown}`);
+        // deno-lint-ignore no-await-in-loop -- polls the screen
         await new Promise((resolve) => setTimeout(resolve, INTERVAL));
       }
     },

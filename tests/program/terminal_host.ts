@@ -1,4 +1,4 @@
-/** The program at a terminal in this process. */
+/** Runs the program and its prompts at a terminal emulator in this process. */
 import { run } from "../../src/cli/program.ts";
 import type { Terminal } from "../../src/cli/host/host.ts";
 import { openPrompts, type Prompts } from "../../src/cli/prompts/prompts.ts";
@@ -9,7 +9,7 @@ export interface AtTerminal {
   readonly env?: Readonly<Record<string, string>>;
   readonly columns?: number;
   readonly rows?: number;
-  /** Whether standard output is the terminal too, and not a pipe. */
+  /** Whether standard output is the terminal too. By default it is a pipe. */
   readonly showsOutput?: boolean;
 }
 
@@ -25,12 +25,12 @@ export class TerminalHost extends FakeHost {
       return Promise.resolve();
     };
     for (const output of showsOutput ? [this.stdout, this.stderr] : [this.stderr]) {
-      const keep = output.write.bind(output);
+      const record = output.write.bind(output);
       output.isTerminal = () => true;
       output.columns = () => columns;
       output.write = async (text) => {
         await toScreen(text);
-        await keep(text);
+        await record(text);
       };
     }
     this.stdin.isTerminal = () => true;
@@ -41,11 +41,11 @@ export class TerminalHost extends FakeHost {
   }
 }
 
-/** The program under way at a terminal. */
+/** A run of the program at a terminal. */
 export interface Running {
   readonly host: TerminalHost;
   readonly screen: Screen;
-  /** Its exit status. */
+  /** The exit status. */
   readonly code: Promise<number>;
 }
 
@@ -54,27 +54,27 @@ export function runAtTerminal(args: readonly string[], at: AtTerminal = {}): Run
   return { host, screen: host.screen, code: run(host) };
 }
 
-/** A question on the screen. */
-export interface Asking<Answer> {
+/** A prompt on the screen. */
+export interface PromptRun<Answer> {
   readonly host: TerminalHost;
   readonly screen: Screen;
   readonly answer: Promise<Answer>;
 }
 
-/** Asks, and waits until the question is on the screen. */
-export async function askAtTerminal<Answer>(
-  question: (questions: Prompts) => Promise<Answer>,
+/** Shows a prompt and waits until it is on the screen. */
+export async function promptAtTerminal<Answer>(
+  show: (prompts: Prompts) => Promise<Answer>,
   at: AtTerminal = {},
-): Promise<Asking<Answer>> {
+): Promise<PromptRun<Answer>> {
   const host = new TerminalHost([], at);
-  const answer = question(await openPrompts(host));
+  const answer = show(await openPrompts(host));
   answer.catch(() => {});
   await host.screen.until(/\?/);
   return { host, screen: host.screen, answer };
 }
 
-/** What is on a screen, with what differs from run to run replaced: ids, secrets, days. */
-export function steady(screen: string): string {
+/** Replaces what differs between runs: ids, secrets and dates. */
+export function stabilize(screen: string): string {
   return screen
     .replaceAll(/key_\w{22}/g, `key_${"0".repeat(22)}`)
     .replaceAll(/sak_\w{49}/g, `sak_${"0".repeat(49)}`)

@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
 import type { Session } from "../command.ts";
-import { type Ask, withClient } from "../connection/connection.ts";
+import { type WithClient, withClient } from "../connection/connection.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { toJsonLine } from "../report.ts";
@@ -32,7 +32,7 @@ const PAGE = 1000;
  *
  * @throws {Failure} of any kind; what was printed before is right
  */
-export async function audit(flags: AuditFlags, host: Host, ask: Ask): Promise<ExitCode> {
+export async function audit(flags: AuditFlags, host: Host, ask: WithClient): Promise<ExitCode> {
   // What a script has read from a file that has no event yet.
   const after = flags.after?.trim() || undefined;
   if (after !== undefined && !/^\d{1,18}$/.test(after)) {

@@ -1,5 +1,4 @@
-/** What a person at a terminal is asked. Loaded when there is something to ask, and somebody to answer. */
+/** Entry file of the prompts of all commands. Loaded only if a command has to prompt and there is a terminal. */
 export { promptForKey } from "./apikey/create_prompts.ts";
 export { promptForKeys } from "./apikey/delete_prompts.ts";
 export { openPrompts } from "../prompts/prompts.ts";
-export { createKeyReader, markPastes } from "../prompts/key_reader.ts";

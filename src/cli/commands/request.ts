@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, reasonOf } from "../../apikey/failure.ts";
 import type { Session } from "../command.ts";
-import { type Ask, withClient } from "../connection/connection.ts";
+import { type WithClient, withClient } from "../connection/connection.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { reportFailure } from "../report.ts";
@@ -39,7 +39,7 @@ export interface RequestFlags {
  *
  * @throws {Failure} when there is no answer
  */
-export async function request(flags: RequestFlags, host: Host, ask: Ask): Promise<ExitCode> {
+export async function request(flags: RequestFlags, host: Host, ask: WithClient): Promise<ExitCode> {
   const body = await decideBody(flags, host);
   return await ask(async (connect) => {
     const { body: answer, failure } = await (await connect()).send(body);

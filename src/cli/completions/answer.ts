@@ -1,6 +1,6 @@
-/** What a shell is told at a Tab. The scripts for the shells read it, so it changes only together with them. */
+/** The answer to a shell that completes a word. The scripts for the shells parse it: change both together. */
 
-/** A word that the one under the cursor can become. */
+/** A possible completion of the word at the cursor. */
 export interface Candidate {
   /** The whole word, unquoted. */
   readonly word: string;
@@ -11,30 +11,30 @@ export type Answer =
   | {
     readonly kind: "candidates";
     readonly candidates: readonly Candidate[];
-    /** The word goes on: the shell puts no space after it. */
-    readonly goesOn?: boolean;
+    /** The user will type more of the word, so the shell must not append a space. */
+    readonly isPartial?: boolean;
   }
-  /** Paths, after what stands in the same word `before` them. */
-  | { readonly kind: "files" | "directories"; readonly before: string };
+  /** The shell completes a path after the prefix of the word. */
+  | { readonly kind: "files" | "directories"; readonly prefix: string };
 
-export const NOTHING: Answer = { kind: "candidates", candidates: [] };
+export const NO_CANDIDATES: Answer = { kind: "candidates", candidates: [] };
 
 /**
- * A line for each candidate, `WORD<TAB>DESCRIPTION`, and a last one that says what to do: `:space` or `:nospace` after
- * the word, or `:files` or `:directories` with `<TAB>BEFORE`.
+ * Formats an answer: one line `WORD<TAB>DESCRIPTION` for each candidate, then a directive. The directive is `:space` or
+ * `:nospace` (what to append to the word), or `:files` or `:directories` followed by `<TAB>PREFIX`.
  */
-export function render(answer: Answer): string {
-  if (answer.kind !== "candidates") return `:${answer.kind}\t${answer.before}\n`;
+export function formatAnswer(answer: Answer): string {
+  if (answer.kind !== "candidates") return `:${answer.kind}\t${answer.prefix}\n`;
   const lines = answer.candidates.map(({ word, description }) => `${word}\t${description}\n`);
-  return `${lines.join("")}:${answer.goesOn ? "nospace" : "space"}\n`;
+  return `${lines.join("")}:${answer.isPartial ? "nospace" : "space"}\n`;
 }
 
-/** Those candidates that begin as the word under the cursor does, in any case. */
-export function beginningWith(typed: string, candidates: readonly Candidate[]): readonly Candidate[] {
-  const start = fold(typed);
-  return candidates.filter(({ word }) => fold(word).startsWith(start));
+/** The candidates that start with the typed text, ignoring case and Unicode composition. */
+export function matching(typed: string, candidates: readonly Candidate[]): readonly Candidate[] {
+  const start = normalize(typed);
+  return candidates.filter(({ word }) => normalize(word).startsWith(start));
 }
 
-function fold(text: string): string {
+function normalize(text: string): string {
   return text.normalize("NFC").toLowerCase();
 }

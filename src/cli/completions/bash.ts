@@ -1,14 +1,14 @@
 /**
- * The script for bash, from 3.2 on, without the bash-completion package.
+ * The script for bash 3.2 and newer. It does not need the bash-completion package.
  *
- * Readline completes what stands after the last of the characters in `COMP_WORDBREAKS`, `:` and `=` among them, while
- * the program is asked about whole words. So the line is split anew, and of each candidate the part is left out that
- * stands before what readline completes. Bash before 4 has no `compopt`: there the script puts the spaces itself.
+ * Readline completes only the text after the last character of `COMP_WORDBREAKS`, which contains `:` and `=`. The
+ * program completes whole words. So the script splits the line itself and removes from each candidate the part that
+ * readline keeps. Bash before 4 has no `compopt`; there the script appends the spaces itself.
  */
 export const script = `# bash completion of service-api
 
-# Splits a line as the shell does. Sets words, without their quotes; raw, the last one as it stands in the line;
-# and quote, the quotation mark that is still open.
+# Splits a line into words like the shell. Sets words (without quotes), raw (the last word with its quotes) and quote
+# (the open quotation mark, if any).
 __service_api_split() {
   local rest=$1 char word= inside=
   words=() raw= quote=
@@ -33,7 +33,7 @@ __service_api_split() {
   words+=("$word")
 }
 
-# Sets quoted to a text as it has to stand in the line, after the quotation mark that is open there, if any.
+# Sets quoted to the text $1, quoted for the command line. $2 is the open quotation mark, if any.
 __service_api_quote() {
   local text=$1 char
   quoted=
@@ -61,7 +61,7 @@ __service_api() {
   done < <("$program" __complete -- "\${arguments[@]}" 2> /dev/null < /dev/null)
   [[ -n $directive ]] && unset "candidates[\${#candidates[@]}-1]"
 
-  # How much of the word stands before what readline completes.
+  # The number of characters that readline keeps.
   __service_api_split "\${typed%"$2"}"
   cut=\${#words[0]}
   [[ $typed == *"$2" ]] || cut=0

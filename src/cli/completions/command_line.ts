@@ -1,82 +1,81 @@
-/** A command line that is being typed: what is given already, and what the word under the cursor is to become. */
+/** Parses an unfinished command line: the flags before the cursor, and what the word at the cursor may become. */
 import type { CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import type { Host } from "../host/host.ts";
 
 export interface CommandLine {
-  /** The flags before the cursor, by their long names, with the values they were given. */
+  /** The flags before the cursor, by their long names, with their values. */
   readonly given: ReadonlyMap<string, readonly string[]>;
-  /** The words before the cursor that are neither flags nor their values. */
+  /** The words before the cursor that are neither flags nor values of flags. */
   readonly operands: readonly string[];
   readonly cursor: Cursor;
 }
 
-/** Where the cursor is. */
 export type Cursor =
-  /** In a word that may become a flag or an operand. */
+  /** The word may become a flag or an operand. */
   | { readonly kind: "word"; readonly typed: string }
-  /** In the value of a flag. `before` is what stands in the same word before it: nothing, or `--flag=`. */
-  | { readonly kind: "value"; readonly flag: string; readonly before: string; readonly typed: string }
-  /** Behind `--`. */
+  /** The word is the value of a flag. `prefix` is empty, or `--flag=` if flag and value are one word. */
+  | { readonly kind: "value"; readonly flag: string; readonly prefix: string; readonly typed: string }
+  /** The word comes after `--`. */
   | { readonly kind: "operand"; readonly typed: string };
 
 /**
- * Reads the words after a command's name.
+ * Parses the words after a command's name.
  *
- * @param words the last one is under the cursor, and may be empty
+ * @param words the last one is at the cursor and may be empty
  */
-export function readCommandLine(words: readonly string[], command: CommandUnknownOpts): CommandLine {
+export function parseCommandLine(words: readonly string[], command: CommandUnknownOpts): CommandLine {
   const given = new Map<string, readonly string[]>();
   const operands: string[] = [];
   const typed = words.at(-1) ?? "";
-  let pending: string | undefined;
-  let hasEnded = false;
+  let flagWithoutValue: string | undefined;
+  let isAfterFlags = false;
   for (const word of words.slice(0, -1)) {
-    if (pending !== undefined) {
-      given.set(pending, [...given.get(pending) ?? [], word]);
-      pending = undefined;
-    } else if (hasEnded || !word.startsWith("-") || word === "-") {
+    if (flagWithoutValue !== undefined) {
+      given.set(flagWithoutValue, [...given.get(flagWithoutValue) ?? [], word]);
+      flagWithoutValue = undefined;
+    } else if (isAfterFlags || !word.startsWith("-") || word === "-") {
       operands.push(word);
     } else if (word === "--") {
-      hasEnded = true;
+      isAfterFlags = true;
     } else {
-      const { flag, value } = split(word);
+      const { flag, value } = splitFlag(word);
       const option = findOption(command, flag);
-      const name = option === undefined ? flag : flagOf(option);
+      const name = option === undefined ? flag : flagName(option);
       given.set(name, [...given.get(name) ?? [], ...(value === undefined ? [] : [value])]);
-      if (option?.required && value === undefined) pending = name;
+      if (option?.required && value === undefined) flagWithoutValue = name;
     }
   }
-  return { given, operands, cursor: cursorIn(typed, pending, hasEnded) };
+  return { given, operands, cursor: parseCursor(typed, flagWithoutValue, isAfterFlags) };
 }
 
-function cursorIn(typed: string, pending: string | undefined, hasEnded: boolean): Cursor {
-  if (pending !== undefined) return { kind: "value", flag: pending, before: "", typed };
-  if (hasEnded) return { kind: "operand", typed };
-  const { flag, value } = split(typed);
+function parseCursor(typed: string, flagWithoutValue: string | undefined, isAfterFlags: boolean): Cursor {
+  if (flagWithoutValue !== undefined) return { kind: "value", flag: flagWithoutValue, prefix: "", typed };
+  if (isAfterFlags) return { kind: "operand", typed };
+  const { flag, value } = splitFlag(typed);
   if (value === undefined) return { kind: "word", typed };
-  return { kind: "value", flag, before: `${flag}=`, typed: value };
+  return { kind: "value", flag, prefix: `${flag}=`, typed: value };
 }
 
-function split(word: string): { readonly flag: string; readonly value: string | undefined } {
+function splitFlag(word: string): { readonly flag: string; readonly value: string | undefined } {
   const [, flag = word, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
   return { flag, value };
 }
 
-/** The value of a flag before the cursor. The shell has not expanded what is still being typed, so `~/` is a home. */
-export function typedValue({ given }: CommandLine, flag: string, host: Host): string | undefined {
+/** The last value of a flag before the cursor. Expands `~/`, because the shell has not expanded the line yet. */
+export function givenValue({ given }: CommandLine, flag: string, host: Host): string | undefined {
   return given.get(flag)?.at(-1)?.replace(/^~(?=\/)/, host.env("HOME") ?? "~");
 }
 
-/** The flags of a command that its help shows, `--help` among them. */
-export function optionsOf(command: CommandUnknownOpts): readonly Option[] {
+/** The flags that the command's help shows, including `--help`. */
+export function visibleOptions(command: CommandUnknownOpts): readonly Option[] {
   return command.createHelp().visibleOptions(command);
 }
 
 function findOption(command: CommandUnknownOpts, flag: string): Option | undefined {
-  return optionsOf(command).find(({ long, short }) => long === flag || short === flag);
+  return visibleOptions(command).find(({ long, short }) => long === flag || short === flag);
 }
 
-/** A flag as it is offered. */
-export function flagOf({ long, short }: Option): string {
+/** The long name of a flag, or its short one if it has no other. */
+export function flagName({ long, short }: Option): string {
   return long ?? short ?? "";
 }

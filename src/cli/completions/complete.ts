@@ -1,68 +1,89 @@
 /**
- * Answers a shell that asks what the word under the cursor can become. It changes nothing, asks nobody anything, says
- * nothing but the answer, and has no other way to fail than to know of no candidate.
+ * Completes the word at the cursor for a shell. It changes nothing, never prompts, and prints only the answer. If
+ * anything fails, the answer has no candidates.
  */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { isRepeatable } from "../command.ts";
 import type { Host } from "../host/host.ts";
-import { type Answer, beginningWith, type Candidate, NOTHING, render } from "./answer.ts";
-import { type CommandLine, flagOf, optionsOf, readCommandLine } from "./command_line.ts";
-import { excludedBy } from "./exclusive.ts";
+import { type Answer, type Candidate, formatAnswer, matching, NO_CANDIDATES } from "./answer.ts";
+import { type CommandLine, flagName, parseCommandLine, visibleOptions } from "./command_line.ts";
 import { completeValue } from "./values.ts";
 
 /**
- * Writes the answer.
+ * Writes the answer to standard output.
  *
- * @param words those after the program's name, up to and with the one under the cursor
+ * @param words the words after the program's name, up to and including the one at the cursor
  * @param program with the flags of the command that the words name
  */
 export async function complete(words: readonly string[], program: CommandUnknownOpts, host: Host): Promise<void> {
-  const answer = await decide(words, program, host).catch(() => NOTHING);
-  await host.stdout.write(render(answer)).catch(() => {});
+  const answer = await decide(words, program, host).catch(() => NO_CANDIDATES);
+  await host.stdout.write(formatAnswer(answer)).catch(() => {});
 }
 
 async function decide(words: readonly string[], program: CommandUnknownOpts, host: Host): Promise<Answer> {
   const [name, ...rest] = words;
   const command = program.commands.find((candidate) => candidate.name() === name);
-  if (name === "help" && rest.length === 1) return offer(rest[0] ?? "", commands(program));
-  if (rest.length === 0) return offer(name ?? "", [...commands(program), ...flags(program, NO_FLAGS)]);
-  if (command === undefined) return NOTHING;
-  const line = readCommandLine(rest, command);
+  if (name === "help" && rest.length === 1) return offer(rest[0] ?? "", commandCandidates(program));
+  if (rest.length === 0) {
+    return offer(name ?? "", [...commandCandidates(program), ...flagCandidates(program, NO_FLAGS)]);
+  }
+  if (command === undefined) return NO_CANDIDATES;
+  const line = parseCommandLine(rest, command);
   const { cursor } = line;
   if (cursor.kind === "value") return await completeValue(cursor, line, command, host);
-  const operands = choicesOf(command, line.operands.length);
-  return offer(cursor.typed, cursor.kind === "operand" ? operands : [...operands, ...flags(command, line.given)]);
+  const operands = operandCandidates(command, line.operands.length);
+  return offer(
+    cursor.typed,
+    cursor.kind === "operand" ? operands : [...operands, ...flagCandidates(command, line.given)],
+  );
 }
 
 const NO_FLAGS: CommandLine["given"] = new Map();
 
 function offer(typed: string, candidates: readonly Candidate[]): Answer {
-  return { kind: "candidates", candidates: beginningWith(typed, candidates) };
+  return { kind: "candidates", candidates: matching(typed, candidates) };
 }
 
-function commands(program: CommandUnknownOpts): readonly Candidate[] {
+function commandCandidates(program: CommandUnknownOpts): readonly Candidate[] {
   return program.createHelp().visibleCommands(program).map((command) => ({
     word: command.name(),
     description: command.summary() || command.description(),
   }));
 }
 
-/** The values of the operand that comes next, where they are known. */
-function choicesOf(command: CommandUnknownOpts, index: number): readonly Candidate[] {
+function operandCandidates(command: CommandUnknownOpts, index: number): readonly Candidate[] {
   const choices = command.registeredArguments[index]?.argChoices ?? [];
   return choices.map((word) => ({ word, description: "" }));
 }
 
-/** The flags that can still be given. */
-function flags(command: CommandUnknownOpts, given: CommandLine["given"]): readonly Candidate[] {
-  const excluded = excludedBy([...given.keys()]);
-  return optionsOf(command)
-    .filter((option) => isRepeatable(option) || !given.has(flagOf(option)))
-    .map((option) => ({ word: flagOf(option), description: inOneLine(option.description) }))
-    .filter(({ word }) => !excluded.has(word));
+/** Pairs of flags that a command rejects together. */
+export const CONFLICTING_FLAGS: readonly (readonly [string, string])[] = [
+  ["--create", "--delete"],
+  ["--delete", "--roles"],
+  ["--delete", "--permissions"],
+  ["--delete", "--description"],
+  ["--delete", "--overwrite"],
+  ["--query", "--body"],
+  ["--variables", "--body"],
+  ["--base-url", "--data-dir"],
+  ["--base-url", "--database-url"],
+  ["--data-dir", "--database-url"],
+];
+
+/** The flags that the command still accepts. */
+function flagCandidates(command: CommandUnknownOpts, given: CommandLine["given"]): readonly Candidate[] {
+  const conflicting = new Set(
+    CONFLICTING_FLAGS.flatMap((
+      [one, other],
+    ) => [...(given.has(one) ? [other] : []), ...(given.has(other) ? [one] : [])]),
+  );
+  return visibleOptions(command)
+    .filter((option) => isRepeatable(option) || !given.has(flagName(option)))
+    .map((option) => ({ word: flagName(option), description: shortDescription(option.description) }))
+    .filter(({ word }) => !conflicting.has(word));
 }
 
-/** The words of the help without what they say of variables and defaults. */
-function inOneLine(description: string): string {
+/** The description from the help on one line, without the variable and the default. */
+function shortDescription(description: string): string {
   return description.replace(/\s*\[SERVICE_API_.*$/s, "").replaceAll(/\s+/g, " ");
 }

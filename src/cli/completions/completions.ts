@@ -1,4 +1,7 @@
-/** `completions`: the script with which a shell completes the program's commands, flags and values. */
+/**
+ * The `completions` command: prints the script with which a shell completes commands, flags and values. The scripts in
+ * this folder run the hidden command `__complete` (`complete.ts`) each time the user presses Tab.
+ */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
 import { nearest } from "../../apikey/nearest.ts";
@@ -10,12 +13,10 @@ const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 
 type Shell = typeof SHELLS[number];
 
-/** Declares the command. */
+/** Registers the command. */
 export function registerCompletions(command: Command, { host, setExitCode }: Session): void {
   command
-    .description(
-      "Print the script with which a shell completes commands, flags, files, roles,\npermissions and the names of keys.",
-    )
+    .description("Print the completion script for a shell.")
     .usage("bash|zsh|fish|powershell")
     .addArgument(command.createArgument("[shell]").choices(SHELLS).argParser(parseShell))
     .addHelpText("after", NOTES)
@@ -27,19 +28,19 @@ function parseShell(typed: string): Shell {
   if (shell !== undefined) return shell;
   throw new Failure(
     "USAGE",
-    `There is no script for a shell ${quote(typed)}; did you mean ${nearest(typed.toLowerCase(), SHELLS)}? ` +
-      `The shells are ${SHELLS.join(", ")}.`,
+    `There is no completion script for ${quote(typed)}; did you mean ${nearest(typed.toLowerCase(), SHELLS)}? ` +
+      `Supported shells: ${SHELLS.join(", ")}.`,
   );
 }
 
 async function completions(shell: Shell | undefined, host: Host): Promise<ExitCode> {
-  if (shell === undefined) throw new Failure("USAGE", `Say for which shell: ${SHELLS.join(", ")}.`);
-  const { script } = await load(shell);
+  if (shell === undefined) throw new Failure("USAGE", `Choose a shell: ${SHELLS.join(", ")}.`);
+  const { script } = await loadScript(shell);
   await host.stdout.write(script);
   return ExitCode.OK;
 }
 
-async function load(shell: Shell): Promise<{ readonly script: string }> {
+async function loadScript(shell: Shell): Promise<{ readonly script: string }> {
   switch (shell) {
     case "bash":
       return await import("./bash.ts");
@@ -53,7 +54,18 @@ async function load(shell: Shell): Promise<{ readonly script: string }> {
 }
 
 const NOTES = `
-To have it in every new shell, once:
+After you install the script, Tab completes:
+    commands, flags, files and directories
+    --roles        roles; after a comma, the roles that are not in the list yet
+    --permissions  RESOURCE:, then the action; after a comma, the next one
+    --name         after --delete or --overwrite, the names of existing keys
+    --profile      the profiles in the config file
+Key names come from the server that the command line and the environment name,
+or from the local store. If the server does not answer within one second, there
+are no names. Nothing is created or changed. Without a server, a PostgreSQL
+database is not asked for names.
+
+Run the commands for your shell once; new shells then complete:
   bash        echo 'eval "$(service-api completions bash)"' >> ~/.bashrc
   zsh         echo 'autoload -U compinit && compinit' >> ~/.zshrc
               echo 'eval "$(service-api completions zsh)"' >> ~/.zshrc
@@ -62,7 +74,7 @@ To have it in every new shell, once:
                 > ~/.config/fish/completions/service-api.fish
   powershell  Add-Content $PROFILE 'service-api completions powershell |
                 Out-String | Invoke-Expression'
-
-The names of keys come from the server that the line and the variables name,
-within a second or not at all.
+bash 3.2 or newer works without the bash-completion package. For zsh you can
+also write the script to a file _service-api in a directory of fpath. The script
+for PowerShell (5.1 and 7) has not been tried yet.
 ${EXIT_STATUS}`;

@@ -1,13 +1,13 @@
 /**
- * The script for fish. Fish matches candidates with what is typed in any case, quotes them, and puts no space after
- * one that ends with a colon: what the program says of spaces it need not be told.
+ * The script for fish. Fish ignores case, quotes candidates, and appends no space after a colon, so the script does not
+ * need the directives `:space` and `:nospace`.
  */
 export const script = `# fish completion of service-api
 
 function __service_api_complete
     set -l words (commandline -opc)
     set -l program (string replace -r '^~/' "$HOME/" -- $words[1])
-    # An open quotation mark is no part of the word.
+    # Remove an open quotation mark and backslashes.
     set -l word (commandline -ct | string replace -r '^(--[^=]+=)?["\\']' '$1' | string replace -ra '\\\\\\\\(.)' '$1')
     set -l answer ($program __complete -- $words[2..-1] "$word" 2> /dev/null < /dev/null)
     set -l directive (string split \\t -- $answer[-1])

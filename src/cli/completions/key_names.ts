@@ -1,4 +1,4 @@
-/** The names of the keys on the server that a command line names, where it answers soon. */
+/** Fetches the names of existing keys from the server that an unfinished command line names. */
 import { escapeInvisible } from "../../apikey/failure.ts";
 import type { KeySummary } from "../../client/client.ts";
 import { withClientOf } from "../connection/connection.ts";
@@ -7,22 +7,18 @@ import { SILENT_LOG } from "../host/log.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
 import { readSettings, type Settings } from "../connection/settings.ts";
 import type { Candidate } from "./answer.ts";
-import { type CommandLine, typedValue } from "./command_line.ts";
+import { type CommandLine, givenValue } from "./command_line.ts";
 
-/** How long somebody who presses Tab waits for the names at most, in milliseconds. */
-const PATIENCE = 1000;
+/** How long a user who presses Tab waits at most, in milliseconds. */
+const TIMEOUT = 1000;
 
-/**
- * Asks the server.
- *
- * @returns the names, each once, with what the keys are for; none when they cannot be had within a second
- */
-export async function readKeyNames(line: CommandLine, host: Host): Promise<readonly Candidate[]> {
-  const { promise: late, resolve } = Promise.withResolvers<readonly KeySummary[]>();
-  const timer = setTimeout(() => resolve([]), PATIENCE);
+/** The names without duplicates, with descriptions and roles. Empty if the server does not answer within a second. */
+export async function fetchKeyNames(line: CommandLine, host: Host): Promise<readonly Candidate[]> {
+  const { promise: timedOut, resolve } = Promise.withResolvers<readonly KeySummary[]>();
+  const timer = setTimeout(() => resolve([]), TIMEOUT);
   try {
-    const keys = await Promise.race([listKeys(serverFlags(line, host), host), late]);
-    return [...new Map(keys.filter(isOnOneLine).map((key) => [key.name, toCandidate(key)])).values()];
+    const keys = await Promise.race([listKeys(serverFlags(line, host), host), timedOut]);
+    return [...new Map(keys.filter(isPrintable).map((key) => [key.name, toCandidate(key)])).values()];
   } catch {
     return [];
   } finally {
@@ -34,19 +30,19 @@ async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySum
   const readsStandardInput = (flags.keyFile ?? host.env("SERVICE_API_KEY_FILE")) === "-";
   if (readsStandardInput) return [];
   const settings = await readSettings(flags, host, SILENT_LOG);
-  if (!await canBeAsked(settings)) return [];
+  if (!await canList(settings)) return [];
   return await withClientOf(settings, host, SILENT_LOG)(async (connect) => await (await connect()).list());
 }
 
-/** The embedded server would make a store where there is none, and bring its tables into any database. */
-async function canBeAsked({ server }: Settings): Promise<boolean> {
+/** Whether listing keys changes nothing: the embedded server would create a missing store or the tables in a database. */
+async function canList({ server }: Settings): Promise<boolean> {
   if (server.kind === "network") return true;
   if (server.location.kind === "database") return false;
   return await Deno.stat(`${server.location.path}/keys.db`).then(({ size }) => size > 0, () => false);
 }
 
 function serverFlags(line: CommandLine, host: Host): ServerFlags {
-  const value = (flag: string): string | undefined => typedValue(line, flag, host);
+  const value = (flag: string): string | undefined => givenValue(line, flag, host);
   return {
     baseUrl: value("--base-url"),
     keyFile: value("--key-file"),
@@ -58,12 +54,12 @@ function serverFlags(line: CommandLine, host: Host): ServerFlags {
     databaseUrl: value("--database-url"),
     profile: value("--profile"),
     config: value("--config"),
-    timeout: `${PATIENCE}ms`,
+    timeout: `${TIMEOUT}ms`,
   };
 }
 
-/** What a shell could not be told of in a line, and nobody could type, is no name of a key. */
-function isOnOneLine({ name }: KeySummary): boolean {
+/** Another server may have names with control characters, which would break the answer's lines. */
+function isPrintable({ name }: KeySummary): boolean {
   return name !== "" && !/\p{C}/u.test(name);
 }
 

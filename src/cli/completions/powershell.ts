@@ -1,9 +1,9 @@
 /**
- * The script for PowerShell, Windows PowerShell 5.1 and 7.
+ * The script for PowerShell 7 and Windows PowerShell 5.1.
  *
- * PowerShell takes commas for its own lists and completes their last item, while the program is asked about whole
- * words. So the line is split anew, and of each candidate the part is left out that stands before what PowerShell
- * completes. Before 7.3 it passes no empty argument on to a program unless that is written as two quotation marks.
+ * PowerShell treats commas as its own lists and completes their last item. The program completes whole words. So the
+ * script splits the line itself and removes from each candidate the part that PowerShell keeps. Before 7.3, PowerShell
+ * passes an empty argument to a program only if it is written as two quotation marks.
  */
 export const script = `# PowerShell completion of service-api
 
@@ -20,7 +20,7 @@ Register-ArgumentCompleter -Native -CommandName 'service-api' -ScriptBlock {
     $typed = $words[-1]
     $words = @($words | ForEach-Object { $_ -replace '[''"]', '' })
 
-    # What stands in the word before the part that PowerShell replaces.
+    # The number of characters that PowerShell keeps.
     $cut = 0
     if ($typed.Length -gt $wordToComplete.Length -and $typed.EndsWith($wordToComplete)) {
         $cut = $typed.Substring(0, $typed.Length - $wordToComplete.Length).Replace("'", '').Replace('"', '').Length
@@ -41,7 +41,7 @@ Register-ArgumentCompleter -Native -CommandName 'service-api' -ScriptBlock {
         [Console]::OutputEncoding = $encoding
     }
 
-    # Without a result PowerShell itself completes paths.
+    # Without a result, PowerShell would complete paths.
     if ($answer.Count -eq 0) { return '' }
     if ($answer[-1] -match '^:(?:files|directories)\\t(.*)$') {
         $before = $Matches[1]

@@ -1,64 +1,80 @@
-/** What the value of a flag can be. */
+/** Completes the value of a flag. */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { ROLE_MEANINGS, ROLES } from "../../apikey/role.ts";
+import { chooseConfigPath } from "../config_file/path.ts";
+import { readConfigFile } from "../config_file/read.ts";
 import type { Host } from "../host/host.ts";
-import { type Answer, beginningWith, type Candidate, NOTHING } from "./answer.ts";
-import { type CommandLine, type Cursor, flagOf, optionsOf, typedValue } from "./command_line.ts";
-import { readKeyNames } from "./key_names.ts";
-import { completeList, completePermissions } from "./lists.ts";
-import { readProfileNames } from "./profile_names.ts";
+import { type Answer, type Candidate, matching, NO_CANDIDATES } from "./answer.ts";
+import { type CommandLine, type Cursor, flagName, givenValue, visibleOptions } from "./command_line.ts";
+import { completeList, completePermissions } from "./comma_lists.ts";
+import { fetchKeyNames } from "./key_names.ts";
 
-type Value = Extract<Cursor, { kind: "value" }>;
+type ValueCursor = Extract<Cursor, { kind: "value" }>;
 
-/** What the placeholder of a flag's value says that it is. */
-const PATHS: Readonly<Record<string, "files" | "directories">> = { file: "files", pem: "files", dir: "directories" };
+/** Placeholders in the help for values that are paths. */
+const PATH_PLACEHOLDERS: Readonly<Record<string, "files" | "directories">> = {
+  file: "files",
+  pem: "files",
+  dir: "directories",
+};
 
-/** Flags that take a text, or `@` and a file that has it. */
-const TEXTS = ["--query", "--variables", "--body"];
+/** Flags whose value is a text, or `@` and a file. */
+const TEXT_OR_FILE_FLAGS = ["--query", "--variables", "--body"];
 
-/** Completes the value of a flag; of one whose values cannot be known there is nothing to say. */
+/** Completes the value at the cursor. Free text has no candidates. */
 export async function completeValue(
-  value: Value,
+  cursor: ValueCursor,
   line: CommandLine,
   command: CommandUnknownOpts,
   host: Host,
 ): Promise<Answer> {
-  const { flag, before, typed } = value;
-  const option = optionsOf(command).find((option) => flagOf(option) === flag);
-  const kind = PATHS[/<(.*)>/.exec(option?.flags ?? "")?.[1] ?? ""];
-  if (kind !== undefined) return { kind, before };
-  if (TEXTS.includes(flag)) return typed.startsWith("@") ? { kind: "files", before: `${before}@` } : NOTHING;
+  const { flag, prefix, typed } = cursor;
+  const option = visibleOptions(command).find((option) => flagName(option) === flag);
+  const kind = PATH_PLACEHOLDERS[/<(.*)>/.exec(option?.flags ?? "")?.[1] ?? ""];
+  if (kind !== undefined) return { kind, prefix };
+  if (TEXT_OR_FILE_FLAGS.includes(flag)) {
+    return typed.startsWith("@") ? { kind: "files", prefix: `${prefix}@` } : NO_CANDIDATES;
+  }
   switch (flag) {
     case "--roles":
-      return inWord(before, completeList(typed, ROLE_CANDIDATES));
+      return withPrefix(prefix, completeList(typed, ROLE_CANDIDATES));
     case "--permissions":
-      return inWord(before, completePermissions(typed));
+      return withPrefix(prefix, completePermissions(typed));
     case "--name":
-      return wantsExistingName(line) ? offer(value, await readKeyNames(line, host)) : NOTHING;
+      return expectsExistingName(line) ? offer(cursor, await fetchKeyNames(line, host)) : NO_CANDIDATES;
     case "--profile":
-      return offer(value, (await readProfileNames(typedValue(line, "--config", host), host)).map(plain));
+      return offer(cursor, (await readProfileNames(line, host)).map(toCandidate));
     default:
-      return offer(value, (option?.argChoices ?? []).map(plain));
+      return offer(cursor, (option?.argChoices ?? []).map(toCandidate));
   }
 }
 
 const ROLE_CANDIDATES: readonly Candidate[] = ROLES.map((role) => ({ word: role, description: ROLE_MEANINGS[role] }));
 
-function plain(word: string): Candidate {
+function toCandidate(word: string): Candidate {
   return { word, description: "" };
 }
 
-/** A key is deleted or replaced by its name; a new one gets a name that nobody else knows. */
-function wantsExistingName({ given }: CommandLine): boolean {
+function expectsExistingName({ given }: CommandLine): boolean {
   return given.has("--delete") || given.has("--overwrite");
 }
 
-function offer({ before, typed }: Value, candidates: readonly Candidate[]): Answer {
-  return inWord(before, { kind: "candidates", candidates: beginningWith(typed, candidates) });
+/**
+ * The profiles in the config file that the command line names, in the order of the file.
+ *
+ * @throws {Failure} if the file is not valid
+ */
+async function readProfileNames(line: CommandLine, host: Host): Promise<readonly string[]> {
+  const path = chooseConfigPath({ config: givenValue(line, "--config", host) }, host);
+  return [...(path && await readConfigFile(path, host))?.profiles.keys() ?? []];
 }
 
-function inWord(before: string, answer: Answer): Answer {
+function offer({ prefix, typed }: ValueCursor, candidates: readonly Candidate[]): Answer {
+  return withPrefix(prefix, { kind: "candidates", candidates: matching(typed, candidates) });
+}
+
+function withPrefix(prefix: string, answer: Answer): Answer {
   if (answer.kind !== "candidates") return answer;
-  const candidates = answer.candidates.map((candidate) => ({ ...candidate, word: `${before}${candidate.word}` }));
+  const candidates = answer.candidates.map((candidate) => ({ ...candidate, word: `${prefix}${candidate.word}` }));
   return { ...answer, candidates };
 }

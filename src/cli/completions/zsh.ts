@@ -1,9 +1,8 @@
 /**
- * The script for zsh: to be evaluated after `compinit`, or to be put into a directory of `fpath` as `_service-api`.
+ * The script for zsh. Evaluate it after `compinit`, or save it as `_service-api` in a directory of `fpath`.
  *
- * The matches that zsh is given stand in any case in place of what is typed, since the program accepts roles and
- * permissions in any case. Each goes with its description, and a comma typed right after one takes its place before
- * the space that zsh has put there.
+ * It ignores case, because the program accepts roles and permissions in any case. A comma typed right after a
+ * completed word replaces the space that zsh has appended.
  */
 export const script = `#compdef service-api
 # zsh completion of service-api

@@ -12,10 +12,10 @@ import { type EmbeddedServer, type NetworkServer, readSettings, type Settings } 
  * Does something that takes a client, and closes the connection whatever comes of it. Settings are read at once; the
  * connection is opened when it is first asked for, so that a question can be on the screen before.
  */
-export type Ask = <Result>(act: Act<Result>) => Promise<Result>;
+export type WithClient = <Result>(action: ClientAction<Result>) => Promise<Result>;
 
 /** @param interrupted aborted by SIGINT or SIGTERM, at whatever moment */
-type Act<Result> = (connect: () => Promise<Client>, interrupted: AbortSignal) => Promise<Result>;
+type ClientAction<Result> = (connect: () => Promise<Client>, interrupted: AbortSignal) => Promise<Result>;
 
 /**
  * Asks the server that the flags and the environment name. Loads the server's code only for the embedded one.
@@ -23,12 +23,12 @@ type Act<Result> = (connect: () => Promise<Client>, interrupted: AbortSignal) =>
  * @returns a function that throws {@linkcode Failure} when the settings are wrong, when the store of the
  * embedded server cannot be used, and whatever `act` throws
  */
-export function withClient(flags: ServerFlags, host: Host, log: Log): Ask {
+export function withClient(flags: ServerFlags, host: Host, log: Log): WithClient {
   return async (act) => await withClientOf(await readSettings(flags, host, log), host, log)(act);
 }
 
 /** Asks the server of settings that are read already. */
-export function withClientOf(settings: Settings, host: Host, log: Log): Ask {
+export function withClientOf(settings: Settings, host: Host, log: Log): WithClient {
   return async (act) => {
     const interruption = new AbortController();
     const restore = host.onSignal(["SIGINT", "SIGTERM"], () => interruption.abort());
@@ -45,7 +45,7 @@ async function askOver<Result>(
   host: Host,
   log: Log,
   interrupted: AbortSignal,
-  act: Act<Result>,
+  act: ClientAction<Result>,
 ): Promise<Result> {
   const { server, headers, timeout } = settings;
   let route: Route | undefined;
@@ -60,8 +60,8 @@ async function askOver<Result>(
       fetch: async (request) => {
         const answer = fetch(request);
         if (!host.stderr.isTerminal()) return await answer;
-        const { whileWaiting } = await import("#terminal");
-        return await whileWaiting(`Waiting for ${label}`, host, answer);
+        const { withSpinner } = await import("#terminal");
+        return await withSpinner(`Waiting for ${label}`, host, answer);
       },
       headers,
       timeout,

@@ -1,15 +1,15 @@
-/** Whether there is a person to ask. */
+/** Decides whether a command may prompt. */
 import type { Host } from "./host.ts";
 
-/** The flags of every command that may ask, as they were typed. */
+/** The flags of every command that prompts, as typed. */
 export interface PromptFlags {
   /** `false` with `--no-input`. */
   readonly input?: boolean | undefined;
-  /** Answer the confirmation at the end with yes. */
+  /** Skip the final confirmation. */
   readonly yes?: boolean | undefined;
 }
 
-/** Whether questions may be asked: standard input and standard error are terminals, and `--no-input` is not given. */
+/** Whether standard input and standard error are terminals and `--no-input` is not given. */
 export function canPrompt({ input }: Pick<PromptFlags, "input">, host: Host): boolean {
   return input !== false && host.stdin.isTerminal() && host.stderr.isTerminal();
 }

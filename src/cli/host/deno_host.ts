@@ -1,17 +1,18 @@
-/** The real outside: this process under Deno. */
+/** The {@linkcode Host} of the real process: its arguments, environment, streams and signals under Deno. */
 import { Failure, reasonOf } from "../../apikey/failure.ts";
 import type { Host, Input, Output, Terminal, TerminalSize } from "./host.ts";
+import { bracketedPaste, createKeyReader } from "./key_reader.ts";
 
-const COLUMNS = 80;
-const ROWS = 24;
+/** The size of a terminal that does not report one. */
+const DEFAULT_COLUMNS = 80;
+const DEFAULT_ROWS = 24;
 
-/** A terminal that does not know its size says that it is 0. */
 function terminalSize(): TerminalSize {
   try {
     const { columns, rows } = Deno.consoleSize();
-    return { columns: columns || COLUMNS, rows: rows || ROWS };
+    return { columns: columns || DEFAULT_COLUMNS, rows: rows || DEFAULT_ROWS };
   } catch {
-    return { columns: COLUMNS, rows: ROWS };
+    return { columns: DEFAULT_COLUMNS, rows: DEFAULT_ROWS };
   }
 }
 
@@ -28,7 +29,7 @@ function output(stream: DenoOutput): Output {
       try {
         let rest = new TextEncoder().encode(text);
         while (rest.length > 0) {
-          // deno-lint-ignore no-await-in-loop -- each write has to know where the one before it stopped
+          // deno-lint-ignore no-await-in-loop -- each write continues where the last one stopped
           rest = rest.subarray(await stream.write(rest));
         }
       } catch (error) {
@@ -42,7 +43,7 @@ const stdin: Input = {
   isTerminal: () => Deno.stdin.isTerminal(),
   readText: async () => {
     const { readable } = Deno.stdin;
-    if (readable.locked) throw new Failure("USAGE", "Standard input is asked for twice, and can be read only once.");
+    if (readable.locked) throw new Failure("USAGE", "Two flags read standard input, which can be read only once.");
     return await new Response(readable).text();
   },
 };
@@ -50,10 +51,9 @@ const stdin: Input = {
 let terminal: Promise<Terminal> | undefined;
 
 async function openTerminal(): Promise<Terminal> {
-  const [{ stdin, stderr }, { PassThrough, Transform }, { createKeyReader, markPastes }] = await Promise.all([
+  const [{ stdin, stderr }, { PassThrough, Transform }] = await Promise.all([
     import("node:process"),
     import("node:stream"),
-    import("#prompts"),
   ]);
   const read = createKeyReader();
   const keys = new Transform({
@@ -66,7 +66,7 @@ async function openTerminal(): Promise<Terminal> {
     isTTY: true,
     setRawMode: (isRaw: boolean) => {
       stdin.setRawMode(isRaw);
-      if (denoHost.env("TERM") !== "dumb") stderr.write(markPastes(isRaw));
+      if (denoHost.env("TERM") !== "dumb") stderr.write(bracketedPaste(isRaw));
     },
   });
   const output = Object.defineProperties(new PassThrough(), {
@@ -84,7 +84,7 @@ export const denoHost: Host = {
   stdin,
   stdout: output(Deno.stdout),
   stderr: output(Deno.stderr),
-  // One for all questions: keys that are pressed early wait in it for the next one.
+  // All prompts share one terminal, so that keys pressed early reach the next prompt.
   openTerminal: () => terminal ??= openTerminal(),
   platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
   now: () => new Date(),

@@ -1,22 +1,25 @@
-/** What the program needs from outside. It is handed in, so that tests can run commands without a process. */
+/**
+ * The outside world of the program: arguments, environment, streams, terminal, clock and signals. Commands receive it as
+ * an argument, so tests run them without a process.
+ */
 import type { Readable, Writable } from "node:stream";
 
 export interface Host {
   /** The arguments after the program's name. */
   readonly args: readonly string[];
-  /** An environment variable; an empty one counts as unset. */
+  /** The value of an environment variable, or `undefined` if it is unset or empty. */
   env(name: string): string | undefined;
   readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly platform: Platform;
-  /** The terminal of standard input and standard error, where both are one. */
+  /** Opens the terminal for prompts. Standard input and standard error must be terminals. */
   openTerminal(): Promise<Terminal>;
   now(): Date;
   /**
-   * Calls `handler` instead of ending the process when one of the signals arrives.
+   * Calls `handler` when one of the signals arrives, instead of ending the process.
    *
-   * @returns a function that restores the ordinary behaviour
+   * @returns a function that removes the handler
    */
   onSignal(signals: readonly Signal[], handler: () => void): () => void;
 }
@@ -28,18 +31,18 @@ export type Signal = "SIGINT" | "SIGTERM";
 export interface Input {
   isTerminal(): boolean;
   /**
-   * Everything up to the end of the input, as UTF-8.
+   * Reads standard input to its end, as UTF-8.
    *
-   * @throws {Failure} `USAGE` the second time
+   * @throws {Failure} `USAGE` on the second call
    */
   readText(): Promise<string>;
 }
 
-/** What questions are asked through. */
+/** The streams of prompts. */
 export interface Terminal {
-  /** Keys, once it is in raw mode. */
+  /** The pressed keys, in raw mode. */
   readonly input: Readable;
-  /** Says `resize` when the size changes, and has it in its `columns` and `rows`. */
+  /** Emits `resize` when the size changes and has the properties `columns` and `rows`. */
   readonly output: Writable;
   size(): TerminalSize;
 }
@@ -51,12 +54,12 @@ export interface TerminalSize {
 
 export interface Output {
   isTerminal(): boolean;
-  /** How wide the terminal is, in columns; 80 where that is not known. */
+  /** The width of the terminal in columns, or 80 if it is unknown. */
   columns(): number;
   /**
-   * Resolves when the whole text is written.
+   * Writes the whole text.
    *
-   * @throws {Failure} `FAILED`, with the system's error as its cause
+   * @throws {Failure} `FAILED`, with the system's error as the cause
    */
   write(text: string): Promise<void>;
 }

@@ -1,18 +1,20 @@
-/** Waiting that SIGINT and SIGTERM end. As process 1 of a container a program gets no signal that it does not handle. */
+/**
+ * Ends a wait on SIGINT or SIGTERM. Without a handler, process 1 of a container ignores these signals.
+ */
 import { Failure } from "../../apikey/failure.ts";
 import type { Host } from "./host.ts";
 
 /**
- * Waits for what cannot be called off itself.
+ * Waits for work that cannot be cancelled.
  *
- * @param message what a signal that comes first has left undone
- * @throws {Failure} `INTERRUPTED` when a signal comes first
+ * @param message the message of the failure: what the interruption left undone
+ * @throws {Failure} `INTERRUPTED` if a signal arrives first
  */
-export async function unlessInterrupted<Result>(act: Promise<Result>, message: string, host: Host): Promise<Result> {
+export async function unlessInterrupted<Result>(work: Promise<Result>, message: string, host: Host): Promise<Result> {
   const { promise: interrupted, reject } = Promise.withResolvers<never>();
   const restore = host.onSignal(["SIGINT", "SIGTERM"], () => reject(new Failure("INTERRUPTED", message)));
   try {
-    return await Promise.race([act, interrupted]);
+    return await Promise.race([work, interrupted]);
   } finally {
     restore();
   }

@@ -1,27 +1,27 @@
-/** Asks for a yes or a no. */
-import type { ConfirmQuestion } from "./question.ts";
-import { questionLine, runView, type Screen } from "./run_prompt.ts";
+/** The yes/no prompt. */
+import type { ConfirmOptions } from "./options.ts";
+import { promptLine, runView, type Screen } from "./run_prompt.ts";
 
 /**
- * `y` and `n` answer at once, Enter with what `initial` says; keys that were pressed before count for nothing.
+ * Asks for yes or no. `y` and `n` answer at once; Enter answers `initial`. Discards keys that the user pressed before
+ * the prompt appeared.
  *
  * @throws {Failure} `INTERRUPTED`
  */
-export async function confirm({ label, initial }: ConfirmQuestion, screen: Screen): Promise<boolean> {
+export async function confirm({ label, initial }: ConfirmOptions, screen: Screen): Promise<boolean> {
   const { style, terminal: { input } } = screen;
-  // What was typed before the question was there is no answer to it.
   while (input.read() !== null);
-  let yes = initial;
+  let isConfirmed = initial;
   await runView({
     label,
-    draw: () => questionLine(label, style.dim(initial ? "(Y/n)" : "(y/N)"), style),
-    answer: () => yes ? "yes" : "no",
-    press: (typed) => {
+    draw: () => promptLine(label, style.dim(initial ? "(Y/n)" : "(y/N)"), style),
+    answer: () => isConfirmed ? "yes" : "no",
+    handleKey: (typed) => {
       const letter = typed?.toLowerCase();
       if (letter !== "y" && letter !== "n") return false;
-      yes = letter === "y";
+      isConfirmed = letter === "y";
       return true;
     },
   }, screen);
-  return yes;
+  return isConfirmed;
 }

@@ -1,43 +1,46 @@
-/** The questions that a person at a terminal is asked, drawn on standard error. */
+/**
+ * Prompts at a terminal, drawn on standard error. This folder holds one file for each kind of prompt. Whatever happens,
+ * a prompt leaves the terminal in the state in which it found it.
+ */
 import type { Permission } from "../../apikey/permission.ts";
 import type { Host } from "../host/host.ts";
 import { styleFor } from "../terminal/style.ts";
 import { confirm } from "./confirm.ts";
 import { selectMany, selectOne } from "./list.ts";
+import type { ConfirmOptions, ListOptions, PermissionsOptions, TextOptions } from "./options.ts";
 import { selectPermissions } from "./permission_grid.ts";
-import type { ConfirmQuestion, ListQuestion, PermissionsQuestion, TextQuestion } from "./question.ts";
 import type { Screen } from "./run_prompt.ts";
-import { askSecret, askText } from "./text.ts";
+import { promptForSecret, promptForText } from "./text.ts";
 
-/** Asks one question after the other. Each throws `INTERRUPTED` on Ctrl-C, a signal, or the end of the input. */
+/** Shows one prompt at a time. Each throws `INTERRUPTED` on Ctrl-C, on a signal, or at the end of the input. */
 export interface Prompts {
-  /** A line of text; what `check` throws is shown while it is typed, and has to be mended. */
-  text(question: TextQuestion): Promise<string>;
-  /** A line that is not shown. */
-  secret(question: TextQuestion): Promise<string>;
+  /** A line of text. The message of a failed `check` is shown while the user types. */
+  text(options: TextOptions): Promise<string>;
+  /** A line of text that the screen never shows. */
+  secret(options: TextOptions): Promise<string>;
   /** Yes or no. */
-  confirm(question: ConfirmQuestion): Promise<boolean>;
-  /** One of a few. */
-  selectOne<Value>(question: ListQuestion<Value>): Promise<Value>;
-  /** Any number of a list, which may be long: what is typed filters it. */
-  select<Value>(question: ListQuestion<Value>): Promise<readonly Value[]>;
-  /** Pairs of resource and action, out of all there are. */
-  permissions(question: PermissionsQuestion): Promise<readonly Permission[]>;
+  confirm(options: ConfirmOptions): Promise<boolean>;
+  /** One item of a short list. */
+  selectOne<Value>(options: ListOptions<Value>): Promise<Value>;
+  /** Any number of items of a list of any length. */
+  select<Value>(options: ListOptions<Value>): Promise<readonly Value[]>;
+  /** `RESOURCE:ACTION` pairs from a grid of all resources and actions. */
+  permissions(options: PermissionsOptions): Promise<readonly Permission[]>;
 }
 
 /**
- * Opens the terminal for questions: to be called only where there is one, see `canPrompt`.
+ * Opens the terminal for prompts. Call it only if `canPrompt` returns true.
  *
- * @param interrupted ends every question once it is aborted, as a signal does that comes while one is open
+ * @param interrupted once aborted, cancels the open prompt and every later one
  */
 export async function openPrompts(host: Host, interrupted?: AbortSignal): Promise<Prompts> {
   const screen: Screen = { host, terminal: await host.openTerminal(), style: styleFor(host.stderr, host), interrupted };
   return {
-    text: (question) => askText(question, screen),
-    secret: (question) => askSecret(question, screen),
-    confirm: (question) => confirm(question, screen),
-    selectOne: (question) => selectOne(question, screen),
-    select: (question) => selectMany(question, screen),
-    permissions: (question) => selectPermissions(question, screen),
+    text: (options) => promptForText(options, screen),
+    secret: (options) => promptForSecret(options, screen),
+    confirm: (options) => confirm(options, screen),
+    selectOne: (options) => selectOne(options, screen),
+    select: (options) => selectMany(options, screen),
+    permissions: (options) => selectPermissions(options, screen),
   };
 }

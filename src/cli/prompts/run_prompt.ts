@@ -1,21 +1,21 @@
-/** Runs one prompt at a terminal: keys in, frames out, and the terminal as it was whatever comes of it. */
+/** Runs one prompt at a terminal: reads keys, draws frames, and restores the terminal in every case. */
 import { isCancel, Prompt } from "@clack/core";
 import type { Key } from "node:readline";
 import { Failure, NOTHING_CHANGED } from "../../apikey/failure.ts";
 import type { Host, Terminal } from "../host/host.ts";
 import type { Style } from "../terminal/style.ts";
-import { linesOf } from "../terminal/text_width.ts";
+import { truncate, wrapText } from "../terminal/text_width.ts";
 
-/** Where prompts are drawn, and how. */
+/** Where and how prompts are drawn. */
 export interface Screen {
   readonly host: Host;
   readonly terminal: Terminal;
   readonly style: Style;
-  /** Aborted when no question is to be asked any more. */
+  /** Once aborted, every prompt is cancelled. */
   readonly interrupted: AbortSignal | undefined;
 }
 
-/** What a prompt is made with. */
+/** The constructor options that every clack prompt needs. */
 export interface PromptStreams {
   readonly input: Terminal["input"];
   readonly output: Terminal["output"];
@@ -23,23 +23,23 @@ export interface PromptStreams {
 }
 
 /**
- * Shows a prompt until it is answered.
+ * Shows a prompt until the user answers it.
  *
- * @throws {Failure} `INTERRUPTED` on Ctrl-C, Escape, Ctrl-D, a signal, or the end of the input
+ * @throws {Failure} `INTERRUPTED` on Ctrl-C, Escape, Ctrl-D, SIGINT, SIGTERM, or at the end of the input
  */
 export async function runPrompt<Value>(
   { host, terminal, interrupted }: Screen,
-  make: (streams: PromptStreams) => Prompt<Value>,
+  createPrompt: (streams: PromptStreams) => Prompt<Value>,
 ): Promise<Value | undefined> {
   const { input, output } = terminal;
-  const abandoned = new AbortController();
-  const abandon = (): void => abandoned.abort();
-  const restore = host.onSignal(["SIGINT", "SIGTERM"], abandon);
-  input.once("end", abandon);
-  if (input.readableEnded || interrupted?.aborted) abandon();
+  const cancellation = new AbortController();
+  const cancel = (): void => cancellation.abort();
+  const restore = host.onSignal(["SIGINT", "SIGTERM"], cancel);
+  input.once("end", cancel);
+  if (input.readableEnded || interrupted?.aborted) cancel();
   try {
-    const prompt = make({ input, output, signal: abandoned.signal });
-    // Ctrl-D ends the input for the line editor, which then says nothing more.
+    const prompt = createPrompt({ input, output, signal: cancellation.signal });
+    // On Ctrl-D the line editor ends the input without an event, so cancel here.
     prompt.on("key", (_typed, { ctrl, name }) => {
       if (ctrl && name === "d" && prompt.userInput === "") prompt.state = "cancel";
     });
@@ -47,26 +47,26 @@ export async function runPrompt<Value>(
     if (!isCancel(answer)) return answer;
     throw new Failure("INTERRUPTED", NOTHING_CHANGED);
   } finally {
-    input.off("end", abandon);
+    input.off("end", cancel);
     restore();
   }
 }
 
-/** A prompt that is nothing but keys and what they draw. */
+/** A prompt that reads single keys. */
 export interface View {
   readonly label: string;
-  /** @param refusal why the answer was not taken */
-  draw(refusal: string | undefined): string;
-  /** @returns whether the key answers the question, as Enter does in any case */
-  press(typed: string | undefined, key: Key): boolean;
+  /** @param error why the last Enter was rejected */
+  draw(error: string | undefined): string;
+  /** @returns whether the key answers the prompt; Enter always does */
+  handleKey(typed: string | undefined, key: Key): boolean;
   /** The answer as it stays on the screen. */
   answer(): string;
-  /** Why Enter cannot be taken, if it cannot. */
-  refuse?(): string | undefined;
+  /** Returns a message if the prompt cannot accept Enter now. */
+  validate?(): string | undefined;
 }
 
 /**
- * Shows a view until it is answered.
+ * Shows a view until the user answers it.
  *
  * @throws {Failure} `INTERRUPTED`
  */
@@ -74,51 +74,56 @@ export async function runView(view: View, screen: Screen): Promise<void> {
   await runPrompt<void>(screen, (streams) => {
     const prompt = new Prompt<void>({
       ...streams,
-      validate: () => view.refuse?.(),
+      validate: () => view.validate?.(),
       render(): string {
         const { state, error } = this;
-        if (isOver(state)) return answerLine(view.label, view.answer(), state, screen.style);
+        if (isFinished(state)) return answerLine(view.label, view.answer(), state, screen.style);
         return view.draw(state === "error" ? error : undefined);
       },
     }, false);
     prompt.on("key", (typed, key) => {
-      if (view.press(typed, key)) prompt.state = "submit";
+      if (view.handleKey(typed, key)) prompt.state = "submit";
     });
     return prompt;
   });
 }
 
-/** The first line of a prompt, as long as it is not answered. */
-export function questionLine(label: string, rest: string, { bold, cyan, symbols }: Style): string {
-  return `${cyan(symbols.question)} ${bold(titled(label))} ${rest}`.trimEnd();
+/** The first line of an open prompt. */
+export function promptLine(label: string, rest: string, { bold, cyan, symbols }: Style): string {
+  return `${cyan(symbols.question)} ${bold(punctuate(label))} ${rest}`.trimEnd();
 }
 
-/** What stays of a prompt on the screen: the question and what was answered, or that it was not. */
+/** The line that stays on the screen after a prompt: the label with the answer, or that it was cancelled. */
 export function answerLine(label: string, answer: string, state: string, style: Style): string {
   const { bold, dim, green, red, cyan, symbols } = style;
   return state === "cancel"
-    ? `${red(symbols.problem)} ${bold(titled(label))} ${dim("cancelled")}`
-    : `${green(symbols.done)} ${bold(titled(label))} ${cyan(answer)}`.trimEnd();
+    ? `${red(symbols.error)} ${bold(punctuate(label))} ${dim("cancelled")}`
+    : `${green(symbols.success)} ${bold(punctuate(label))} ${cyan(answer)}`.trimEnd();
 }
 
-function titled(label: string): string {
+function punctuate(label: string): string {
   return /[.?]$/.test(label) ? label : `${label}:`;
 }
 
-/** Whether a prompt is over, and its last frame is drawn. */
-export function isOver(state: string): boolean {
+/** Whether the next frame of a prompt is its last one. */
+export function isFinished(state: string): boolean {
   return state === "submit" || state === "cancel";
 }
 
-/** What is wrong with the answer, in as many lines as it takes. */
-export function problemLines(message: string, { style: { symbols, yellow }, terminal }: Screen): readonly string[] {
-  const start = `  ${symbols.problem} `;
-  return linesOf(message, terminal.size().columns - start.length - 1)
+/** The line that says what the keys do, truncated to the width of the terminal. */
+export function keyHelpLine(keys: readonly string[], { style: { dim, symbols }, terminal }: Screen): string {
+  return dim(`  ${truncate(keys.join(symbols.separator), terminal.size().columns - 3, symbols.ellipsis)}`);
+}
+
+/** An error message below a prompt, wrapped to the width of the terminal. */
+export function errorLines(message: string, { style: { symbols, yellow }, terminal }: Screen): readonly string[] {
+  const start = `  ${symbols.error} `;
+  return wrapText(message, terminal.size().columns - start.length - 1)
     .map((line, index) => yellow(`${index === 0 ? start : " ".repeat(start.length)}${line}`));
 }
 
-/** What a check says of an answer, if it does not take it. */
-export function refusalOf(check: () => void): string | undefined {
+/** The message of the {@linkcode Failure} that a check throws, or `undefined` if it passes. */
+export function failureMessage(check: () => void): string | undefined {
   try {
     check();
     return undefined;

@@ -1,19 +1,20 @@
-/** What is ticked in a list or a grid. */
+/** The selected items of a list or a grid. */
 
-/** Columns of the line of the question that neither the label, the filter nor the count takes; the last stays free. */
-export const BESIDE_COUNT = 7;
+/** Columns of the prompt line that the label, the filter and the count cannot use, including the empty last one. */
+export const PROMPT_LINE_MARGIN = 7;
 
-/** How many are ticked, and how many the filter shows: as much of that as there are columns for. */
-export function countOf(ticked: number, shown: number, all: number, columns: number): string {
-  const counts = [`(${ticked} ticked, ${shown === all ? all : `${shown} of ${all}`})`, `(${ticked} ticked)`];
+/** How many items are selected and how many the list has. Shortened or left out if it exceeds `columns`. */
+export function formatCount(selected: number, visible: number, total: number, columns: number): string {
+  const listed = visible === total ? `${total}` : `${visible} of ${total}`;
+  const counts = [`(${selected} selected, ${listed} listed)`, `(${selected} selected)`];
   return counts.find((count) => count.length <= columns) ?? "";
 }
 
-/** Puts all of them into the set, or takes them out when all are in it. */
+/** Adds all values to the set. If the set already has all of them, removes them. */
 export function toggle<Value>(set: Set<Value>, values: readonly Value[]): void {
-  const areIn = values.every((value) => set.has(value));
+  const hasAll = values.every((value) => set.has(value));
   for (const value of values) {
-    if (areIn) set.delete(value);
+    if (hasAll) set.delete(value);
     else set.add(value);
   }
 }

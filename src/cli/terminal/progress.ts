@@ -1,56 +1,61 @@
-/** A line on standard error that tells a person what is going on, and is gone when it is over. */
+/** A spinner and a progress bar on standard error. Both erase themselves when the work ends. */
 import type { Host } from "../host/host.ts";
 import { canMoveCursor, styleFor } from "./style.ts";
-import { cut, widthOf } from "./text_width.ts";
+import { truncate, widthOf } from "./text_width.ts";
 
-/** How long something may take before anybody is told to wait, and for how long a frame stays, in milliseconds. */
-const DELAY = 300;
-const FRAME = 80;
+/** The spinner appears after this delay, in milliseconds. */
+const SPINNER_DELAY = 300;
 
-/** The line has one user at a time: while a bar is shown, nothing else is. */
-let barIsShown = false;
+/** How long the spinner shows a frame, in milliseconds. */
+const FRAME_TIME = 80;
 
-const ERASE = "\r\x1b[2K";
+/** The bar and the spinner use the same line, so no spinner appears while a bar is visible. */
+let isBarVisible = false;
+
+const ERASE_LINE = "\r\x1b[2K";
+
+/** Columns of the bar. */
 const BAR_WIDTH = 24;
 
-/** A narrower bar is left out. */
-const LEAST_BAR_WIDTH = 4;
+/** A bar with fewer columns is left out; the count stays. */
+const MIN_BAR_WIDTH = 4;
 
 /**
- * Waits for something, with a spinner after 300 ms where standard error is a terminal.
+ * Awaits `work`. If it takes longer than 300 ms and standard error is a terminal, shows a spinner with the label.
  *
- * @param label what is waited for
+ * @returns what `work` resolves to
  */
-export async function whileWaiting<Result>(label: string, host: Host, work: Promise<Result>): Promise<Result> {
-  if (barIsShown || !canMoveCursor(host.stderr, host)) return await work;
+export async function withSpinner<Result>(label: string, host: Host, work: Promise<Result>): Promise<Result> {
+  if (isBarVisible || !canMoveCursor(host.stderr, host)) return await work;
   const { dim, symbols } = styleFor(host.stderr, host);
   let frame = 0;
-  let drawn = Promise.resolve();
-  const draw = (text: string): void => {
-    drawn = drawn.then(() => host.stderr.write(text)).catch(() => {});
+  let written = Promise.resolve();
+  const write = (text: string): void => {
+    written = written.then(() => host.stderr.write(text)).catch(() => {});
   };
-  let timer = setTimeout(function next(): void {
+  let timer = setTimeout(function drawFrame(): void {
     const symbol = symbols.spinner[frame++ % symbols.spinner.length];
-    draw(`${ERASE}${symbol} ${dim(cut(label, host.stderr.columns() - 3, symbols.ellipsis))}`);
-    timer = setTimeout(next, FRAME);
-  }, DELAY);
+    write(`${ERASE_LINE}${symbol} ${dim(truncate(label, host.stderr.columns() - 3, symbols.ellipsis))}`);
+    timer = setTimeout(drawFrame, FRAME_TIME);
+  }, SPINNER_DELAY);
   try {
     return await work;
   } finally {
     clearTimeout(timer);
-    if (frame > 0) draw(ERASE);
-    await drawn;
+    if (frame > 0) write(ERASE_LINE);
+    await written;
   }
 }
 
-/** A bar that grows. That it cannot be drawn is no failure. */
+/** A progress bar. Ignores write errors: losing the bar must not stop the work. */
 export interface Progress {
-  /** @param done how many of all are done */
+  /** @param done how many items are done */
   show(done: number): Promise<void>;
+  /** Erases the bar. */
   end(): Promise<void>;
 }
 
-/** A bar for `total` things, where standard error is a terminal. */
+/** Opens a progress bar for `total` items. It draws nothing unless standard error is a terminal. */
 export function openProgress(label: string, total: number, host: Host): Progress {
   if (!canMoveCursor(host.stderr, host)) return { show: () => Promise.resolve(), end: () => Promise.resolve() };
   const { cyan, dim, symbols } = styleFor(host.stderr, host);
@@ -58,16 +63,16 @@ export function openProgress(label: string, total: number, host: Host): Progress
     show: (done) => {
       const columns = host.stderr.columns() - 1;
       const room = columns - widthOf(`${label} ${total}/${total}`) - 1;
-      const width = room < LEAST_BAR_WIDTH ? 0 : Math.min(BAR_WIDTH, room);
+      const width = room < MIN_BAR_WIDTH ? 0 : Math.min(BAR_WIDTH, room);
       const length = Math.round(width * done / total);
       const bar = `${cyan(symbols.barDone.repeat(length))}${dim(symbols.barLeft.repeat(width - length))}`;
-      const words = cut(`${label} ${done}/${total}`, columns, symbols.ellipsis);
-      barIsShown = true;
-      return host.stderr.write(`${ERASE}${width === 0 ? "" : `${bar} `}${words}`).catch(() => {});
+      const text = truncate(`${label} ${done}/${total}`, columns, symbols.ellipsis);
+      isBarVisible = true;
+      return host.stderr.write(`${ERASE_LINE}${width === 0 ? "" : `${bar} `}${text}`).catch(() => {});
     },
     end: () => {
-      barIsShown = false;
-      return host.stderr.write(ERASE).catch(() => {});
+      isBarVisible = false;
+      return host.stderr.write(ERASE_LINE).catch(() => {});
     },
   };
 }

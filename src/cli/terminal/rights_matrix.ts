@@ -1,35 +1,38 @@
-/** Rights as a picture: a row for each resource, a column for each action, fitted to the width of a terminal. */
+/** Rights as a matrix: a row for each resource, a column for each action, fitted to the width of a terminal. */
 import { type Action, ACTIONS, type Permission, type Resource, RESOURCES } from "../../apikey/permission.ts";
 import { type Rights, rightsOf } from "../../apikey/rights.ts";
 import type { Role } from "../../apikey/role.ts";
 import type { Style } from "./style.ts";
-import { cut, fit, widthOf } from "./text_width.ts";
+import { fit, truncate, widthOf } from "./text_width.ts";
 import { wrapWords } from "./wrap.ts";
 
-/** How a matrix is laid out. */
 export interface MatrixLayout {
+  /** In columns. */
   readonly labelWidth: number;
-  /** Whether actions stand with their names above their columns, or with letters. */
+  /** Whether the header names the actions in words. A narrow header abbreviates them. */
   readonly isWide: boolean;
   readonly style: Style;
 }
 
-/** Columns of the eight cells, in words and in letters. */
+/** Columns of the eight cells in the wide and the narrow layout. */
 const WIDE_CELLS = 34;
 const NARROW_CELLS = 17;
 
 /** Columns before the label, and between the label and the cells. */
 const MARGIN = 2;
 
-/** The layout for labels in a terminal of so many columns. */
+/** The minimum width of a label, in columns. */
+const MIN_LABEL_WIDTH = 4;
+
+/** Chooses the layout for these labels in a terminal with this many columns. */
 export function layoutMatrix(labels: readonly string[], columns: number, style: Style): MatrixLayout {
   const widest = Math.max(...labels.map(widthOf));
   const isWide = MARGIN + widest + MARGIN + WIDE_CELLS < columns;
   const room = columns - 1 - 2 * MARGIN - (isWide ? WIDE_CELLS : NARROW_CELLS);
-  return { labelWidth: Math.max(4, Math.min(widest, room)), isWide, style };
+  return { labelWidth: Math.max(MIN_LABEL_WIDTH, Math.min(widest, room)), isWide, style };
 }
 
-/** The two lines above the rows: CREATE, READ, UPDATE and DELETE, each with ANY and OWN. */
+/** The two header lines: CREATE, READ, UPDATE and DELETE, each with ANY and OWN. */
 export function matrixHeader({ labelWidth, isWide, style: { dim } }: MatrixLayout): readonly string[] {
   const indent = " ".repeat(2 * MARGIN + labelWidth);
   const lines = isWide
@@ -39,11 +42,11 @@ export function matrixHeader({ labelWidth, isWide, style: { dim } }: MatrixLayou
 }
 
 /**
- * A row.
+ * One row of the matrix.
  *
- * @param start what stands before the label, in two columns
- * @param marks one for each action, each of one column
- * @param focus the cell that stands in brackets, -1 for the label
+ * @param start the text before the label, two columns wide
+ * @param marks one mark for each action, each one column wide
+ * @param focus the index of the cell to draw in brackets, or -1 for the label
  */
 export function matrixRow(
   { labelWidth, isWide, style }: MatrixLayout,
@@ -53,7 +56,7 @@ export function matrixRow(
   focus?: number,
 ): string {
   const cells = isWide ? wideCells(marks, focus) : narrowCells(marks, focus);
-  const name = focus === -1 ? `${cut(label, labelWidth, style.symbols.ellipsis)}]` : label;
+  const name = focus === -1 ? `${truncate(label, labelWidth, style.symbols.ellipsis)}]` : label;
   return `${start}${fit(name, labelWidth + 1, style.symbols.ellipsis)} ${cells}`.trimEnd();
 }
 
@@ -65,11 +68,11 @@ function wideCells(marks: readonly string[], focus: number | undefined): string 
 }
 
 function narrowCells(marks: readonly string[], focus: number | undefined): string {
-  const between = (index: number): string => index === focus ? "[" : index > 0 && index - 1 === focus ? "]" : " ";
-  return marks.map((mark, index) => `${between(index)}${mark}`).join("") + between(marks.length);
+  const separator = (index: number): string => index === focus ? "[" : index > 0 && index - 1 === focus ? "]" : " ";
+  return marks.map((mark, index) => `${separator(index)}${mark}`).join("") + separator(marks.length);
 }
 
-/** Marks for the rights of a key: which come from its roles, which from its permissions, and which from both. */
+/** Returns a function that marks each right of a key as granted by roles, by permissions, by both, or not at all. */
 export function markRights(
   roles: readonly Role[],
   permissions: readonly Permission[],
@@ -84,11 +87,11 @@ export function markRights(
 }
 
 /**
- * The effective rights of a key. Resources without any right are left out; where every resource has some, those that
- * have the same as most others share a row.
+ * Draws the effective rights of a key. Omits resources without any right. If every resource has some, the largest
+ * group of resources with equal rights shares a row.
  *
- * @param columns how wide the terminal is
- * @returns lines, of which the last one says what the marks mean
+ * @param columns the width of the terminal
+ * @returns lines; the last ones explain the marks
  */
 export function drawRights(
   roles: readonly Role[],
@@ -97,7 +100,7 @@ export function drawRights(
   style: Style,
 ): readonly string[] {
   const mark = markRights(roles, permissions, style);
-  const rows = rowsOf(
+  const rows = matrixRows(
     rightsOf(roles, permissions),
     (resource) => ACTIONS.map((action) => mark(resource, action)),
   );
@@ -106,33 +109,33 @@ export function drawRights(
     ...matrixHeader(layout),
     ...rows.map(({ label, marks }) => matrixRow(layout, " ".repeat(MARGIN), label, marks)),
     "",
-    ...legend(rows, layout, columns),
+    ...legendLines(rows, layout, columns),
   ];
 }
 
-/** How many rows have to be alike to share one. */
-const FEWEST_ALIKE = 4;
+/** Fewer equal rows than this are not merged. */
+const MIN_MERGED_ROWS = 4;
 
 interface Row {
   readonly label: string;
   readonly marks: readonly string[];
 }
 
-function rowsOf(rights: Rights, marksOf: (resource: Resource) => readonly string[]): readonly Row[] {
+function matrixRows(rights: Rights, marksFor: (resource: Resource) => readonly string[]): readonly Row[] {
   const rows = RESOURCES.filter((resource) => ACTIONS.some((action) => rights.has(`${resource}:${action}`))).map(
-    (resource) => ({ label: resource, marks: marksOf(resource) }),
+    (resource) => ({ label: resource, marks: marksFor(resource) }),
   );
   if (rows.length < RESOURCES.length) return rows;
-  const alike = Object.values(Object.groupBy(rows, ({ marks }) => marks.join()));
-  const most = alike.reduce<readonly Row[]>((most, group = []) => group.length > most.length ? group : most, []);
-  if (most.length < FEWEST_ALIKE) return rows;
-  const others = rows.filter((row) => !most.includes(row));
-  const label = others.length === 0 ? `all ${rows.length} resources` : `the other ${most.length}`;
-  return [...others, { label, marks: most[0]?.marks ?? [] }];
+  const groups = Object.values(Object.groupBy(rows, ({ marks }) => marks.join()));
+  const merged = groups.reduce<readonly Row[]>((most, group = []) => group.length > most.length ? group : most, []);
+  if (merged.length < MIN_MERGED_ROWS) return rows;
+  const others = rows.filter((row) => !merged.includes(row));
+  const label = others.length === 0 ? `all ${rows.length} resources` : `the other ${merged.length}`;
+  return [...others, { label, marks: merged[0]?.marks ?? [] }];
 }
 
-/** What the marks mean that are there. */
-function legend(
+/** Explains the marks that occur in the rows. */
+function legendLines(
   rows: readonly Row[],
   { isWide, style: { dim, symbols } }: MatrixLayout,
   columns: number,
@@ -143,7 +146,7 @@ function legend(
     [symbols.fromPermission, "by permission"],
     [symbols.fromBoth, "by both"],
   ] as const;
-  const words = meanings.flatMap(([mark, meaning]) => marks.includes(mark) ? [`${mark} ${meaning}`] : []);
-  return wrapWords([...words, ...(isWide ? [] : ["a any", "o own"])], columns - MARGIN - 1, "  ")
+  const entries = meanings.flatMap(([mark, meaning]) => marks.includes(mark) ? [`${mark} ${meaning}`] : []);
+  return wrapWords([...entries, ...(isWide ? [] : ["a any", "o own"])], columns - MARGIN - 1, "  ")
     .map((line) => `${" ".repeat(MARGIN)}${dim(line)}`);
 }

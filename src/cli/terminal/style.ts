@@ -1,9 +1,9 @@
-/** How text for a person looks: colours that the stream and the environment allow, symbols that the locale has. */
+/** Colours, if the stream and the environment allow them, and symbols that the locale can show. */
 import type { Host, Output } from "../host/host.ts";
 
+/** Wraps a text in escape sequences, or returns it unchanged if colours are off. */
 type Paint = (text: string) => string;
 
-/** Colours, each of them nothing where there are none, and symbols. */
 export interface Style {
   readonly bold: Paint;
   readonly dim: Paint;
@@ -16,24 +16,24 @@ export interface Style {
 
 export interface Symbols {
   readonly question: string;
-  readonly done: string;
-  readonly problem: string;
-  /** Before the line that the keys act on. */
+  readonly success: string;
+  readonly error: string;
+  /** Marks the focused line. */
   readonly pointer: string;
-  readonly ticked: string;
-  readonly unticked: string;
+  readonly selected: string;
+  readonly unselected: string;
   readonly cursor: string;
   readonly ellipsis: string;
   readonly separator: string;
-  /** One character: a right that a role gives, that a permission gives, that both give, that nothing gives. */
+  /** The marks of rights are one column wide: granted by a role, by a permission, by both, or not at all. */
   readonly fromRole: string;
   readonly fromPermission: string;
   readonly fromBoth: string;
   readonly none: string;
-  /** One character: a right that comes with another one, as `_OWN` with `_ANY`. */
-  readonly contained: string;
-  /** One character: some of several rights. */
-  readonly some: string;
+  /** A right that another one includes: `_ANY` includes `_OWN`. */
+  readonly included: string;
+  /** Some of several rights are selected. */
+  readonly partial: string;
   readonly barDone: string;
   readonly barLeft: string;
   readonly spinner: readonly string[];
@@ -41,11 +41,11 @@ export interface Symbols {
 
 const UNICODE: Symbols = {
   question: "?",
-  done: "✔",
-  problem: "✖",
+  success: "✔",
+  error: "✖",
   pointer: "❯",
-  ticked: "◉",
-  unticked: "◯",
+  selected: "◉",
+  unselected: "◯",
   cursor: "█",
   ellipsis: "…",
   separator: " · ",
@@ -53,8 +53,8 @@ const UNICODE: Symbols = {
   fromPermission: "●",
   fromBoth: "◈",
   none: "·",
-  contained: "○",
-  some: "◐",
+  included: "○",
+  partial: "◐",
   barDone: "█",
   barLeft: "░",
   spinner: ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
@@ -62,11 +62,11 @@ const UNICODE: Symbols = {
 
 const ASCII: Symbols = {
   question: "?",
-  done: "*",
-  problem: "!",
+  success: "*",
+  error: "!",
   pointer: ">",
-  ticked: "[x]",
-  unticked: "[ ]",
+  selected: "[x]",
+  unselected: "[ ]",
   cursor: "_",
   ellipsis: "...",
   separator: ", ",
@@ -74,18 +74,18 @@ const ASCII: Symbols = {
   fromPermission: "P",
   fromBoth: "B",
   none: ".",
-  contained: "p",
-  some: "~",
+  included: "p",
+  partial: "~",
   barDone: "#",
   barLeft: "-",
   spinner: ["|", "/", "-", "\\"],
 };
 
-/** The style for an output of this host. */
+/** The style for an output stream of this host. */
 export function styleFor(output: Output, host: Host): Style {
-  const colours = hasColours(output, host);
+  const useColors = hasColors(output, host);
   const paint = (start: number, end: number): Paint =>
-    colours ? (text) => `\x1b[${start}m${text}\x1b[${end}m` : (text) => text;
+    useColors ? (text) => `\x1b[${start}m${text}\x1b[${end}m` : (text) => text;
   return {
     bold: paint(1, 22),
     dim: paint(2, 22),
@@ -97,19 +97,19 @@ export function styleFor(output: Output, host: Host): Style {
   };
 }
 
-/** FORCE_COLOR wins over NO_COLOR, as in Node; `0` and `false` force them off. */
-export function hasColours(output: Output, host: Host): boolean {
+/** FORCE_COLOR wins over NO_COLOR, as in Node. FORCE_COLOR=0 and FORCE_COLOR=false turn colours off. */
+export function hasColors(output: Output, host: Host): boolean {
   const forced = host.env("FORCE_COLOR");
   if (forced !== undefined) return forced !== "0" && forced !== "false";
   return host.env("NO_COLOR") === undefined && canMoveCursor(output, host);
 }
 
-/** Whether an output is a terminal that understands escape sequences. */
+/** Whether an output stream is a terminal that understands escape sequences. */
 export function canMoveCursor(output: Output, host: Host): boolean {
   return output.isTerminal() && host.env("TERM") !== "dumb";
 }
 
-/** Whether the locale is UTF-8, by the variables that POSIX has for that; consoles of Windows always are. */
+/** Whether the locale is UTF-8, by the POSIX variables LC_ALL, LC_CTYPE and LANG. The Windows console always is. */
 function hasUnicode(host: Host): boolean {
   if (host.platform === "windows") return true;
   const locale = host.env("LC_ALL") ?? host.env("LC_CTYPE") ?? host.env("LANG") ?? "";

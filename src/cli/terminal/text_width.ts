@@ -1,21 +1,25 @@
-/** How wide text is at a terminal, where letters of some scripts take two columns and others none. */
+/** Text measured in terminal columns. Some letters take two columns, and combining characters take none. */
 import truncatedWidth from "fast-string-truncated-width";
 
-/** Columns that a text takes. */
+/** The width of a text in columns. */
 export function widthOf(text: string): number {
   return truncatedWidth(text).width;
 }
 
-const letters = new Intl.Segmenter();
+const graphemes = new Intl.Segmenter();
 
-/** A text without escape sequences, cut to a width in columns, `ellipsis` included where that has room. */
-export function cut(text: string, columns: number, ellipsis: string): string {
+/**
+ * Shortens a text to a width in columns, including the ellipsis. Leaves out the ellipsis if it does not fit.
+ *
+ * @param text without escape sequences
+ */
+export function truncate(text: string, columns: number, ellipsis: string): string {
   if (widthOf(text) <= columns) return text;
   const end = widthOf(ellipsis) <= columns ? ellipsis : "";
   let room = columns - widthOf(end);
   let index = 0;
-  // Not by the library's own limit, which miscounts letters that stand before those of Latin, Han and Kana.
-  for (const { segment } of letters.segment(text)) {
+  // The library's own limit miscounts letters of other scripts before Latin, Han or Kana letters.
+  for (const { segment } of graphemes.segment(text)) {
     room -= widthOf(segment);
     if (room < 0) break;
     index += segment.length;
@@ -23,21 +27,22 @@ export function cut(text: string, columns: number, ellipsis: string): string {
   return `${text.slice(0, index)}${end}`;
 }
 
-/** A text cut or filled with spaces to a width in columns. */
+/** Truncates a text or pads it with spaces to exactly this width in columns. */
 export function fit(text: string, columns: number, ellipsis: string): string {
-  const shown = cut(text, columns, ellipsis);
+  const shown = truncate(text, columns, ellipsis);
   return shown + " ".repeat(Math.max(0, columns - widthOf(shown)));
 }
 
 /**
- * A text in lines of at most so many columns, or of two where there are fewer, broken between words where they fit.
+ * Breaks a text into lines of at most this many columns, between words if possible. A line is never narrower than two
+ * columns, because one letter may take two.
  */
-export function linesOf(text: string, columns: number): readonly string[] {
+export function wrapText(text: string, columns: number): readonly string[] {
   const room = Math.max(2, columns);
   const lines: string[] = [];
   let rest = text;
   while (widthOf(rest) > room) {
-    const fitting = cut(rest, room, "");
+    const fitting = truncate(rest, room, "");
     const space = rest[fitting.length] === " " ? fitting.length : fitting.lastIndexOf(" ");
     const line = rest.slice(0, space > 0 ? space : Math.max(1, fitting.length));
     lines.push(line.trimEnd());

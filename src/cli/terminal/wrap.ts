@@ -1,8 +1,8 @@
+/** Joins words into lines and never breaks a word. The help pages load it without the rest of `terminal/`. */
+
 /**
- * Puts words that stay together into lines.
- *
- * @param width the most UTF-16 code units of a line, exceeded by longer words only
- * @param separator what stands between two words of a line
+ * @param width the longest line, in UTF-16 code units; only a longer word exceeds it
+ * @param separator stands between two words of a line
  */
 export function wrapWords(words: readonly string[], width: number, separator: string): readonly string[] {
   const lines: string[] = [];

@@ -5,7 +5,7 @@ import { runAtTerminal } from "../../program/terminal_host.ts";
 import { relative } from "node:path";
 import { makeSecret, SECRET_BYTES } from "../../../src/apikey/secret.ts";
 import { login, type LoginFlags } from "../../../src/cli/commands/login.ts";
-import type { TextQuestion } from "../../../src/cli/prompts/question.ts";
+import type { TextOptions } from "../../../src/cli/prompts/options.ts";
 import type { Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { startServer, type TestServer } from "../../client/foreign_server.ts";
 import { onPosix } from "../../posix.ts";
@@ -284,13 +284,13 @@ testWithModes("login takes server and key of the variables", async () => {
 /** Answers what is asked, and keeps the questions. */
 function answering(answers: { readonly text: string; readonly secret: string }): {
   readonly questions: Prompts;
-  readonly asked: (TextQuestion & { readonly kind: string })[];
+  readonly asked: (TextOptions & { readonly kind: string })[];
 } {
-  const asked: (TextQuestion & { readonly kind: string })[] = [];
+  const asked: (TextOptions & { readonly kind: string })[] = [];
   const unexpected = (): never => {
     throw new Error("nobody is to be asked that");
   };
-  const answer = (kind: "text" | "secret") => (question: TextQuestion): Promise<string> => {
+  const answer = (kind: "text" | "secret") => (question: TextOptions): Promise<string> => {
     asked.push({ kind, ...question });
     question.check?.(answers[kind]);
     return Promise.resolve(answers[kind]);

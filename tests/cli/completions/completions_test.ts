@@ -1,19 +1,20 @@
-/** What is offered at a Tab: the answers that the scripts for the shells are given. */
+/** The candidates that the shells receive when the user presses Tab. */
 import { expect } from "expect";
+import { CONFLICTING_FLAGS } from "../../../src/cli/completions/complete.ts";
 import { run } from "../../../src/cli/program.ts";
 import { startServer } from "../../client/foreign_server.ts";
 import { embedded, overHttp } from "../../program/installations.ts";
 import { onPosix } from "../../posix.ts";
 import { FakeHost, inProcess, type Program } from "../../program/program.ts";
 
-interface Shown {
-  /** The words offered, with their descriptions. */
+interface Completion {
+  /** The offered words with their descriptions. */
   readonly words: Readonly<Record<string, string>>;
   readonly directive: string;
 }
 
-/** Presses Tab at the end of a line of words after the program's name, the last of which may be empty. */
-async function tab(words: readonly string[], program: Program = inProcess): Promise<Shown> {
+/** Completes the last of the words after the program's name. It may be empty. */
+async function complete(words: readonly string[], program: Program = inProcess): Promise<Completion> {
   const { code, stdout, stderr } = await program(["__complete", "--", ...words]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   const lines = stdout.replace(/\n$/, "").split("\n");
@@ -24,20 +25,17 @@ async function tab(words: readonly string[], program: Program = inProcess): Prom
 }
 
 async function offered(words: readonly string[], program?: Program): Promise<readonly string[]> {
-  return Object.keys((await tab(words, program)).words);
+  return Object.keys((await complete(words, program)).words);
 }
 
-const NO_CANDIDATE: Shown = { words: {}, directive: ":space" };
+const NO_CANDIDATES: Completion = { words: {}, directive: ":space" };
 
-Deno.test("the first word completes to the commands and what they do, the hidden one not among them", async () => {
-  const { words } = await tab([""]);
+Deno.test("the first word completes to the commands with their summaries, without the hidden command", async () => {
+  const { words } = await complete([""]);
   expect(words).toMatchObject({ apikey: "create or delete API keys", help: "print the help of a command" });
   expect(Object.keys(words)).toEqual(expect.arrayContaining(["request", "serve", "audit", "completions", "--version"]));
   expect(words).not.toHaveProperty("__complete");
   expect(await offered(["ser"])).toEqual(["serve"]);
-});
-
-Deno.test("help completes to the commands", async () => {
   expect(await offered(["help", "com"])).toEqual(["completions"]);
 });
 
@@ -46,25 +44,25 @@ Deno.test("completions completes to the shells", async () => {
   expect(await offered(["completions", "f"])).toEqual(["fish"]);
 });
 
-Deno.test("every flag of a command's help is offered, with its description in one line", async () => {
+Deno.test("every flag in the help of a command is offered with a description on one line", async () => {
   for (const command of ["apikey", "request", "serve", "audit", "config", "login", "logout", "completions"]) {
-    // deno-lint-ignore no-await-in-loop -- one command after the other
+    // deno-lint-ignore no-await-in-loop -- one command at a time
     const help = (await inProcess([command, "--help"])).stdout;
     const flags = [...help.matchAll(/^ {2}(?:-h, )?(--[a-z-]+)/gm)].map(([, flag]) => flag);
-    // deno-lint-ignore no-await-in-loop -- one command after the other
-    const { words } = await tab([command, "--"]);
+    // deno-lint-ignore no-await-in-loop -- one command at a time
+    const { words } = await complete([command, "--"]);
     expect(Object.keys(words).sort()).toEqual([...new Set(flags)].sort());
     expect(Object.values(words).filter((description) => description === "" || description.includes("[S"))).toEqual([]);
   }
 });
 
-Deno.test("a flag that was given is not offered again, unless it can be repeated", async () => {
+Deno.test("a flag is not offered again unless it can be repeated", async () => {
   const flags = await offered(["apikey", "--json", "--name", "a", "--timeout=3s", "--header", "A: b", "--"]);
   expect(flags).toContain("--header");
   expect(flags.filter((flag) => ["--json", "--name", "--timeout"].includes(flag))).toEqual([]);
 });
 
-Deno.test("with --create --delete is not offered, and with --delete neither --create nor its flags", async () => {
+Deno.test("a flag is not offered if it conflicts with an earlier one", async () => {
   expect(await offered(["apikey", "--create", "--de"])).toEqual(["--description"]);
   const ofCreate = ["--create", "--roles", "--permissions", "--description", "--overwrite"];
   const flags = await offered(["apikey", "--delete", "--"]);
@@ -73,31 +71,46 @@ Deno.test("with --create --delete is not offered, and with --delete neither --cr
   expect(await offered(["apikey", "--roles", "ADMIN", "--del"])).toEqual([]);
 });
 
-Deno.test("--roles completes to the roles with their meanings", async () => {
-  expect((await tab(["apikey", "--roles", ""])).words).toMatchObject({
+Deno.test("the program rejects every pair of flags that completion treats as conflicting", async () => {
+  await Promise.all(CONFLICTING_FLAGS.map(async ([one, other]) => {
+    const command = ["--create", "--delete"].includes(one) ? ["apikey"] : ["request"];
+    if (one.startsWith("--base") || one.startsWith("--data")) command.push("--query", "{ a }");
+    const { stdout: help } = await inProcess([command[0] ?? "", "--help"]);
+    const flags = [one, other].flatMap((flag) => help.includes(`${flag} <`) ? [flag, "http://127.0.0.1:1"] : [flag]);
+    const { code, stderr } = await inProcess([...command, ...flags]);
+    expect({ pair: [one, other], code }).toEqual({ pair: [one, other], code: 2 });
+    for (const flag of [one, other]) expect(stderr).toContain(flag);
+  }));
+});
+
+Deno.test("--roles completes to the roles with their descriptions", async () => {
+  expect((await complete(["apikey", "--roles", ""])).words).toMatchObject({
     ADMIN: "Full access to the system",
     VIEWER: "Read-only access",
   });
   expect(await offered(["apikey", "--roles", "v"])).toEqual(["VIEWER"]);
 });
 
-Deno.test("after a comma --roles completes to the roles that are not in the list yet", async () => {
+Deno.test("after a comma --roles completes to the other roles", async () => {
   expect(await offered(["apikey", "--roles", "ADMIN,"])).toEqual(["ADMIN,CONNECT", "ADMIN,VIEWER", "ADMIN,GUEST"]);
   expect(await offered(["apikey", "--roles", "guest, admin,c"])).toEqual(["guest, admin,CONNECT"]);
 });
 
-Deno.test("--permissions completes to RESOURCE:, after which the word goes on", async () => {
-  expect(await tab(["apikey", "--permissions", "do"])).toEqual({ words: { "DOCKER:": "" }, directive: ":nospace" });
+Deno.test("--permissions completes to RESOURCE: without a space", async () => {
+  expect(await complete(["apikey", "--permissions", "do"])).toEqual({
+    words: { "DOCKER:": "" },
+    directive: ":nospace",
+  });
 });
 
 Deno.test("after RESOURCE: --permissions completes to the actions", async () => {
-  const { words, directive } = await tab(["apikey", "--permissions", "docker:r"]);
+  const { words, directive } = await complete(["apikey", "--permissions", "docker:r"]);
   expect(Object.keys(words)).toEqual(["DOCKER:READ_ANY", "DOCKER:READ_OWN"]);
   expect(directive).toBe(":space");
   expect(await offered(["apikey", "--permissions", "NOWHERE:"])).toEqual([]);
 });
 
-Deno.test("a permission that is in the list is not offered again", async () => {
+Deno.test("a permission in the list is not offered again", async () => {
   const list = "DOCKER:READ_ANY,docker:";
   const actions = await offered(["apikey", "--permissions", list]);
   expect(actions).toContain("DOCKER:READ_ANY,DOCKER:READ_OWN");
@@ -105,12 +118,12 @@ Deno.test("a permission that is in the list is not offered again", async () => {
   expect(actions).toHaveLength(7);
 });
 
-Deno.test("--flag=value completes as a whole word", async () => {
+Deno.test("--flag=value completes as one word", async () => {
   expect(await offered(["apikey", "--roles=AD"])).toEqual(["--roles=ADMIN"]);
   expect(await offered(["apikey", "--permissions=DISK:UPDATE_O"])).toEqual(["--permissions=DISK:UPDATE_OWN"]);
 });
 
-Deno.test("flags that take files or directories complete to those, and @ to files", async () => {
+Deno.test("flags for paths complete to files or directories, and @ to files", async () => {
   const directives: readonly (readonly [readonly string[], string])[] = [
     [["apikey", "--key-file", ""], ":files\t"],
     [["apikey", "--ca-file=/e"], ":files\t--ca-file="],
@@ -121,12 +134,12 @@ Deno.test("flags that take files or directories complete to those, and @ to file
     [["request", "--body=@q"], ":files\t--body=@"],
   ];
   for (const [words, directive] of directives) {
-    // deno-lint-ignore no-await-in-loop -- one line after the other
-    expect(await tab(words)).toEqual({ words: {}, directive });
+    // deno-lint-ignore no-await-in-loop -- one line at a time
+    expect(await complete(words)).toEqual({ words: {}, directive });
   }
 });
 
-Deno.test("free text, what stands behind -- and what nobody knows complete to nothing", async () => {
+Deno.test("free text, words after -- and unknown words have no candidates", async () => {
   const lines = [
     ["apikey", "--description", ""],
     ["apikey", "--create", "--name", ""],
@@ -136,8 +149,8 @@ Deno.test("free text, what stands behind -- and what nobody knows complete to no
     ["unknown", ""],
   ];
   for (const words of lines) {
-    // deno-lint-ignore no-await-in-loop -- one line after the other
-    expect(await tab(words)).toEqual(NO_CANDIDATE);
+    // deno-lint-ignore no-await-in-loop -- one line at a time
+    expect(await complete(words)).toEqual(NO_CANDIDATES);
   }
 });
 
@@ -146,12 +159,12 @@ async function createKeys(program: Program): Promise<void> {
   await program(["apikey", "--create", "--name", "Déploiement", "--permissions", "DOCKER:READ_ANY"]);
 }
 
-for (const [way, install] of [["the local store", () => embedded(inProcess)], ["a server", overHttp]] as const) {
-  Deno.test(`--delete --name completes to the names of the keys on ${way}, with what they are for`, async () => {
+for (const [source, install] of [["the local store", () => embedded(inProcess)], ["a server", overHttp]] as const) {
+  Deno.test(`--delete --name completes to the key names of ${source}, with descriptions`, async () => {
     await using installation = await install();
     const { program } = installation;
     await createKeys(program);
-    const { words } = await tab(["apikey", "--delete", "--name", ""], program);
+    const { words } = await complete(["apikey", "--delete", "--name", ""], program);
     expect(words).toMatchObject({ "ci deploy": "cron on db1 (VIEWER)", "Déploiement": "" });
     expect(await offered(["apikey", "--delete", "--name=CI"], program)).toEqual(["--name=ci deploy"]);
     expect(await offered(["apikey", "--delete", "--name", "de\u0301"], program)).toEqual(["Déploiement"]);
@@ -159,7 +172,7 @@ for (const [way, install] of [["the local store", () => embedded(inProcess)], ["
   });
 }
 
-Deno.test("the server that the line names is the one asked for names", async () => {
+Deno.test("key names come from the store that the command line names", async () => {
   await using installation = await embedded(inProcess);
   await createKeys(installation.program);
   const directory = installation.env.SERVICE_API_DATA_DIR ?? "";
@@ -169,12 +182,12 @@ Deno.test("the server that the line names is the one asked for names", async () 
   expect(await offered(typed, (args) => inProcess(args, home))).toEqual(["ci deploy"]);
 });
 
-Deno.test("asking for names makes neither a data directory nor a database", async () => {
+Deno.test("completing names creates neither a data directory nor a database", async () => {
   const directory = await Deno.makeTempDir();
   try {
     for (const path of [directory, `${directory}/data`]) {
-      // deno-lint-ignore no-await-in-loop -- one directory after the other
-      expect(await tab(["apikey", "--delete", "--data-dir", path, "--name", ""])).toEqual(NO_CANDIDATE);
+      // deno-lint-ignore no-await-in-loop -- one directory at a time
+      expect(await complete(["apikey", "--delete", "--data-dir", path, "--name", ""])).toEqual(NO_CANDIDATES);
     }
     expect(await Array.fromAsync(Deno.readDir(directory))).toEqual([]);
   } finally {
@@ -182,7 +195,7 @@ Deno.test("asking for names makes neither a data directory nor a database", asyn
   }
 });
 
-Deno.test("a server that is away, refuses, or is not named well gives no names and no word of it", async () => {
+Deno.test("an unreachable, refusing or invalid server gives no names and no message", async () => {
   await using installation = await overHttp();
   const { SERVICE_API_URL = "" } = installation.env;
   const envs = [
@@ -195,22 +208,22 @@ Deno.test("a server that is away, refuses, or is not named well gives no names a
   ];
   for (const env of envs) {
     const program: Program = (args) => inProcess(args, { env });
-    // deno-lint-ignore no-await-in-loop -- one server after the other
-    expect(await tab(["apikey", "--delete", "--name", ""], program)).toEqual(NO_CANDIDATE);
+    // deno-lint-ignore no-await-in-loop -- one server at a time
+    expect(await complete(["apikey", "--delete", "--name", ""], program)).toEqual(NO_CANDIDATES);
   }
 });
 
-Deno.test("a server that does not answer is given up within two seconds", async () => {
+Deno.test("a server that does not answer gives no names within two seconds", async () => {
   const pending = Promise.withResolvers<Response>();
   await using server = startServer(() => pending.promise);
   const since = performance.now();
   const program: Program = (args) => inProcess(args, { env: { SERVICE_API_URL: server.url } });
-  expect(await tab(["apikey", "--delete", "--name", ""], program)).toEqual(NO_CANDIDATE);
+  expect(await complete(["apikey", "--delete", "--name", ""], program)).toEqual(NO_CANDIDATES);
   expect(performance.now() - since).toBeLessThan(2000);
   pending.resolve(new Response());
 });
 
-Deno.test("a key that is to come from standard input is not waited for", async () => {
+Deno.test("completion never reads the key from standard input", async () => {
   await using installation = await overHttp();
   const env = { SERVICE_API_URL: installation.env.SERVICE_API_URL ?? "" };
   for (const [words, more] of [[["--key-file", "-"], {}], [[], { SERVICE_API_KEY_FILE: "-" }]] as const) {
@@ -218,35 +231,35 @@ Deno.test("a key that is to come from standard input is not waited for", async (
       new FakeHost(["__complete", "--", "apikey", "--delete", ...words, "--name", ""], { env: { ...env, ...more } }),
       { stdin: { isTerminal: () => false, readText: () => Promise.reject(new Error("it was read")) } },
     );
-    // deno-lint-ignore no-await-in-loop -- one line after the other
+    // deno-lint-ignore no-await-in-loop -- one line at a time
     expect(await run(host)).toBe(0);
     expect(host.stdout.text).toBe(":space\n");
   }
 });
 
-Deno.test("a name that has a line break in it, on some other server, is not offered", async () => {
+Deno.test("a name with a control character is not offered", async () => {
   const apiKeys = ["good-name", "bad\nname", "bad\tname"].map((name) => (
     { id: name, name, description: "a\nb", roles: [], createdAt: null }
   ));
   await using server = startServer(() => Response.json({ data: { apiKeys } }));
   const program: Program = (args) => inProcess(args, { env: { SERVICE_API_URL: server.url } });
-  expect((await tab(["apikey", "--delete", "--name", ""], program)).words).toEqual({ "good-name": "a\\u{a}b" });
+  expect((await complete(["apikey", "--delete", "--name", ""], program)).words).toEqual({ "good-name": "a\\u{a}b" });
 });
 
-Deno.test("completions of a shell that is none names the nearest one; without a shell it names all", async () => {
+Deno.test("an unknown shell is a usage error with the nearest one; no shell lists them all", async () => {
   const unknown = await inProcess(["completions", "Bsh"]);
   expect({ code: unknown.code, stdout: unknown.stdout }).toEqual({ code: 2, stdout: "" });
-  expect(unknown.stderr).toMatch(/no script for a shell "Bsh"; did you mean bash\?/);
+  expect(unknown.stderr).toMatch(/no completion script for "Bsh"; did you mean bash\?/);
   const none = await inProcess(["completions"]);
   expect(none.code).toBe(2);
-  expect(none.stderr).toMatch(/which shell: bash, zsh, fish, powershell/);
+  expect(none.stderr).toMatch(/Choose a shell: bash, zsh, fish, powershell/);
   expect((await inProcess(["completions", "bash", "zsh"])).code).toBe(2);
 });
 
-Deno.test("completions prints a script for each shell, and its help how to have it", async () => {
+Deno.test("completions prints a script for each shell, and its help says how to install it", async () => {
   const { stdout: help } = await inProcess(["completions", "--help"]);
   for (const shell of ["bash", "zsh", "fish", "powershell"]) {
-    // deno-lint-ignore no-await-in-loop -- one shell after the other
+    // deno-lint-ignore no-await-in-loop -- one shell at a time
     const { code, stdout, stderr } = await inProcess(["completions", shell]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain("__complete");
@@ -255,7 +268,7 @@ Deno.test("completions prints a script for each shell, and its help how to have 
 });
 
 onPosix("file modes")(
-  "--profile completes to the profiles of the config file that is named, or to nothing",
+  "--profile completes to the profiles of the config file",
   async () => {
     const directory = await Deno.makeTempDir();
     try {
@@ -263,9 +276,9 @@ onPosix("file modes")(
       await Deno.writeTextFile(path, "profiles:\n  staging:\n  production:\n", { mode: 0o600 });
       expect(await offered(["config", "--config", path, "--profile", ""])).toEqual(["staging", "production"]);
       expect(await offered(["config", "--config", path, "--profile=p"])).toEqual(["--profile=production"]);
-      expect(await tab(["config", "--config", `${directory}/none`, "--profile", ""])).toEqual(NO_CANDIDATE);
+      expect(await complete(["config", "--config", `${directory}/none`, "--profile", ""])).toEqual(NO_CANDIDATES);
       await Deno.writeTextFile(path, "not: [yaml");
-      expect(await tab(["config", "--config", path, "--profile", ""])).toEqual(NO_CANDIDATE);
+      expect(await complete(["config", "--config", path, "--profile", ""])).toEqual(NO_CANDIDATES);
     } finally {
       await Deno.remove(directory, { recursive: true });
     }

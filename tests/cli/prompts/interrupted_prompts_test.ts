@@ -1,58 +1,61 @@
-/** A question that is not answered: Ctrl-C, a signal, the end of the input. */
+/** Prompts that the user does not answer: Ctrl-C, a signal, the end of the input. */
 import { expect } from "expect";
-import { parseName } from "../../../src/apikey/name.ts";
 import { openPrompts, type Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { KEYS } from "../../program/screen.ts";
-import { askAtTerminal, type Asking, TerminalHost } from "../../program/terminal_host.ts";
+import { promptAtTerminal, type PromptRun, TerminalHost } from "../../program/terminal_host.ts";
+
+type ShowPrompt = (prompts: Prompts) => Promise<unknown>;
 
 const FRUIT = ["Apple", "Banana"].map((label) => ({ value: label, label }));
+const showText: ShowPrompt = (prompts) => prompts.text({ label: "Name" });
+const showGrid: ShowPrompt = (prompts) => prompts.permissions({ label: "Permissions", roles: [] });
 
-const QUESTIONS: readonly (readonly [string, (questions: Prompts) => Promise<unknown>])[] = [
-  ["text", (questions) => questions.text({ label: "Name", check: (typed) => void parseName(typed) })],
-  ["secret", (questions) => questions.secret({ label: "Key" })],
-  ["confirm", (questions) => questions.confirm({ label: "Sure?", initial: true })],
-  ["selectOne", (questions) => questions.selectOne({ label: "Fruit", items: FRUIT })],
-  ["select", (questions) => questions.select({ label: "Fruit", items: FRUIT })],
-  ["permissions", (questions) => questions.permissions({ label: "Permissions", roles: [] })],
-];
+const pressCtrlC = ({ screen }: PromptRun<unknown>): void => screen.press(KEYS.ctrlC);
 
-const ENDINGS: readonly (readonly [string, (asking: Asking<unknown>) => void])[] = [
-  ["Ctrl-C", ({ screen }) => screen.press(KEYS.ctrlC)],
-  ["Ctrl-D", ({ screen }) => screen.press(KEYS.ctrlD)],
-  ["Escape", ({ screen }) => screen.press(KEYS.escape)],
-  ["the end of the input", ({ screen }) => void screen.input.end()],
-  ["SIGINT", ({ host }) => host.handlers.get("SIGINT")?.()],
-  ["SIGTERM", ({ host }) => host.handlers.get("SIGTERM")?.()],
-];
-
-for (const [kind, question] of QUESTIONS) {
-  for (const [ending, end] of ENDINGS) {
-    Deno.test(`${kind}: ${ending} is INTERRUPTED, and the terminal is as it was`, async () => {
-      const asking = await askAtTerminal(question);
-      expect(asking.screen.isRestored).toBe(false);
-      end(asking);
-      await expect(asking.answer).rejects.toMatchObject({ code: "INTERRUPTED" });
-      expect(asking.screen.isRestored).toBe(true);
-      expect([...asking.host.handlers]).toEqual([]);
-    });
-  }
+for (
+  const [kind, show, interruption, interrupt] of [
+    // Each kind of prompt.
+    ["text", showText, "Ctrl-C", pressCtrlC],
+    ["secret", (prompts) => prompts.secret({ label: "Key" }), "Ctrl-C", pressCtrlC],
+    ["confirm", (prompts) => prompts.confirm({ label: "Sure?", initial: true }), "Ctrl-C", pressCtrlC],
+    ["selectOne", (prompts) => prompts.selectOne({ label: "Fruit", items: FRUIT }), "Ctrl-C", pressCtrlC],
+    ["select", (prompts) => prompts.select({ label: "Fruit", items: FRUIT }), "Ctrl-C", pressCtrlC],
+    ["permissions", showGrid, "Ctrl-C", pressCtrlC],
+    // Each interruption, for a prompt with a line of text and one without.
+    ["text", showText, "Ctrl-D", ({ screen }) => screen.press(KEYS.ctrlD)],
+    ["permissions", showGrid, "Ctrl-D", ({ screen }) => screen.press(KEYS.ctrlD)],
+    ["text", showText, "Escape", ({ screen }) => screen.press(KEYS.escape)],
+    ["text", showText, "the end of the input", ({ screen }) => void screen.input.end()],
+    ["permissions", showGrid, "the end of the input", ({ screen }) => void screen.input.end()],
+    ["text", showText, "SIGINT", ({ host }) => host.handlers.get("SIGINT")?.()],
+    ["permissions", showGrid, "SIGTERM", ({ host }) => host.handlers.get("SIGTERM")?.()],
+  ] satisfies readonly (readonly [string, ShowPrompt, string, (run: PromptRun<unknown>) => void])[]
+) {
+  Deno.test(`${kind}: ${interruption} is INTERRUPTED and restores the terminal`, async () => {
+    const run = await promptAtTerminal(show);
+    expect(run.screen.isRestored).toBe(false);
+    interrupt(run);
+    await expect(run.answer).rejects.toMatchObject({ code: "INTERRUPTED" });
+    expect(run.screen.isRestored).toBe(true);
+    expect([...run.host.handlers]).toEqual([]);
+  });
 }
 
-Deno.test("input that is over already is INTERRUPTED too, and nothing hangs", async () => {
+Deno.test("a prompt after the end of the input is INTERRUPTED and does not hang", async () => {
   const host = new TerminalHost([]);
-  const questions = await openPrompts(host);
-  const sure = questions.confirm({ label: "Sure?", initial: true });
+  const prompts = await openPrompts(host);
+  const confirmation = prompts.confirm({ label: "Sure?", initial: true });
   host.screen.press(KEYS.enter);
-  await sure;
+  await confirmation;
   host.screen.input.end();
-  await expect(questions.confirm({ label: "Really?", initial: true })).rejects.toMatchObject({ code: "INTERRUPTED" });
-  await expect(questions.text({ label: "Name" })).rejects.toMatchObject({ code: "INTERRUPTED" });
+  await expect(prompts.confirm({ label: "Really?", initial: true })).rejects.toMatchObject({ code: "INTERRUPTED" });
+  await expect(prompts.text({ label: "Name" })).rejects.toMatchObject({ code: "INTERRUPTED" });
   expect(host.screen.isRestored).toBe(true);
 });
 
-Deno.test("a signal that came before the question is INTERRUPTED too", async () => {
+Deno.test("a prompt after a signal is INTERRUPTED", async () => {
   const host = new TerminalHost([]);
-  const questions = await openPrompts(host, AbortSignal.abort());
-  await expect(questions.text({ label: "Name" })).rejects.toMatchObject({ code: "INTERRUPTED" });
+  const prompts = await openPrompts(host, AbortSignal.abort());
+  await expect(prompts.text({ label: "Name" })).rejects.toMatchObject({ code: "INTERRUPTED" });
   expect(host.screen.isRestored).toBe(true);
 });

@@ -1,111 +1,110 @@
-/** Lists at a terminal, key by key: one of a list, any of a list. */
+/** The prompts that select from a list, key by key. */
 import { expect } from "expect";
 import type { Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { KEYS } from "../../program/screen.ts";
-import { askAtTerminal } from "../../program/terminal_host.ts";
+import { promptAtTerminal } from "../../program/terminal_host.ts";
 
 const FRUIT = ["Apple", "Banana", "Cherry"].map((label) => ({ value: label.toLowerCase(), label }));
+const KEY_HELP = "  space to select · enter to confirm · type to filter · ctrl-a to select all";
 
-const askFruit = (questions: Prompts): Promise<readonly string[]> =>
-  questions.select({ label: "Fruit", items: FRUIT.map((item) => ({ ...item, hint: `a ${item.value} tree` })) });
+const selectFruit = (prompts: Prompts): Promise<readonly string[]> =>
+  prompts.select({ label: "Fruit", items: FRUIT.map((item) => ({ ...item, hint: `${item.value} tree` })) });
 
 for (
-  const [keys, chosen] of [
+  const [keys, selected] of [
     [[], "apple"],
     [[KEYS.down], "banana"],
     [[KEYS.up], "cherry"],
-    [[KEYS.end], "cherry"],
     [[KEYS.end, KEYS.down], "apple"],
     [[KEYS.down, KEYS.home, "x", KEYS.space], "apple"],
     [[KEYS.pageDown], "cherry"],
     [[KEYS.pageDown, KEYS.pageUp], "apple"],
   ] as const
 ) {
-  Deno.test(`choose: ${JSON.stringify(keys)} and Enter is ${chosen}`, async () => {
-    const { screen, answer } = await askAtTerminal((questions) =>
-      questions.selectOne({ label: "Which fruit?", items: FRUIT })
+  Deno.test(`selectOne: ${JSON.stringify(keys)} and Enter select ${selected}`, async () => {
+    const { screen, answer } = await promptAtTerminal((prompts) =>
+      prompts.selectOne({ label: "Which fruit?", items: FRUIT })
     );
     expect(await screen.text()).toBe("? Which fruit?\n❯ Apple\n  Banana\n  Cherry");
     screen.press(...keys, KEYS.enter);
-    expect(await answer).toBe(chosen);
-    expect(await screen.text()).toMatch(new RegExp(`^✔ Which fruit\\? ${chosen}$`, "i"));
+    expect(await answer).toBe(selected);
+    expect(await screen.text()).toMatch(new RegExp(`^✔ Which fruit\\? ${selected}$`, "i"));
   });
 }
 
-Deno.test("tick: space ticks and unticks, answers are in the order of the list", async () => {
-  const { screen, answer } = await askAtTerminal(askFruit);
+Deno.test("select: Space selects and unselects, and the answer has the order of the list", async () => {
+  const { screen, answer } = await promptAtTerminal(selectFruit);
   screen.press(KEYS.down, KEYS.down, KEYS.space, KEYS.up, KEYS.space, KEYS.up, KEYS.space, KEYS.space);
-  expect(await screen.until(/2 ticked/)).toBe(`\
-? Fruit: █ (2 ticked, 3)
-❯ ◯ Apple   a apple tree
-  ◉ Banana  a banana tree
-  ◉ Cherry  a cherry tree
-  space ticks · enter ends · letters filter · ctrl-a ticks all`);
+  expect(await screen.until(/2 selected, 3 listed/)).toBe(`\
+? Fruit: █ (2 selected, 3 listed)
+❯ ◯ Apple   apple tree
+  ◉ Banana  banana tree
+  ◉ Cherry  cherry tree
+${KEY_HELP}`);
   screen.press(KEYS.enter);
   expect(await answer).toEqual(["banana", "cherry"]);
   expect(await screen.text()).toBe("✔ Fruit: Banana, Cherry");
 });
 
-Deno.test("tick: nothing ticked is none", async () => {
-  const { screen, answer } = await askAtTerminal(askFruit);
+Deno.test("select: an empty selection is an answer", async () => {
+  const { screen, answer } = await promptAtTerminal(selectFruit);
   screen.press(KEYS.enter);
   expect(await answer).toEqual([]);
   expect(await screen.text()).toBe("✔ Fruit: none");
 });
 
-Deno.test("tick: what is typed filters by label and hint, in any case, and ticks outlast the filter", async () => {
-  const { screen, answer } = await askAtTerminal(askFruit);
+Deno.test("select: typing filters by label and hint, in any case, and keeps the selection", async () => {
+  const { screen, answer } = await promptAtTerminal(selectFruit);
   screen.press(..."CHE", KEYS.space);
-  expect(await screen.until(/1 ticked/)).toBe(`\
-? Fruit: CHE█ (1 ticked, 1 of 3)
-❯ ◉ Cherry  a cherry tree
-  space ticks · enter ends · letters filter · ctrl-a ticks all`);
+  expect(await screen.until(/1 selected/)).toBe(`\
+? Fruit: CHE█ (1 selected, 1 of 3 listed)
+❯ ◉ Cherry  cherry tree
+${KEY_HELP}`);
   screen.press(KEYS.ctrlU, ..."appletree");
   expect(await screen.until(/appletree/)).toContain("❯ ◯ Apple");
   screen.press(KEYS.backspace);
   await screen.until(/appletre█/);
   screen.press(KEYS.ctrlU);
-  expect(await screen.until(/ticked, 3\)/)).toContain("◉ Cherry");
+  expect(await screen.until(/selected, 3 listed\)/)).toContain("◉ Cherry");
   screen.press(KEYS.enter);
   expect(await answer).toEqual(["cherry"]);
 });
 
-Deno.test("tick: a filter that nothing has says so, and space ticks nothing", async () => {
-  const { screen, answer } = await askAtTerminal(askFruit);
+Deno.test("select: a filter without matches says so, and Space selects nothing", async () => {
+  const { screen, answer } = await promptAtTerminal(selectFruit);
   screen.press(..."kiwi", KEYS.space, KEYS.ctrlA, KEYS.down, KEYS.up);
   expect(await screen.until(/kiwi/)).toBe(`\
-? Fruit: kiwi█ (0 ticked, 0 of 3)
-  ✖ Nothing has that in it.
-  space ticks · enter ends · letters filter · ctrl-a ticks all`);
+? Fruit: kiwi█ (0 selected, 0 of 3 listed)
+  ✖ No matches.
+${KEY_HELP}`);
   screen.press(KEYS.enter);
   expect(await answer).toEqual([]);
 });
 
-Deno.test("tick: Ctrl-A ticks all that are shown, and unticks them when all are ticked", async () => {
-  const { screen, answer } = await askAtTerminal(askFruit);
+Deno.test("select: Ctrl-A selects all visible items, or unselects them if all are selected", async () => {
+  const { screen, answer } = await promptAtTerminal(selectFruit);
   screen.press(..."an", KEYS.ctrlA, KEYS.ctrlU, KEYS.ctrlA);
-  await screen.until(/3 ticked/);
+  await screen.until(/3 selected, 3 listed/);
   screen.press(KEYS.ctrlA);
-  await screen.until(/0 ticked/);
+  await screen.until(/0 selected, 3 listed/);
   screen.press(..."erry", KEYS.ctrlA, KEYS.enter);
   expect(await answer).toEqual(["cherry"]);
 });
 
-Deno.test("tick: a list longer than the window moves under the pointer", async () => {
+Deno.test("select: a list longer than the window scrolls with the focus", async () => {
   const items = Array.from({ length: 100 }, (_, value) => ({ value, label: `item ${value}` }));
-  const { screen, answer } = await askAtTerminal((questions) => questions.select({ label: "Items", items }), {
+  const { screen, answer } = await promptAtTerminal((prompts) => prompts.select({ label: "Items", items }), {
     rows: 8,
   });
-  const lines = async (): Promise<readonly string[]> => (await screen.text()).split("\n");
-  expect(await lines()).toHaveLength(7);
+  expect((await screen.text()).split("\n")).toHaveLength(7);
   screen.press(KEYS.up);
   expect(await screen.until(/❯ ◯ item 99/)).toMatch(/item 95.*item 99/s);
   screen.press(KEYS.pageUp);
   expect(await screen.until(/❯ ◯ item 94/)).toMatch(
-    /^\? Items.*\n.*item 92\n.*item 93\n.*94\n.*95\n.*96\n.*ticks all$/,
+    /^\? Items.*\n.*item 92\n.*item 93\n.*94\n.*95\n.*96\n.*select all$/,
   );
   screen.press(KEYS.home, KEYS.pageDown, KEYS.space);
-  expect(await screen.until(/❯ ◉ item 5$/m)).toContain("(1 ticked, 100)");
+  expect(await screen.until(/❯ ◉ item 5$/m)).toContain("(1 selected, 100 listed)");
   screen.press(KEYS.end, KEYS.down, KEYS.ctrlA, KEYS.enter);
   expect(await answer).toHaveLength(100);
   expect(await screen.text()).toBe(
@@ -113,9 +112,9 @@ Deno.test("tick: a list longer than the window moves under the pointer", async (
   );
 });
 
-Deno.test("tick: a list is drawn anew when the window becomes smaller, and nothing of it stays above", async () => {
+Deno.test("select: the list is redrawn if the window shrinks, and no old lines stay above it", async () => {
   const items = Array.from({ length: 40 }, (_, value) => ({ value, label: `item ${value}`, hint: "x".repeat(60) }));
-  const { screen, answer } = await askAtTerminal((questions) => questions.select({ label: "Items", items }));
+  const { screen, answer } = await promptAtTerminal((prompts) => prompts.select({ label: "Items", items }));
   await screen.resize(40, 10);
   screen.press(KEYS.end);
   const text = await screen.until(/❯ ◯ item 39/);
@@ -124,34 +123,33 @@ Deno.test("tick: a list is drawn anew when the window becomes smaller, and nothi
   expect(await answer).toEqual([]);
 });
 
-Deno.test("tick: a long label takes half of a narrow window, so that something is seen of the hint", async () => {
+Deno.test("select: a long label takes half of a narrow window, so that the hint stays visible", async () => {
   const items = ["a key with a name of many words", "b"].map((label) => ({
     value: label,
     label,
     hint: "VIEWER  2026",
   }));
-  const { screen } = await askAtTerminal((questions) => questions.select({ label: "Keys", items }), { columns: 40 });
+  const { screen } = await promptAtTerminal((prompts) => prompts.select({ label: "Keys", items }), { columns: 40 });
   expect(await screen.text()).toBe(`\
-? Keys: █ (0 ticked, 2)
+? Keys: █ (0 selected, 2 listed)
 ❯ ◯ a key with a name o…  VIEWER  2026
   ◯ b                     VIEWER  2026
-  space ticks · enter ends · letters f…`);
+  space to select · enter to confirm ·…`);
 });
 
-Deno.test("tick: a key is drawn within 50 ms in a list of 10,000", async () => {
+Deno.test("select: a list of 10,000 is redrawn within 50 ms of a key", async () => {
   const items = Array.from({ length: 10_000 }, (_, value) => ({
     value,
     label: `key ${value}`,
     hint: `VIEWER,GUEST  2026-01-02  for job ${value % 97}`,
   }));
-  const { screen, answer } = await askAtTerminal((questions) => questions.select({ label: "Keys", items }));
+  const { screen, answer } = await promptAtTerminal((prompts) => prompts.select({ label: "Keys", items }));
   const keys = [..."key42", KEYS.space, KEYS.down, KEYS.ctrlU, KEYS.end, KEYS.pageUp, KEYS.ctrlA, KEYS.ctrlA];
   const times: number[] = [];
   for (const key of [...keys, ..."job9", KEYS.backspace, KEYS.backspace, KEYS.down, KEYS.space]) {
-    // deno-lint-ignore no-await-in-loop -- one key after the other
+    // deno-lint-ignore no-await-in-loop -- one key at a time
     times.push(await screen.timeKey(key));
   }
-  expect(times.length).toBeGreaterThanOrEqual(20);
   expect(times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]).toBeLessThan(50);
   screen.press(KEYS.enter);
   await answer;

@@ -1,14 +1,14 @@
-/** Prompts at a terminal, key by key: text, secret, yes or no. */
+/** The prompts for text, secrets, and yes or no, key by key. */
 import { expect } from "expect";
 import { parseName } from "../../../src/apikey/name.ts";
 import { KEYS } from "../../program/screen.ts";
-import { askAtTerminal } from "../../program/terminal_host.ts";
+import { promptAtTerminal } from "../../program/terminal_host.ts";
 
 const checkName = (typed: string): void => void parseName(typed);
 
-Deno.test("text: what is typed is shown, and stays as the answer", async () => {
-  const { screen, answer } = await askAtTerminal((questions) =>
-    questions.text({ label: "Name", hint: "what it is called" })
+Deno.test("text: the typed text is visible and stays on the screen as the answer", async () => {
+  const { screen, answer } = await promptAtTerminal((prompts) =>
+    prompts.text({ label: "Name", hint: "what it is called" })
   );
   expect(await screen.text()).toBe("? Name: █\n  what it is called");
   screen.press(..."blue", KEYS.enter);
@@ -17,8 +17,8 @@ Deno.test("text: what is typed is shown, and stays as the answer", async () => {
   expect(screen.isRestored).toBe(true);
 });
 
-Deno.test("text: keys move in it and edit it", async () => {
-  const { screen, answer } = await askAtTerminal((questions) => questions.text({ label: "Name", initial: "bleu" }));
+Deno.test("text: keys move the cursor and edit the text", async () => {
+  const { screen, answer } = await promptAtTerminal((prompts) => prompts.text({ label: "Name", initial: "bleu" }));
   await screen.until(/bleu█/);
   screen.press(KEYS.left, KEYS.backspace);
   await screen.until(/bl█u/);
@@ -28,16 +28,16 @@ Deno.test("text: keys move in it and edit it", async () => {
   expect(await answer).toBe("blue");
 });
 
-Deno.test("text: nothing is an answer too", async () => {
-  const { screen, answer } = await askAtTerminal((questions) => questions.text({ label: "Name" }));
+Deno.test("text: an empty text is an answer", async () => {
+  const { screen, answer } = await promptAtTerminal((prompts) => prompts.text({ label: "Name" }));
   screen.press(KEYS.enter);
   expect(await answer).toBe("");
   expect(await screen.text()).toBe("✔ Name:");
 });
 
-Deno.test("text: what is wrong with it is said while it is typed, and gone when it is mended", async () => {
-  const { screen, answer } = await askAtTerminal((questions) =>
-    questions.text({ label: "Name", hint: "hint", check: checkName })
+Deno.test("text: an error appears while the user types, and disappears when the text is valid", async () => {
+  const { screen, answer } = await promptAtTerminal((prompts) =>
+    prompts.text({ label: "Name", hint: "hint", check: checkName })
   );
   screen.press(..."a-b");
   expect(await screen.until(/✖/)).toBe(
@@ -49,9 +49,9 @@ Deno.test("text: what is wrong with it is said while it is typed, and gone when 
   expect(await answer).toBe("a");
 });
 
-Deno.test("text: Enter does not take what is wrong, not even nothing, and nothing typed is lost", async () => {
-  const { screen, answer } = await askAtTerminal((questions) =>
-    questions.text({ label: "Name", hint: "hint", check: checkName })
+Deno.test("text: Enter rejects an invalid or empty text and keeps what was typed", async () => {
+  const { screen, answer } = await promptAtTerminal((prompts) =>
+    prompts.text({ label: "Name", hint: "hint", check: checkName })
   );
   screen.press(KEYS.enter);
   expect(await screen.until(/✖/)).toMatch(/this one is empty\.$/);
@@ -61,17 +61,17 @@ Deno.test("text: Enter does not take what is wrong, not even nothing, and nothin
   expect(await answer).toBe("ab");
 });
 
-Deno.test("text: Ctrl-D takes the letter after the cursor away, and ends nothing", async () => {
-  const { screen, answer } = await askAtTerminal((questions) => questions.text({ label: "Name" }));
+Deno.test("text: Ctrl-D deletes the letter after the cursor and does not cancel", async () => {
+  const { screen, answer } = await promptAtTerminal((prompts) => prompts.text({ label: "Name" }));
   screen.press("a", "b", KEYS.left, KEYS.ctrlD);
   await screen.until(/Name: a█$/);
   screen.press(KEYS.enter);
   expect(await answer).toBe("a");
 });
 
-for (const name of ["钥匙 一", "مفتاح", "été", "𝒜𝟙"]) {
-  Deno.test(`text: ${name} is typed, moved in and taken`, async () => {
-    const { screen, answer } = await askAtTerminal((questions) => questions.text({ label: "Name", check: checkName }));
+for (const name of ["钥匙 一", "مفتاح", "𝒜𝟙"]) {
+  Deno.test(`text: ${name} can be typed and edited`, async () => {
+    const { screen, answer } = await promptAtTerminal((prompts) => prompts.text({ label: "Name", check: checkName }));
     screen.press(...name, KEYS.left, KEYS.right, "x", KEYS.backspace);
     await screen.until(new RegExp(`^\\? Name: ${name}█$`));
     screen.press(KEYS.enter);
@@ -79,16 +79,16 @@ for (const name of ["钥匙 一", "مفتاح", "été", "𝒜𝟙"]) {
   });
 }
 
-Deno.test("text: what cannot be seen is shown escaped", async () => {
-  const { screen, answer } = await askAtTerminal((questions) => questions.text({ label: "Name" }));
+Deno.test("text: invisible characters are shown escaped", async () => {
+  const { screen, answer } = await promptAtTerminal((prompts) => prompts.text({ label: "Name" }));
   screen.press("a", "\u202e", "b");
   await screen.until(/Name: a\\u\{202e\}b█/);
   screen.press(KEYS.enter);
   expect(await answer).toBe("a\u202eb");
 });
 
-Deno.test("secret: neither what is typed nor how much of it can be seen, before and after", async () => {
-  const { screen, answer } = await askAtTerminal((questions) => questions.secret({ label: "Key" }));
+Deno.test("secret: neither the text nor its length is visible, before and after the answer", async () => {
+  const { screen, answer } = await promptAtTerminal((prompts) => prompts.secret({ label: "Key" }));
   screen.press(..."top");
   const short = await screen.until(/not shown/);
   screen.press(..." secret");
@@ -99,25 +99,28 @@ Deno.test("secret: neither what is typed nor how much of it can be seen, before 
   expect(screen.raw).not.toMatch(/top|secret/);
 });
 
-for (const [initial, hint] of [[true, "(Y/n)"], [false, "(y/N)"]] as const) {
-  for (
-    const [key, yes] of [["y", true], ["Y", true], ["n", false], ["N", false], [KEYS.enter, initial]] as const
-  ) {
-    Deno.test(`confirm ${hint}: ${JSON.stringify(key)} is ${yes ? "yes" : "no"}`, async () => {
-      const { screen, answer } = await askAtTerminal((questions) => questions.confirm({ label: "Sure?", initial }));
-      expect(await screen.text()).toBe(`? Sure? ${hint}`);
-      screen.press("x", KEYS.space, KEYS.down, key);
-      expect(await answer).toBe(yes);
-      expect(await screen.text()).toBe(`✔ Sure? ${yes ? "yes" : "no"}`);
-      expect(screen.isRestored).toBe(true);
-    });
-  }
+for (
+  const [initial, hint, key, isConfirmed] of [
+    [true, "(Y/n)", "n", false],
+    [true, "(Y/n)", KEYS.enter, true],
+    [false, "(y/N)", "Y", true],
+    [false, "(y/N)", KEYS.enter, false],
+  ] as const
+) {
+  Deno.test(`confirm ${hint}: ${JSON.stringify(key)} answers ${isConfirmed ? "yes" : "no"}`, async () => {
+    const { screen, answer } = await promptAtTerminal((prompts) => prompts.confirm({ label: "Sure?", initial }));
+    expect(await screen.text()).toBe(`? Sure? ${hint}`);
+    screen.press("x", KEYS.space, KEYS.down, key);
+    expect(await answer).toBe(isConfirmed);
+    expect(await screen.text()).toBe(`✔ Sure? ${isConfirmed ? "yes" : "no"}`);
+    expect(screen.isRestored).toBe(true);
+  });
 }
 
-Deno.test("confirm: what was pressed before the question was there is no answer", async () => {
-  const { screen, answer } = await askAtTerminal(async (questions) => {
-    const name = await questions.text({ label: "Name" });
-    return [name, await questions.confirm({ label: "Sure?", initial: true })];
+Deno.test("confirm: keys pressed before the prompt appeared do not answer it", async () => {
+  const { screen, answer } = await promptAtTerminal(async (prompts) => {
+    const name = await prompts.text({ label: "Name" });
+    return [name, await prompts.confirm({ label: "Sure?", initial: true })];
   });
   screen.press("a\r", "y", "\r");
   await screen.until(/Sure/);

@@ -1,45 +1,34 @@
-/** What is said of waiting and of progress, and what is left of it. */
+/** The spinner and the progress bar. */
 import { expect } from "expect";
-import { openProgress, whileWaiting } from "../../../src/cli/terminal/progress.ts";
+import { openProgress, withSpinner } from "../../../src/cli/terminal/progress.ts";
 import { FakeHost } from "../../program/program.ts";
 import { TerminalHost } from "../../program/terminal_host.ts";
 
-Deno.test("who waits for more than 300 ms is told for what, and nothing is left of it afterwards", async () => {
+Deno.test("a spinner with the label appears after 300 ms, turns, and disappears at the end", async () => {
   const host = new TerminalHost([]);
   const work = Promise.withResolvers<string>();
   const start = performance.now();
-  const waiting = whileWaiting("Waiting for host.example", host, work.promise);
+  const waiting = withSpinner("Waiting for host.example", host, work.promise);
   expect(await host.screen.until(/Waiting/)).toMatch(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Waiting for host\.example$/);
   expect(performance.now() - start).toBeGreaterThan(290);
+  await host.screen.until(/⠙/);
   work.resolve("answer");
   expect(await waiting).toBe("answer");
   expect(await host.screen.text()).toBe("");
 });
 
-Deno.test("the spinner turns", async () => {
+Deno.test("work that is already done shows no spinner", async () => {
   const host = new TerminalHost([]);
-  const work = Promise.withResolvers<void>();
-  const waiting = whileWaiting("Waiting", host, work.promise);
-  for (const symbol of ["⠋", "⠙", "⠹"]) {
-    // deno-lint-ignore no-await-in-loop -- one after the other
-    await host.screen.until(new RegExp(symbol));
-  }
-  work.resolve();
-  await waiting;
-});
-
-Deno.test("who does not wait is told nothing", async () => {
-  const host = new TerminalHost([]);
-  expect(await whileWaiting("Waiting", host, Promise.resolve(1))).toBe(1);
+  expect(await withSpinner("Waiting", host, Promise.resolve(1))).toBe(1);
   expect(host.screen.raw).toBe("");
 });
 
-Deno.test("nobody is told where standard error is a pipe or TERM is dumb", async () => {
+Deno.test("there is no spinner in a pipe or with TERM=dumb", async () => {
   const pipe = new FakeHost([], { env: { LANG: "C.UTF-8" } });
   const dumb = new TerminalHost([], { env: { TERM: "dumb" } });
   const terminal = new TerminalHost([]);
   const work = Promise.withResolvers<void>();
-  const all = [pipe, dumb, terminal].map((host) => whileWaiting("Waiting", host, work.promise));
+  const all = [pipe, dumb, terminal].map((host) => withSpinner("Waiting", host, work.promise));
   await terminal.screen.until(/⠙/);
   work.resolve();
   await Promise.all(all);
@@ -47,43 +36,43 @@ Deno.test("nobody is told where standard error is a pipe or TERM is dumb", async
   expect(dumb.screen.raw).toBe("");
 });
 
-Deno.test("what fails while somebody waits fails, and the spinner is gone", async () => {
+Deno.test("if the work fails, the failure passes through and the spinner disappears", async () => {
   const host = new TerminalHost([]);
   const work = Promise.withResolvers<void>();
-  const waiting = whileWaiting("Waiting", host, work.promise);
+  const waiting = withSpinner("Waiting", host, work.promise);
   await host.screen.until(/Waiting/);
   work.reject(new Error("refused"));
   await expect(waiting).rejects.toThrow("refused");
   expect(await host.screen.text()).toBe("");
 });
 
-Deno.test("a label too long for the line is cut, so that the spinner stays on its line", async () => {
+Deno.test("a long label is truncated, so that the spinner stays on one line", async () => {
   const host = new TerminalHost([], { columns: 30 });
   const work = Promise.withResolvers<void>();
-  const waiting = whileWaiting("Waiting for a-host-with-a-long-name.example", host, work.promise);
+  const waiting = withSpinner("Waiting for a-host-with-a-long-name.example", host, work.promise);
   expect(await host.screen.until(/⠹/)).toBe("⠹ Waiting for a-host-with-a-…");
   work.resolve();
   await waiting;
   expect(await host.screen.text()).toBe("");
 });
 
-Deno.test("the spinner is ASCII where the locale is", async () => {
+Deno.test("without a UTF-8 locale the spinner is ASCII", async () => {
   const host = new TerminalHost([], { env: { LANG: "C" } });
   const work = Promise.withResolvers<void>();
-  const waiting = whileWaiting("Waiting", host, work.promise);
+  const waiting = withSpinner("Waiting", host, work.promise);
   expect(await host.screen.until(/Waiting/)).toMatch(/^[-|/\\] Waiting$/);
   work.resolve();
   await waiting;
 });
 
-Deno.test("a bar grows with what is done, and is gone at the end", async () => {
+Deno.test("the bar grows and disappears at the end", async () => {
   const host = new TerminalHost([]);
   const progress = openProgress("Deleting keys", 4, host);
   const bars: string[] = [];
   for (const done of [0, 1, 4]) {
-    // deno-lint-ignore no-await-in-loop -- one after the other
+    // deno-lint-ignore no-await-in-loop -- one at a time
     await progress.show(done);
-    // deno-lint-ignore no-await-in-loop -- as above
+    // deno-lint-ignore no-await-in-loop -- one at a time
     bars.push(await host.screen.text());
   }
   expect(bars).toEqual([
@@ -95,7 +84,7 @@ Deno.test("a bar grows with what is done, and is gone at the end", async () => {
   expect(await host.screen.text()).toBe("");
 });
 
-Deno.test("the bar is ASCII where the locale is", async () => {
+Deno.test("without a UTF-8 locale the bar is ASCII", async () => {
   const host = new TerminalHost([], { env: { LANG: "C" } });
   await openProgress("Deleting keys", 2, host).show(1);
   expect(await host.screen.text()).toBe("############------------ Deleting keys 1/2");
@@ -103,13 +92,12 @@ Deno.test("the bar is ASCII where the locale is", async () => {
 
 for (
   const [columns, line] of [
-    [40, "███████░░░░░░ Deleting keys 5000/10000"],
     [34, "████░░░ Deleting keys 5000/10000"],
     [30, "Deleting keys 5000/10000"],
     [20, "Deleting keys 5000…"],
   ] as const
 ) {
-  Deno.test(`in ${columns} columns the bar stays on its line, and leaves room for the count`, async () => {
+  Deno.test(`in ${columns} columns the bar leaves room for the count and stays on one line`, async () => {
     const host = new TerminalHost([], { columns });
     const progress = openProgress("Deleting keys", 10_000, host);
     await progress.show(4999);
@@ -120,14 +108,14 @@ for (
   });
 }
 
-Deno.test("there is no bar where standard error is a pipe or TERM is dumb", async () => {
+Deno.test("there is no bar in a pipe or with TERM=dumb", async () => {
   const pipe = new FakeHost([], { env: { LANG: "C.UTF-8" } });
   const dumb = new TerminalHost([], { env: { TERM: "dumb" } });
   for (const host of [pipe, dumb]) {
     const progress = openProgress("Deleting keys", 2, host);
-    // deno-lint-ignore no-await-in-loop -- a short list
+    // deno-lint-ignore no-await-in-loop -- one at a time
     await progress.show(1);
-    // deno-lint-ignore no-await-in-loop -- as above
+    // deno-lint-ignore no-await-in-loop -- one at a time
     await progress.end();
     expect(host.stderr.text).toBe("");
   }

@@ -1,7 +1,6 @@
-/** The picture of what a key may do. */
+/** The matrix of the rights of a key. */
 import { expect } from "expect";
-import type { Permission } from "../../../src/apikey/permission.ts";
-import { RESOURCES } from "../../../src/apikey/permission.ts";
+import { type Permission, RESOURCES } from "../../../src/apikey/permission.ts";
 import { EVERY_RIGHT } from "../../../src/apikey/rights.ts";
 import type { Role } from "../../../src/apikey/role.ts";
 import { drawRights } from "../../../src/cli/terminal/rights_matrix.ts";
@@ -25,7 +24,7 @@ function draw(
 
 const SOME: readonly Permission[] = ["DOCKER:UPDATE_ANY", "DOCKER:READ_OWN", "CONNECT__REMOTE_ACCESS:DELETE_OWN"];
 
-Deno.test("rights by permission: the resources that have some, and an _OWN that comes with its _ANY", () => {
+Deno.test("only resources with rights have a row, and _ANY includes _OWN", () => {
   expect(draw([], SOME)).toBe(`
                           CREATE   READ     UPDATE   DELETE
                           ANY OWN  ANY OWN  ANY OWN  ANY OWN
@@ -36,7 +35,7 @@ Deno.test("rights by permission: the resources that have some, and an _OWN that 
 `);
 });
 
-Deno.test("rights by role, by permission and by both have marks of their own", () => {
+Deno.test("rights by role, by permission and by both have different marks", () => {
   expect(draw(["GUEST", "CONNECT"], ["ME:READ_ANY", "ME:UPDATE_OWN", "CONNECT:READ_OWN"])).toBe(`
                           CREATE   READ     UPDATE   DELETE
                           ANY OWN  ANY OWN  ANY OWN  ANY OWN
@@ -48,7 +47,7 @@ Deno.test("rights by role, by permission and by both have marks of their own", (
 `);
 });
 
-Deno.test("resources that are all alike share a row", () => {
+Deno.test("if all resources have equal rights, they share a row", () => {
   expect(draw(["ADMIN"], [])).toBe(`
                     CREATE   READ     UPDATE   DELETE
                     ANY OWN  ANY OWN  ANY OWN  ANY OWN
@@ -58,7 +57,7 @@ Deno.test("resources that are all alike share a row", () => {
 `);
 });
 
-Deno.test("resources that differ from the others stand before the row of the others", () => {
+Deno.test("resources with other rights come before the shared row", () => {
   expect(draw(["VIEWER"], ["DOCKER:CREATE_ANY"])).toBe(`
                 CREATE   READ     UPDATE   DELETE
                 ANY OWN  ANY OWN  ANY OWN  ANY OWN
@@ -69,18 +68,18 @@ Deno.test("resources that differ from the others stand before the row of the oth
 `);
 });
 
-Deno.test("resources without a right are left out, and the others have a row each, however alike they are", () => {
+Deno.test("if any resource has no rights, the others do not share a row", () => {
   const permissions = RESOURCES.slice(0, 28).map((resource): Permission => `${resource}:READ_OWN`);
   const lines = draw([], permissions).split("\n");
   expect(lines.filter((line) => line.includes("●") && !line.includes("by"))).toHaveLength(28);
   expect(lines.join()).not.toContain("WELCOME");
 });
 
-Deno.test("without any right there is no row", () => {
+Deno.test("without rights there are no rows", () => {
   expect(draw([], [])).not.toMatch(/[◆●◈]/);
 });
 
-Deno.test("in 40 columns actions are letters, with their meaning below", () => {
+Deno.test("in 40 columns the header is abbreviated and explained below", () => {
   expect(draw(["GUEST"], SOME, { columns: 40 })).toBe(`
                        Cre Rea Upd Del
                        a o a o a o a o
@@ -93,20 +92,7 @@ Deno.test("in 40 columns actions are letters, with their meaning below", () => {
 `);
 });
 
-Deno.test("in 30 columns names are cut, the cells are not", () => {
-  expect(draw(["GUEST"], SOME, { columns: 30 })).toBe(`
-             Cre Rea Upd Del
-             a o a o a o a o
-  CONNECT_…  · · · · · · · ●
-  DOCKER     · · · ● ● ● · ·
-  ME         · · · ◆ · · · ·
-
-  ◆ by role  ● by permission
-  a any  o own
-`);
-});
-
-Deno.test("in ASCII marks are letters, told apart without colours", () => {
+Deno.test("without a UTF-8 locale the marks are letters", () => {
   const drawn = draw(["GUEST", "CONNECT"], ["ME:READ_ANY", "CONNECT:READ_OWN"], { env: { LANG: "C" } });
   expect(drawn).toBe(`
                           CREATE   READ     UPDATE   DELETE
@@ -119,30 +105,28 @@ Deno.test("in ASCII marks are letters, told apart without colours", () => {
 `);
 });
 
-Deno.test("with colours each mark has one, and they go round the same text", () => {
+Deno.test("each kind of mark has its own colour, and colours do not change the text", () => {
   const [roles, permissions] = [["GUEST"], ["ME:READ_ANY"]] as const;
   const drawn = draw(roles, permissions, { env: { FORCE_COLOR: "1" } });
   expect(drawn).toContain(" \x1b[32m●\x1b[39m   \x1b[33m◈\x1b[39m ");
   expect(drawn).toContain("\x1b[2m·\x1b[22m");
-  // deno-lint-ignore no-control-regex -- escape sequences are made of them
+  // deno-lint-ignore no-control-regex -- removes escape sequences
   expect(drawn.replaceAll(/\x1b\[\d+m/g, "")).toBe(draw(roles, permissions));
 });
 
-for (const columns of [30, 40, 59, 60, 61, 80, 200]) {
-  for (const LANG of ["C.UTF-8", "C"]) {
-    Deno.test(`no line is longer than ${columns} columns with LANG=${LANG}, and no cell is missing`, () => {
-      for (
-        const [roles, permissions] of [
-          [["ADMIN"], SOME],
-          [["GUEST", "CONNECT"], SOME],
-          [[], [...EVERY_RIGHT].slice(3)],
-        ] as const satisfies readonly (readonly [readonly Role[], readonly Permission[]])[]
-      ) {
-        const lines = draw(roles, permissions, { columns, env: { LANG } }).split("\n");
-        expect(Math.max(...lines.map(widthOf))).toBeLessThan(columns);
-        const cells = lines.slice(3, lines.indexOf("", 1)).map((line) => line.match(/(?<= )[◆●◈·RPB.](?= |$)/g));
-        expect(cells.map((marks) => marks?.length)).toEqual(cells.map(() => 8));
-      }
-    });
-  }
+for (const [columns, LANG] of [[30, "C"], [40, "C.UTF-8"], [59, "C.UTF-8"], [60, "C.UTF-8"], [61, "C"]] as const) {
+  Deno.test(`in ${columns} columns with LANG=${LANG} no line is too long and no cell is missing`, () => {
+    for (
+      const [roles, permissions] of [
+        [["ADMIN"], SOME],
+        [["GUEST", "CONNECT"], SOME],
+        [[], [...EVERY_RIGHT].slice(3)],
+      ] as const satisfies readonly (readonly [readonly Role[], readonly Permission[]])[]
+    ) {
+      const lines = draw(roles, permissions, { columns, env: { LANG } }).split("\n");
+      expect(Math.max(...lines.map(widthOf))).toBeLessThan(columns);
+      const cells = lines.slice(3, lines.indexOf("", 1)).map((line) => line.match(/(?<= )[◆●◈·RPB.](?= |$)/g));
+      expect(cells.map((marks) => marks?.length)).toEqual(cells.map(() => 8));
+    }
+  });
 }

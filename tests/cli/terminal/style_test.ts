@@ -1,6 +1,6 @@
-/** Colours and symbols, by what the output is and what the environment says. */
+/** Which colours and symbols an output stream gets. */
 import { expect } from "expect";
-import { canMoveCursor, hasColours, styleFor } from "../../../src/cli/terminal/style.ts";
+import { canMoveCursor, hasColors, styleFor } from "../../../src/cli/terminal/style.ts";
 import { FakeHost } from "../../program/program.ts";
 
 function hostWith(env: Readonly<Record<string, string>>, isTerminal: boolean): FakeHost {
@@ -10,38 +10,31 @@ function hostWith(env: Readonly<Record<string, string>>, isTerminal: boolean): F
 }
 
 for (
-  const [at, env, colours] of [
+  const [at, env, isExpected] of [
     ["terminal", {}, true],
     ["terminal", { NO_COLOR: "1" }, false],
-    ["terminal", { NO_COLOR: "0" }, false],
     ["terminal", { NO_COLOR: "" }, true],
     ["terminal", { TERM: "dumb" }, false],
-    ["terminal", { TERM: "xterm-256color" }, true],
     ["terminal", { FORCE_COLOR: "0" }, false],
     ["terminal", { FORCE_COLOR: "false" }, false],
     ["terminal", { FORCE_COLOR: "1", NO_COLOR: "1" }, true],
     ["terminal", { FORCE_COLOR: "1", TERM: "dumb" }, true],
     ["pipe", {}, false],
     ["pipe", { FORCE_COLOR: "1" }, true],
-    ["pipe", { FORCE_COLOR: "3" }, true],
-    ["pipe", { FORCE_COLOR: "true", NO_COLOR: "1" }, true],
-    ["pipe", { FORCE_COLOR: "0" }, false],
     ["pipe", { FORCE_COLOR: "" }, false],
   ] as const
 ) {
-  Deno.test(`a ${at} with ${JSON.stringify(env)} gets ${colours ? "colours" : "no colours"}`, () => {
+  Deno.test(`a ${at} with ${JSON.stringify(env)} has ${isExpected ? "colours" : "no colours"}`, () => {
     const host = hostWith(env, at === "terminal");
-    expect(hasColours(host.stderr, host)).toBe(colours);
-    expect(styleFor(host.stderr, host).red("text")).toBe(colours ? "\x1b[31mtext\x1b[39m" : "text");
+    expect(hasColors(host.stderr, host)).toBe(isExpected);
+    expect(styleFor(host.stderr, host).red("text")).toBe(isExpected ? "\x1b[31mtext\x1b[39m" : "text");
   });
 }
 
 for (
-  const [env, tick] of [
+  const [env, symbol] of [
     [{}, "[x]"],
     [{ LANG: "C" }, "[x]"],
-    [{ LANG: "POSIX" }, "[x]"],
-    [{ LANG: "de_DE.ISO-8859-1" }, "[x]"],
     [{ LANG: "C.UTF-8" }, "◉"],
     [{ LANG: "de_DE.utf8" }, "◉"],
     [{ LC_CTYPE: "en_US.UTF-8" }, "◉"],
@@ -51,31 +44,33 @@ for (
     [{ LANG: "C.UTF-8", LC_ALL: "" }, "◉"],
   ] as const
 ) {
-  Deno.test(`with ${JSON.stringify(env)} a tick is ${tick}`, () => {
+  Deno.test(`with ${JSON.stringify(env)} a selected item has the mark ${symbol}`, () => {
     const host = hostWith(env, true);
-    expect(styleFor(host.stderr, host).symbols.ticked).toBe(tick);
+    expect(styleFor(host.stderr, host).symbols.selected).toBe(symbol);
   });
 }
 
-Deno.test("in ASCII every symbol is", () => {
+Deno.test("without a UTF-8 locale every symbol is ASCII", () => {
   const host = hostWith({ LANG: "C" }, true);
   expect(Object.values(styleFor(host.stderr, host).symbols).flat().join("")).toMatch(/^[ -~]+$/);
 });
 
-for (const [platform, tick] of [["linux", "[x]"], ["darwin", "[x]"], ["windows", "◉"]] as const) {
-  Deno.test(`on ${platform} a tick is ${tick} where the locale is not UTF-8: consoles of Windows always are`, () => {
-    const host = Object.assign(hostWith({ LANG: "C" }, true), { platform });
-    expect(styleFor(host.stderr, host).symbols.ticked).toBe(tick);
-  });
-}
+Deno.test("on Windows symbols are Unicode in every locale", () => {
+  const host = Object.assign(hostWith({ LANG: "C" }, true), { platform: "windows" });
+  expect(styleFor(host.stderr, host).symbols.selected).toBe("◉");
+});
 
 for (
-  const [at, env, can] of [["terminal", {}, true], ["terminal", { TERM: "dumb" }, false], ["pipe", {}, false]] as const
+  const [at, env, isExpected] of [["terminal", {}, true], ["terminal", { TERM: "dumb" }, false], [
+    "pipe",
+    {},
+    false,
+  ]] as const
 ) {
-  Deno.test(`the cursor ${can ? "moves" : "stays"} at a ${at} with ${JSON.stringify(env)}, colours forced or not`, () => {
+  Deno.test(`escape sequences ${isExpected ? "can" : "cannot"} move the cursor of a ${at} with ${JSON.stringify(env)}`, () => {
     for (const forced of [{}, { FORCE_COLOR: "1" }]) {
       const host = hostWith({ ...env, ...forced }, at === "terminal");
-      expect(canMoveCursor(host.stderr, host)).toBe(can);
+      expect(canMoveCursor(host.stderr, host)).toBe(isExpected);
     }
   });
 }

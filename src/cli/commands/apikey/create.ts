@@ -1,18 +1,17 @@
 /** `apikey --create` (spec section 4.1). */
-import { Failure, quote, reasonOf } from "../../../apikey/failure.ts";
-import { parseName } from "../../../apikey/name.ts";
-import { parsePermissions } from "../../../apikey/permission.ts";
+import { Failure } from "../../../apikey/failure.ts";
+import { type Name, parseName } from "../../../apikey/name.ts";
+import { parsePermissions, type Permission } from "../../../apikey/permission.ts";
 import { requireSomeRights } from "../../../apikey/rights.ts";
-import { parseRoles } from "../../../apikey/role.ts";
-import type { CreatedKey, NewKey } from "../../../client/client.ts";
-import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
-import type { Ask } from "../../connection/connection.ts";
-import type { GivenKey } from "./create_prompts.ts";
+import { parseRoles, type Role } from "../../../apikey/role.ts";
+import type { NewKey } from "../../../client/client.ts";
+import type { WithClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
+import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
-import { writeJson } from "../../report.ts";
+import { printCreatedKey } from "./create_output.ts";
 
-/** The flags of the command, as they were typed. */
+/** The flags as typed. */
 export interface CreateFlags extends PromptFlags {
   readonly name?: string | undefined;
   readonly roles?: string | undefined;
@@ -22,34 +21,42 @@ export interface CreateFlags extends PromptFlags {
   readonly json?: boolean | undefined;
 }
 
+/** What the flags say about the new key. Prompts ask for the rest. */
+export interface KeyDraft {
+  readonly name: Name | undefined;
+  readonly description: string | undefined;
+  readonly roles: readonly Role[] | undefined;
+  readonly permissions: readonly Permission[] | undefined;
+  readonly overwrite: boolean;
+}
+
 /**
- * Creates a key and prints its secret, alone on standard output. A person at a terminal is asked for what is missing:
- * with a name and a role or permission given, nothing is.
+ * Creates a key and prints its secret. If a name and a role or permission are given, never prompts.
  *
- * @throws {Failure} of any kind; no key was made, unless the message says otherwise
+ * @throws {Failure} of any code; no key was created unless the message says so
  */
-export async function create(flags: CreateFlags, host: Host, ask: Ask): Promise<ExitCode> {
-  const given = decideCreate(flags);
-  const isComplete = given.name !== undefined && (given.roles ?? given.permissions) !== undefined;
+export async function createKey(flags: CreateFlags, host: Host, withClient: WithClient): Promise<ExitCode> {
+  const draft = parseDraft(flags);
+  const isComplete = draft.name !== undefined && (draft.roles ?? draft.permissions) !== undefined;
   if (isComplete || !canPrompt(flags, host)) {
-    const key = requireComplete(given);
-    await ask(async (connect) => print(await (await connect()).create(key), key, "not asked", flags, host));
+    const key = requireComplete(draft);
+    await withClient(async (connect) => {
+      const created = await (await connect()).create(key);
+      await printCreatedKey({ created, key, wasPrompted: false }, flags, host);
+    });
   } else {
     const { promptForKey } = await import("#prompts");
-    await ask(async (connect, interrupted) => {
-      const key = await promptForKey(given, flags, host, connect, interrupted);
-      await print(await (await connect()).create(key), key, "asked", flags, host);
+    await withClient(async (connect, interrupted) => {
+      const key = await promptForKey(draft, flags, host, connect, interrupted);
+      const created = await (await connect()).create(key);
+      await printCreatedKey({ created, key, wasPrompted: true }, flags, host);
     });
   }
   return ExitCode.OK;
 }
 
-/**
- * Turns the flags into what they say of the key.
- *
- * @throws {Failure} `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION`
- */
-function decideCreate(flags: CreateFlags): GivenKey {
+/** @throws {Failure} `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION` */
+function parseDraft(flags: CreateFlags): KeyDraft {
   return {
     name: flags.name === undefined ? undefined : parseName(flags.name),
     description: flags.description,
@@ -59,50 +66,9 @@ function decideCreate(flags: CreateFlags): GivenKey {
   };
 }
 
-/**
- * Sees that nothing is missing that nobody can be asked for.
- *
- * @throws {Failure} `USAGE`, `NO_RIGHTS`
- */
-function requireComplete({ name, roles = [], permissions = [], ...rest }: GivenKey): NewKey {
-  if (name === undefined) throw new Failure("USAGE", "Creating a key needs a name: give --name.");
+/** @throws {Failure} `USAGE`, `NO_RIGHTS` */
+function requireComplete({ name, roles = [], permissions = [], ...rest }: KeyDraft): NewKey {
+  if (name === undefined) throw new Failure("USAGE", "--create needs --name if it cannot prompt.");
   requireSomeRights(roles, permissions);
   return { ...rest, name, roles, permissions };
-}
-
-async function print(
-  created: CreatedKey,
-  key: NewKey,
-  person: "asked" | "not asked",
-  flags: CreateFlags,
-  host: Host,
-): Promise<void> {
-  const isShown = !flags.json && host.stdout.isTerminal() && host.stderr.isTerminal();
-  if (isShown && person === "not asked") await tell(host, ({ formatRights }) => formatRights(key, host));
-  try {
-    if (flags.json) await writeJson(host.stdout, { key: created.key, name: created.name, id: created.id });
-    else await host.stdout.write(`${created.key}\n`);
-  } catch (error) {
-    throw undelivered(created, error);
-  }
-  if (isShown || person === "asked") await tell(host, ({ formatNextSteps }) => formatNextSteps(created, host));
-}
-
-/** Tells a person something. That it cannot be told is no reason to lose the secret. */
-async function tell(host: Host, words: (terminal: typeof import("#terminal")) => string): Promise<void> {
-  try {
-    await host.stderr.write(words(await import("#terminal")));
-  } catch {
-    // The secret is what counts, and whoever reads standard output has it.
-  }
-}
-
-/** The key is there, but nobody has its secret: say so, since only the user can mend it. */
-function undelivered({ name, id }: CreatedKey, cause: unknown): Failure {
-  return new Failure(
-    "FAILED",
-    `The key ${quote(name)} (${id}) was created, but its secret is lost: ${reasonOf(cause)} ` +
-      "Delete the key, or create it again with --overwrite.",
-    { cause },
-  );
 }

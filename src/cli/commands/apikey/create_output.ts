@@ -1,23 +1,71 @@
-/** What a person at a terminal is told of a key that was created. */
-import { escapeInvisible, quote } from "../../../apikey/failure.ts";
+/** Prints a created key: the secret on standard output, everything for people on standard error. */
+import { escapeInvisible, Failure, quote, reasonOf } from "../../../apikey/failure.ts";
 import type { CreatedKey, NewKey } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
-import { drawRights } from "../../terminal/rights_matrix.ts";
-import { styleFor } from "../../terminal/style.ts";
-import { linesOf } from "../../terminal/text_width.ts";
+import { writeJson } from "../../report.ts";
 
-/** The rights that it has. */
-export function formatRights({ roles, permissions }: NewKey, host: Host): string {
+/** A key that the server has created. */
+export interface Creation {
+  readonly created: CreatedKey;
+  /** What was requested. */
+  readonly key: NewKey;
+  /** Prompts have already shown the rights. */
+  readonly wasPrompted: boolean;
+}
+
+/**
+ * Prints the secret alone on standard output, or `{"key","name","id"}` with `--json`. At a terminal also shows the
+ * rights and what to do with the secret.
+ *
+ * @throws {Failure} `FAILED` if the secret cannot be written
+ */
+export async function printCreatedKey(
+  { created, key, wasPrompted }: Creation,
+  { json }: { readonly json?: boolean | undefined },
+  host: Host,
+): Promise<void> {
+  const showsSecret = !json && host.stdout.isTerminal() && host.stderr.isTerminal();
+  if (showsSecret && !wasPrompted) await writeNote(formatRights(key, host), host);
+  try {
+    if (json) await writeJson(host.stdout, { key: created.key, name: created.name, id: created.id });
+    else await host.stdout.write(`${created.key}\n`);
+  } catch (error) {
+    throw secretNotPrinted(created, error);
+  }
+  if (showsSecret || wasPrompted) await writeNote(formatNextSteps(created, host), host);
+}
+
+/** Writes to standard error. Ignores failures: they must not cost the user the secret. */
+async function writeNote(text: Promise<string>, host: Host): Promise<void> {
+  try {
+    await host.stderr.write(await text);
+  } catch {
+    // The secret still goes to standard output.
+  }
+}
+
+async function formatRights({ roles, permissions }: NewKey, host: Host): Promise<string> {
+  const { drawRights, styleFor } = await import("#terminal");
   return [...drawRights(roles, permissions, host.stderr.columns(), styleFor(host.stderr, host)), "", ""].join("\n");
 }
 
-/** What to do with its secret. */
-export function formatNextSteps({ name, id }: CreatedKey, host: Host): string {
-  const where = host.stdout.isTerminal() ? "above" : "on standard output";
-  const said = [
+async function formatNextSteps({ name, id }: CreatedKey, host: Host): Promise<string> {
+  const { wrapText } = await import("#terminal");
+  const where = host.stdout.isTerminal() ? "printed above" : "on standard output";
+  const paragraphs = [
     `Created API key ${quote(name)} (${escapeInvisible(id)}).`,
-    `Its secret is ${where} and is not shown again: keep it in a secrets manager, or in a file that only you can read.`,
+    `The secret is ${where} and cannot be shown again. Store it in a secrets manager or in a file that only you can ` +
+    "read.",
   ];
-  const lines = said.flatMap((text) => linesOf(text, host.stderr.columns() - 1));
+  const lines = paragraphs.flatMap((text) => wrapText(text, host.stderr.columns() - 1));
   return [...lines, ""].join("\n");
+}
+
+function secretNotPrinted({ name, id }: CreatedKey, cause: unknown): Failure {
+  return new Failure(
+    "FAILED",
+    `The key ${quote(name)} (${id}) was created, but its secret could not be printed: ${reasonOf(cause)} ` +
+      "Delete the key, or create it again with --overwrite.",
+    { cause },
+  );
 }

@@ -1,43 +1,37 @@
 /** `apikey --delete` (spec section 4.2). */
-import { Failure, reasonOf } from "../../../apikey/failure.ts";
+import { Failure } from "../../../apikey/failure.ts";
 import { type Name, parseName } from "../../../apikey/name.ts";
 import type { Client, KeyReference } from "../../../client/client.ts";
-import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
-import type { Ask } from "../../connection/connection.ts";
+import type { WithClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
+import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
-import { DeletionFailure, writeJson } from "../../report.ts";
+import { DeletionFailure } from "../../report.ts";
+import { type DeleteResult, printDeleteResult } from "./delete_output.ts";
 
-/** The flags of the command, as they were typed. */
+/** The flags as typed. */
 export interface DeleteFlags extends PromptFlags {
   readonly name?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
-/** What came of it: keys that are gone, a name that none of the keys has, no key at all, or none that was wanted. */
-type DeleteResult =
-  | { readonly kind: "deleted"; readonly keys: readonly KeyReference[] }
-  | { readonly kind: "not found"; readonly name: Name }
-  | { readonly kind: "no keys" }
-  | { readonly kind: "none selected" };
-
 /**
- * Deletes the keys of a name, or those that a person at a terminal ticks, and prints what was deleted.
+ * Deletes the keys with the given name, or the keys that the user selects at a terminal, and prints the result.
  *
- * @throws {DeletionFailure} of any kind; nothing was deleted, unless the message says otherwise
+ * @throws {DeletionFailure} of any code; nothing was deleted unless the message says so
  */
-export async function deleteKeys(flags: DeleteFlags, host: Host, ask: Ask): Promise<ExitCode> {
+export async function deleteKeys(flags: DeleteFlags, host: Host, withClient: WithClient): Promise<ExitCode> {
   if (flags.name === undefined && !canPrompt(flags, host)) {
-    throw new Failure("USAGE", "Deleting a key needs its name: give --name.");
+    throw new Failure("USAGE", "--delete needs --name if it cannot prompt.");
   }
   const name = flags.name === undefined ? undefined : parseName(flags.name);
   try {
-    return await ask(async (connect, interrupted) => {
+    return await withClient(async (connect, interrupted) => {
       const client = await connect();
       const result = name === undefined
-        ? await deleteTicked(client, flags, host, interrupted)
+        ? await deleteSelected(client, flags, host, interrupted)
         : await deleteByName(client, name);
-      await print(result, flags, host);
+      await printDeleteResult(result, flags, host);
       return result.kind === "not found" ? ExitCode.FAILED : ExitCode.OK;
     });
   } catch (error) {
@@ -45,17 +39,11 @@ export async function deleteKeys(flags: DeleteFlags, host: Host, ask: Ask): Prom
   }
 }
 
-async function print(result: DeleteResult, flags: DeleteFlags, host: Host): Promise<void> {
-  try {
-    if (flags.json) await writeJson(host.stdout, toJson(result));
-    else await host.stdout.write(`${toText(result)}\n`);
-  } catch (error) {
-    throw new Failure("FAILED", `${toText(result)}, but nobody was told: ${reasonOf(error)}`, { cause: error });
-  }
-}
+/** How often a deletion is attempted if other callers change the keys at the same time. */
+const MAX_ATTEMPTS = 3;
 
-/** Another caller may replace the key between the look-up and the deletion: then it is looked up again. */
-async function deleteByName(client: Client, name: Name, attempts = 3): Promise<DeleteResult> {
+/** Looks the name up again if another caller replaces the key between the look-up and the deletion. */
+async function deleteByName(client: Client, name: Name, attempts = MAX_ATTEMPTS): Promise<DeleteResult> {
   const { matches, anyKey } = await client.find(name);
   if (matches.length === 0) return anyKey ? { kind: "not found", name } : { kind: "no keys" };
   if (await client.remove(matches)) return { kind: "deleted", keys: matches };
@@ -63,7 +51,7 @@ async function deleteByName(client: Client, name: Name, attempts = 3): Promise<D
   throw notDeleted();
 }
 
-async function deleteTicked(
+async function deleteSelected(
   client: Client,
   flags: DeleteFlags,
   host: Host,
@@ -72,32 +60,36 @@ async function deleteTicked(
   const keys = await client.list();
   if (keys.length === 0) return { kind: "no keys" };
   const { promptForKeys } = await import("#prompts");
-  const ticked = await promptForKeys(keys, flags, host, interrupted);
-  if (ticked.length === 0) return { kind: "none selected" };
-  const deleted = await deleteAll(client, ticked, host);
+  const selected = await promptForKeys(keys, flags, host, interrupted);
+  if (selected.length === 0) return { kind: "none selected" };
+  const deleted = await deleteInBatches(client, selected, host);
   return deleted.length === 0 ? { kind: "no keys" } : { kind: "deleted", keys: deleted };
 }
 
-/** In how many steps many keys are deleted, so that progress can be seen. */
-const STEPS = 50;
+/** Keys are deleted in at most this many requests, so that the progress bar moves. */
+const MAX_BATCHES = 50;
 
 /**
- * Deletes keys step by step; those that somebody else deleted in the meantime are passed over.
+ * Deletes keys in batches and skips keys that another caller has deleted in the meantime.
  *
- * @returns the keys that were deleted
- * @throws {DeletionFailure} that says how many were deleted before
+ * @returns the keys that this call deleted
+ * @throws {DeletionFailure} with the number of keys deleted before the failure
  */
-async function deleteAll(client: Client, keys: readonly KeyReference[], host: Host): Promise<readonly KeyReference[]> {
+async function deleteInBatches(
+  client: Client,
+  keys: readonly KeyReference[],
+  host: Host,
+): Promise<readonly KeyReference[]> {
   const { openProgress } = await import("#terminal");
   const progress = openProgress("Deleting keys", keys.length, host);
-  const size = Math.ceil(keys.length / STEPS);
+  const batchSize = Math.ceil(keys.length / MAX_BATCHES);
   const deleted: KeyReference[] = [];
   try {
-    for (let start = 0; start < keys.length; start += size) {
-      // deno-lint-ignore no-await-in-loop -- step by step
+    for (let start = 0; start < keys.length; start += batchSize) {
+      // deno-lint-ignore no-await-in-loop -- one batch at a time
       if (keys.length > 1) await progress.show(start);
-      // deno-lint-ignore no-await-in-loop -- as above
-      deleted.push(...await deleteThose(client, keys.slice(start, start + size)));
+      // deno-lint-ignore no-await-in-loop -- one batch at a time
+      deleted.push(...await deleteBatch(client, keys.slice(start, start + batchSize)));
     }
     return deleted;
   } catch (error) {
@@ -107,37 +99,17 @@ async function deleteAll(client: Client, keys: readonly KeyReference[], host: Ho
   }
 }
 
-async function deleteThose(
+async function deleteBatch(
   client: Client,
   keys: readonly KeyReference[],
-  attempts = 3,
+  attempts = MAX_ATTEMPTS,
 ): Promise<readonly KeyReference[]> {
   if (keys.length === 0 || await client.remove(keys)) return keys;
-  const left = new Set((await client.list()).map(({ id }) => id));
-  if (attempts > 1) return await deleteThose(client, keys.filter(({ id }) => left.has(id)), attempts - 1);
+  const remaining = new Set((await client.list()).map(({ id }) => id));
+  if (attempts > 1) return await deleteBatch(client, keys.filter(({ id }) => remaining.has(id)), attempts - 1);
   throw notDeleted();
 }
 
 function notDeleted(): Failure {
-  return new Failure("FAILED", "The server did not delete the key and did not say why. Its log may tell.");
-}
-
-function toJson(result: DeleteResult): object {
-  switch (result.kind) {
-    case "deleted":
-      return { deleted: result.keys.length, keys: result.keys.map(({ id, name }) => ({ id, name })) };
-    case "not found":
-      return { deleted: 0, error: `No API key found with name: ${result.name}` };
-    case "no keys":
-      return { deleted: 0, message: "No API keys found to delete" };
-    case "none selected":
-      return { deleted: 0, message: "No keys selected for deletion" };
-  }
-}
-
-function toText(result: DeleteResult): string {
-  if (result.kind === "none selected") return "No keys selected for deletion";
-  if (result.kind !== "deleted") return "No API keys found to delete";
-  const { length } = result.keys;
-  return `Successfully deleted ${length} API ${length === 1 ? "key" : "keys"}`;
+  return new Failure("FAILED", "The server did not delete the key and gave no reason. Check the server's log.");
 }

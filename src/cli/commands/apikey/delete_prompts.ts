@@ -1,4 +1,4 @@
-/** What `apikey --delete` asks a person: which keys, and whether that is meant. */
+/** The prompts of `apikey --delete`. */
 import { escapeInvisible, Failure, quote } from "../../../apikey/failure.ts";
 import type { KeySummary } from "../../../client/client.ts";
 import type { PromptFlags } from "../../host/can_prompt.ts";
@@ -7,10 +7,10 @@ import { openPrompts } from "../../prompts/prompts.ts";
 import { fit, widthOf } from "../../terminal/text_width.ts";
 
 /**
- * Shows the keys to be ticked, and asks whether those that were are to be deleted.
+ * Lets the user select keys from a list and asks for confirmation.
  *
- * @returns the keys to delete; none when none was ticked
- * @throws {Failure} `INTERRUPTED` when they are not to be deleted after all
+ * @returns the keys to delete, or none if the user selects none
+ * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm
  */
 export async function promptForKeys(
   keys: readonly KeySummary[],
@@ -20,19 +20,20 @@ export async function promptForKeys(
 ): Promise<readonly KeySummary[]> {
   const prompts = await openPrompts(host, interrupted);
   const rolesWidth = keys.reduce((width, { roles }) => Math.max(width, widthOf(roles.join(","))), 0);
-  const ticked = await prompts.select({
+  const selected = await prompts.select({
     label: "Keys to delete",
     items: keys.map((key) => ({ value: key, label: escapeInvisible(key.name), hint: describe(key, rolesWidth) })),
   });
-  const [first, ...others] = ticked;
+  const [first, ...others] = selected;
   if (first === undefined) return [];
-  const what = others.length === 0 ? `the key ${quote(first.name)}` : `${ticked.length} keys`;
-  const label = `Delete ${what}? Requests with ${others.length === 0 ? "it" : "them"} fail at once.`;
-  if (flags.yes || await prompts.confirm({ label, initial: false })) return ticked;
+  const label = others.length === 0
+    ? `Delete the key ${quote(first.name)}? Its secret stops working immediately.`
+    : `Delete ${selected.length} keys? Their secrets stop working immediately.`;
+  if (flags.yes || await prompts.confirm({ label, initial: false })) return selected;
   throw new Failure("INTERRUPTED", "Nothing was deleted.");
 }
 
-/** Roles, day of creation, description: the first two in columns. */
+/** Roles and day of creation in columns, then the description. */
 function describe({ roles, createdAt, description }: KeySummary, rolesWidth: number): string {
   const day = createdAt === null ? "" : /^\d{4}-\d{2}-\d{2}/.exec(createdAt)?.[0] ?? createdAt;
   const columns = [...(rolesWidth === 0 ? [] : [fit(roles.join(","), rolesWidth, "")]), day, description ?? ""];

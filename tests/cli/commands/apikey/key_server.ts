@@ -1,5 +1,5 @@
-/** A server that lists the keys it is given, and deletes them as it is told to. */
-import * as v from "valibot";
+/** A server that lists and deletes keys. */
+import * as z from "zod";
 import { startServer, type TestServer } from "../../../client/foreign_server.ts";
 
 export interface ListedKey {
@@ -11,18 +11,18 @@ export interface ListedKey {
 }
 
 export interface KeyServer extends TestServer {
-  /** Those that are left. */
+  /** The remaining keys. */
   readonly keys: readonly ListedKey[];
-  /** Deletes a key as another caller does. */
+  /** Deletes a key, as another caller would. */
   drop(id: string): void;
 }
 
-const Asked = v.object({
-  query: v.string(),
-  variables: v.optional(v.object({ input: v.optional(v.object({ ids: v.array(v.string()) })) })),
+const RequestBody = z.object({
+  query: z.string(),
+  variables: z.object({ input: z.object({ ids: z.array(z.string()) }).optional() }).optional(),
 });
 
-/** As many keys as names, with ids `1`, `2`, and so on. */
+/** One key for each name, with the ids `1`, `2`, and so on. */
 export function listedKeys(names: readonly string[], others: Partial<ListedKey> = {}): readonly ListedKey[] {
   return names.map((name, index) => ({
     id: `${index + 1}`,
@@ -35,29 +35,29 @@ export function listedKeys(names: readonly string[], others: Partial<ListedKey> 
 }
 
 /**
- * Serves keys.
+ * Starts a server with these keys.
  *
- * @param beforeDelete is told of each deletion; a response that it returns is the answer, and nothing is deleted
+ * @param beforeDelete runs before each deletion; if it returns a response, that is the answer and nothing is deleted
  */
 export function startKeyServer(
-  given: readonly ListedKey[],
+  initial: readonly ListedKey[],
   beforeDelete: (ids: readonly string[], server: KeyServer) => Response | Promise<Response> | undefined = () =>
     undefined,
 ): KeyServer {
-  const keys = [...given];
+  const keys = [...initial];
   const drop = (id: string): void => void keys.splice(0, keys.length, ...keys.filter((key) => key.id !== id));
   const server: KeyServer = {
     keys,
     drop,
     ...startServer(async ({ body }) => {
-      const { query, variables } = v.parse(Asked, JSON.parse(body));
+      const { query, variables } = RequestBody.parse(JSON.parse(body));
       if (!query.includes("delete")) return Response.json({ data: { apiKeys: keys } });
       const ids = variables?.input?.ids ?? [];
-      const refusal = await beforeDelete(ids, server);
-      if (refusal !== undefined) return refusal;
-      const all = ids.every((id) => keys.some((key) => key.id === id));
-      if (all) ids.forEach(drop);
-      return Response.json({ data: { apiKey: { delete: all } } });
+      const response = await beforeDelete(ids, server);
+      if (response !== undefined) return response;
+      const allExist = ids.every((id) => keys.some((key) => key.id === id));
+      if (allExist) ids.forEach(drop);
+      return Response.json({ data: { apiKey: { delete: allExist } } });
     }),
   };
   return server;

@@ -1,18 +1,22 @@
-/** `apikey --create` under way at a terminal. */
-import * as v from "valibot";
+/** Drives the prompts of `apikey --create`. */
+import * as z from "zod";
 import type { Installation } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
 import { type AtTerminal, runAtTerminal, type Running } from "../../../program/terminal_host.ts";
 
-const Listed = v.object({ data: v.object({ apiKeys: v.array(v.object({ name: v.string() })) }) });
+const KeyList = z.object({ data: z.object({ apiKeys: z.array(z.object({ name: z.string() })) }) });
 
-/** Runs `apikey --create` over an installation. */
-export function createAt({ env }: Installation, args: readonly string[] = [], at: AtTerminal = {}): Running {
+/** Starts `apikey --create` at a terminal. */
+export function createAtTerminal({ env }: Installation, args: readonly string[] = [], at: AtTerminal = {}): Running {
   return runAtTerminal(["apikey", "--create", ...args], { ...at, env: { ...env, ...at.env } });
 }
 
-/** Answers the questions up to the last one: a VIEWER that may update DOCKER. */
-export async function answerAll({ screen }: Running, name = "ci deploy", description = "for tests"): Promise<void> {
+/** Answers every prompt up to the confirmation: role VIEWER, permission DOCKER:UPDATE_ANY. */
+export async function answerPrompts(
+  { screen }: Running,
+  name = "ci deploy",
+  description = "for tests",
+): Promise<void> {
   await screen.until(/\? Name/);
   screen.press(...name, KEYS.enter);
   await screen.until(/\? Description/);
@@ -24,8 +28,8 @@ export async function answerAll({ screen }: Running, name = "ci deploy", descrip
   await screen.until(/\? Create this/);
 }
 
-/** The names of the keys that there are. */
-export async function namesIn({ program }: Installation): Promise<readonly string[]> {
+/** The names of all keys. */
+export async function keyNames({ program }: Installation): Promise<readonly string[]> {
   const { stdout } = await program(["request", "--query", "{ apiKeys { name } }"]);
-  return v.parse(Listed, JSON.parse(stdout)).data.apiKeys.map(({ name }) => name);
+  return KeyList.parse(JSON.parse(stdout)).data.apiKeys.map(({ name }) => name);
 }

@@ -1,8 +1,8 @@
-/** What becomes of the bytes that a terminal sends. */
+/** How the bytes that a terminal sends become keys. */
 import { expect } from "expect";
-import { createKeyReader } from "../../../src/cli/prompts/key_reader.ts";
+import { createKeyReader } from "../../../src/cli/host/key_reader.ts";
 
-/** Reads pieces of text one after the other. */
+/** Reads chunks and returns the keys as text. */
 function read(...pieces: readonly string[]): readonly string[] {
   const reader = createKeyReader();
   return pieces.flatMap((piece) => reader(new TextEncoder().encode(piece))).map((keys) =>
@@ -10,26 +10,26 @@ function read(...pieces: readonly string[]): readonly string[] {
   );
 }
 
-Deno.test("keys come through as they are", () => {
+Deno.test("keys pass unchanged", () => {
   expect(read("a", "é部", "\x1b[A", "\x1b", "\x03")).toEqual(["a", "é部", "\x1b[A", "\x1b", "\x03"]);
 });
 
-Deno.test("a piece ends with each Enter, so that the next question gets what follows", () => {
+Deno.test("each piece ends at an Enter, so that the next prompt receives what follows", () => {
   expect(read("name\rtext\r\rx")).toEqual(["name\r", "text\r", "\r", "x"]);
 });
 
-Deno.test("Enter that was pressed before the terminal was in raw mode is Enter", () => {
+Deno.test("Enter pressed before the terminal was in raw mode is Enter", () => {
   expect(read("name\n")).toEqual(["name\r"]);
 });
 
-Deno.test("line breaks that are pasted are spaces, and answer nothing", () => {
+Deno.test("pasted line breaks become spaces and do not answer a prompt", () => {
   expect(read("\x1b[200~one\r\ntwo\nthree\rfour\x1b[201~\r")).toEqual(["one two three four\r"]);
 });
 
-Deno.test("a paste may come in pieces, its marks too", () => {
+Deno.test("a paste and its markers may arrive in several chunks", () => {
   expect(read("a\x1b[20", "0~one\r", "two\x1b[", "201~", "\r").join("|")).toBe("a|one |two|\r");
 });
 
-Deno.test("Ctrl-Z is nothing", () => {
+Deno.test("Ctrl-Z is ignored", () => {
   expect(read("a\x1ab")).toEqual(["ab"]);
 });

@@ -1,4 +1,4 @@
-/** Several keys are deleted in steps: progress, a step that fails, keys that somebody else deletes meanwhile. */
+/** Deleting several keys in batches: progress, a failing batch, keys that another caller deletes at the same time. */
 import { expect } from "expect";
 import { KEYS } from "../../../program/screen.ts";
 import { type AtTerminal, runAtTerminal, type Running } from "../../../program/terminal_host.ts";
@@ -6,7 +6,7 @@ import { type KeyServer, listedKeys, startKeyServer } from "./key_server.ts";
 
 const THREE = listedKeys(["one", "two", "three"]);
 
-/** Ticks every key and says yes. */
+/** Selects every key and confirms. */
 async function deleteAll({ url }: KeyServer, flags: readonly string[] = [], at: AtTerminal = {}): Promise<Running> {
   const running = runAtTerminal(["apikey", "--delete", ...flags], { ...at, env: { SERVICE_API_URL: url, ...at.env } });
   await running.screen.until(/Keys to delete/);
@@ -19,18 +19,18 @@ async function deleteAll({ url }: KeyServer, flags: readonly string[] = [], at: 
 const forbidden = (): Response =>
   Response.json({ errors: [{ message: "API_KEY:DELETE_ANY is missing.", extensions: { code: "FORBIDDEN" } }] });
 
-Deno.test("a bar shows how many are deleted, and is gone at the end", async () => {
-  const step = Promise.withResolvers<undefined>();
-  await using server = startKeyServer(THREE, ([id]) => id === "2" ? step.promise.then(() => forbidden()) : undefined);
+Deno.test("a progress bar shows how many keys are deleted, and disappears at the end", async () => {
+  const batch = Promise.withResolvers<undefined>();
+  await using server = startKeyServer(THREE, ([id]) => id === "2" ? batch.promise.then(() => forbidden()) : undefined);
   const { screen, code } = await deleteAll(server);
   expect(await screen.until(/Deleting/)).toMatch(/\n[█░]{24} Deleting keys \d\/3$/);
   await screen.until(/████████░░░░░░░░░░░░░░░░ Deleting keys 1\/3$/);
-  step.resolve(undefined);
+  batch.resolve(undefined);
   await code;
   expect(await screen.text()).not.toContain("Deleting");
 });
 
-Deno.test("one key has no bar, nor has a terminal with TERM=dumb", async () => {
+Deno.test("there is no progress bar for one key, nor with TERM=dumb", async () => {
   await using one = startKeyServer(listedKeys(["one"]));
   const single = await deleteAll(one);
   expect(await single.code).toBe(0);
@@ -41,7 +41,7 @@ Deno.test("one key has no bar, nor has a terminal with TERM=dumb", async () => {
   expect(dumb.screen.raw).not.toContain("Deleting");
 });
 
-Deno.test("a step that fails half-way: how many were deleted is said, and counted in the JSON", async () => {
+Deno.test("if a later batch fails, the message and the JSON say how many keys were deleted", async () => {
   const refuseThird = ([id]: readonly string[]): Response | undefined => id === "3" ? forbidden() : undefined;
   await using first = startKeyServer(THREE, refuseThird);
   const text = await deleteAll(first);
@@ -59,46 +59,42 @@ Deno.test("a step that fails half-way: how many were deleted is said, and counte
   expect(second.keys.map(({ name }) => name)).toEqual(["three"]);
 });
 
-Deno.test("a failure of a delete that was chosen by question counts what was deleted too", async () => {
+Deno.test("after delete was selected at the mode prompt, a failure has the number of deleted keys too", async () => {
   await using server = startKeyServer(THREE, forbidden);
   const { host, screen, code } = runAtTerminal(["apikey", "--json"], { env: { SERVICE_API_URL: server.url } });
-  await screen.until(/What is to be done/);
+  await screen.until(/What do you want to do/);
   screen.press(KEYS.down, KEYS.enter);
   await screen.until(/Keys to delete/);
   screen.press(KEYS.ctrlC);
   expect(await code).toBe(130);
-  expect(JSON.parse(host.stdout.text)).toEqual({
-    deleted: 0,
-    error: "Interrupted. Nothing was changed.",
-    code: "INTERRUPTED",
-  });
+  expect(JSON.parse(host.stdout.text)).toMatchObject({ deleted: 0, code: "INTERRUPTED" });
 });
 
-Deno.test("when the first step fails nothing was deleted: 0 in the JSON", async () => {
+Deno.test("if the first batch fails, the JSON says that 0 keys were deleted", async () => {
   await using server = startKeyServer(THREE, forbidden);
   const { host, code } = await deleteAll(server, ["--json"]);
   expect(await code).toBe(3);
   expect(JSON.parse(host.stdout.text)).toMatchObject({ deleted: 0, code: "FORBIDDEN" });
 });
 
-Deno.test("Ctrl-C between two steps: 130, and how many were deleted is said", async () => {
-  const asked = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<Response>();
+Deno.test("SIGINT between two batches: exit status 130 and the number of deleted keys", async () => {
+  const requested = Promise.withResolvers<void>();
+  const response = Promise.withResolvers<Response>();
   await using server = startKeyServer(THREE, ([id]) => {
     if (id !== "2") return undefined;
-    asked.resolve();
-    return answer.promise;
+    requested.resolve();
+    return response.promise;
   });
   const { host, screen, code } = await deleteAll(server, ["--json"]);
-  await asked.promise;
+  await requested.promise;
   host.handlers.get("SIGINT")?.();
   expect(await code).toBe(130);
-  answer.resolve(forbidden());
+  response.resolve(forbidden());
   expect(JSON.parse(host.stdout.text)).toMatchObject({ deleted: 1, code: "INTERRUPTED" });
   expect(screen.isRestored).toBe(true);
 });
 
-Deno.test("keys that somebody else deletes meanwhile are passed over, and not counted", async () => {
+Deno.test("keys that another caller deletes in the meantime are skipped and not counted", async () => {
   await using server = startKeyServer(THREE, ([id], { drop }) => void (id === "1" && drop("2")));
   const { host, code } = await deleteAll(server, ["--json"]);
   expect(await code).toBe(0);
@@ -108,7 +104,7 @@ Deno.test("keys that somebody else deletes meanwhile are passed over, and not co
   });
 });
 
-Deno.test("in a step of many keys the one that is gone is passed over, and the others are deleted", async () => {
+Deno.test("if one key of a batch is gone, the others are still deleted", async () => {
   const names = Array.from({ length: 120 }, (_, index) => `key ${index}`);
   await using server = startKeyServer(listedKeys(names), ([id], { drop }) => void (id === "1" && drop("2")));
   const { host, code } = await deleteAll(server);
@@ -117,7 +113,7 @@ Deno.test("in a step of many keys the one that is gone is passed over, and the o
   expect(server.keys).toEqual([]);
 });
 
-Deno.test("a server that does not delete and does not say why is a failure, not success", async () => {
+Deno.test("a server that does not delete and gives no reason is a failure", async () => {
   await using server = startKeyServer(
     listedKeys(["one"]),
     () => Response.json({ data: { apiKey: { delete: false } } }),

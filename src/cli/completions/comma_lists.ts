@@ -1,0 +1,44 @@
+/** Completes the last item of a comma-separated list and keeps the items before it. */
+import { toUpperCase } from "../../apikey/comma_list.ts";
+import { ACTIONS, RESOURCES } from "../../apikey/permission.ts";
+import { type Answer, type Candidate, matching } from "./answer.ts";
+
+interface TypedList {
+  /** The list as typed, up to and including the last comma and the spaces after it. */
+  readonly prefix: string;
+  /** The items in `prefix`, in upper case. */
+  readonly items: readonly string[];
+  /** The typed part of the last item. */
+  readonly typed: string;
+}
+
+function parseList(text: string): TypedList {
+  const [, prefix = "", typed = ""] = /^((?:.*,)?\s*)(.*)$/s.exec(text) ?? [];
+  return { prefix, typed, items: prefix.split(",").map((item) => toUpperCase(item.replaceAll(/\s/g, ""))) };
+}
+
+/** Offers the items that the list does not contain yet. */
+export function completeList(text: string, items: readonly Candidate[]): Answer {
+  const list = parseList(text);
+  return { kind: "candidates", candidates: extend(list, items.filter(({ word }) => !list.items.includes(word))) };
+}
+
+/** Offers `RESOURCE:`. After the colon, offers the actions that the list does not contain yet for that resource. */
+export function completePermissions(text: string): Answer {
+  const list = parseList(text);
+  const unusedPairs = (resource: string): readonly Candidate[] =>
+    ACTIONS.map((action) => ({ word: `${resource}:${action}`, description: "" }))
+      .filter(({ word }) => !list.items.includes(word));
+  const [resource = "", action] = toUpperCase(list.typed).split(":");
+  if (action !== undefined) {
+    const known = RESOURCES.find((candidate) => candidate === resource.trim());
+    return { kind: "candidates", candidates: known === undefined ? [] : extend(list, unusedPairs(known)) };
+  }
+  const resources = RESOURCES.filter((candidate) => unusedPairs(candidate).length > 0);
+  const candidates = extend(list, resources.map((word) => ({ word: `${word}:`, description: "" })));
+  return { kind: "candidates", candidates, isPartial: true };
+}
+
+function extend({ prefix, typed }: TypedList, items: readonly Candidate[]): readonly Candidate[] {
+  return matching(typed, items).map((item) => ({ ...item, word: `${prefix}${item.word}` }));
+}

@@ -1,0 +1,52 @@
+/** Turns the bytes that a terminal sends into the keys that prompts handle. */
+
+/** Ctrl-Z. The line editor would suspend the process for it, which needs a permission that the program lacks. */
+const CTRL_Z = "\x1a";
+
+const ESCAPE = "\x1b";
+
+/** Terminals send these markers around pasted text in bracketed paste mode. */
+const PASTE_START = `${ESCAPE}[200~`;
+const PASTE_END = `${ESCAPE}[201~`;
+const PASTE_MARKER = new RegExp(`(${ESCAPE}\\[20[01]~)`);
+const PARTIAL_MARKER = new RegExp(`${ESCAPE}\\[(?:2(?:0[01]?)?)?$`);
+
+/** The escape sequence that turns bracketed paste mode on or off. */
+export function bracketedPaste(isOn: boolean): string {
+  return `${ESCAPE}[?2004${isOn ? "h" : "l"}`;
+}
+
+/**
+ * Creates a function that takes each chunk from a terminal and returns the keys in it:
+ *
+ * - Line breaks in pasted text become spaces, so a paste never answers a prompt.
+ * - A line feed becomes Enter: terminals send it for Enter while they are not in raw mode.
+ * - Each returned piece ends at an Enter, so the next prompt receives what follows.
+ */
+export function createKeyReader(): (chunk: Uint8Array) => readonly Uint8Array[] {
+  let isPasting = false;
+  let rest = "";
+  return (chunk) => {
+    let text = rest + toBinaryString(chunk);
+    rest = PARTIAL_MARKER.exec(text)?.[0] ?? "";
+    text = text.slice(0, text.length - rest.length);
+    const keys = text.split(PASTE_MARKER).map((part) => {
+      if (part === PASTE_START || part === PASTE_END) {
+        isPasting = part === PASTE_START;
+        return "";
+      }
+      const typed = part.replaceAll(CTRL_Z, "");
+      return isPasting ? typed.replaceAll(/\r\n|\r|\n/g, " ") : typed.replaceAll("\n", "\r");
+    }).join("");
+    return keys.split(/(?<=\r)/).filter((piece) => piece !== "").map(fromBinaryString);
+  };
+}
+
+/** One character per byte. */
+function toBinaryString(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+}
+
+function fromBinaryString(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}

@@ -1,0 +1,169 @@
+/** `apikey --create` at a terminal: taken names, a declined confirmation, interruptions. */
+import { expect } from "expect";
+import { startServer } from "../../../client/foreign_server.ts";
+import { embedded, overHttp } from "../../../program/installations.ts";
+import { inProcess } from "../../../program/program.ts";
+import { KEYS } from "../../../program/screen.ts";
+import { runAtTerminal } from "../../../program/terminal_host.ts";
+import { answerPrompts, createAtTerminal, keyNames } from "./create_at_terminal.ts";
+
+const CREATE_TAKEN = ["apikey", "--create", "--name", "taken", "--roles", "GUEST"] as const;
+
+/** With these flags the command prompts only for the name and the confirmation. */
+const ALL_BUT_NAME = ["--description", "", "--roles", "GUEST", "--permissions", "ME:READ_ANY"] as const;
+
+Deno.test("declining the confirmation creates nothing: exit status 130", async () => {
+  await using installation = await embedded(inProcess);
+  const run = createAtTerminal(installation);
+  await answerPrompts(run);
+  run.screen.press("n");
+  expect(await run.code).toBe(130);
+  expect(await run.screen.text()).toMatch(/✔ Create this key\? no\nservice-api: Nothing was created\.$/);
+  expect(run.host.stdout.text).toBe("");
+  expect(await keyNames(installation)).toEqual([]);
+});
+
+Deno.test("a taken name prompts at once, and declining prompts for another name", async () => {
+  await using installation = await embedded(inProcess);
+  await installation.program(CREATE_TAKEN);
+  const { screen, code } = createAtTerminal(installation, ALL_BUT_NAME);
+  await screen.until(/\? Name/);
+  screen.press(..." taken ", KEYS.enter);
+  expect(await screen.until(/Replace it/)).toBe(`\
+✔ Name: taken
+? A key named "taken" already exists. Replace it and revoke its secret? (y/N)`);
+  screen.press(KEYS.enter);
+  await screen.until(/\? Name/);
+  screen.press(..."free", KEYS.enter);
+  await screen.until(/\? Create this key\?/);
+  screen.press("y");
+  expect(await code).toBe(0);
+  expect(await keyNames(installation)).toEqual(["taken", "free"]);
+});
+
+Deno.test("accepting replaces the key after the confirmation, with a new secret", async () => {
+  await using installation = await embedded(inProcess);
+  const before = await installation.program(CREATE_TAKEN);
+  const { screen, code, host } = createAtTerminal(installation, ALL_BUT_NAME);
+  await screen.until(/\? Name/);
+  screen.press(..."taken", KEYS.enter);
+  await screen.until(/Replace it/);
+  screen.press("y");
+  await screen.until(/\? Create this key and replace any key with the same name\?/);
+  screen.press("y");
+  expect(await code).toBe(0);
+  expect(host.stdout.text).not.toBe(before.stdout);
+  expect(await keyNames(installation)).toEqual(["taken"]);
+});
+
+Deno.test("accepting the replacement but declining the confirmation keeps the old key", async () => {
+  await using installation = await embedded(inProcess);
+  const before = await installation.program(CREATE_TAKEN);
+  const { screen, code } = createAtTerminal(installation, ALL_BUT_NAME);
+  await screen.until(/\? Name/);
+  screen.press(..."taken", KEYS.enter);
+  await screen.until(/Replace it/);
+  screen.press("y");
+  await screen.until(/\? Create this key and/);
+  screen.press("n");
+  expect(await code).toBe(130);
+  const env = { SERVICE_API_KEY: before.stdout.trim() };
+  expect((await installation.program(["request", "--query", "{ me { name } }"], { env })).code).toBe(0);
+});
+
+Deno.test("--yes does not skip the prompt about replacing a key", async () => {
+  await using installation = await embedded(inProcess);
+  await installation.program(CREATE_TAKEN);
+  const { screen, code } = createAtTerminal(installation, ["--yes", ...ALL_BUT_NAME]);
+  await screen.until(/\? Name/);
+  screen.press(..."taken", KEYS.enter);
+  await screen.until(/Replace it/);
+  screen.press("y");
+  expect(await code).toBe(0);
+});
+
+Deno.test("--overwrite skips the prompt about replacing a key, but not the confirmation", async () => {
+  await using installation = await embedded(inProcess);
+  await installation.program(CREATE_TAKEN);
+  const { screen, code } = createAtTerminal(installation, ["--overwrite", ...ALL_BUT_NAME]);
+  await screen.until(/\? Name/);
+  screen.press(..."taken", KEYS.enter);
+  expect(await screen.until(/\? Create this key and/)).not.toContain("exists");
+  screen.press("y");
+  expect(await code).toBe(0);
+});
+
+Deno.test("declining to replace the key of --name is ALREADY_EXISTS: exit status 1", async () => {
+  await using installation = await embedded(inProcess);
+  await installation.program(CREATE_TAKEN);
+  const { screen, code, host } = createAtTerminal(installation, ["--name", "taken"]);
+  await screen.until(/Replace it/);
+  screen.press("n");
+  expect(await code).toBe(1);
+  expect(host.stderr.text).toMatch(/A key named "taken" already exists; add --overwrite or choose another name\.\n$/);
+});
+
+Deno.test("a caller that may not read keys learns that the name is taken when it creates the key", async () => {
+  await using installation = await overHttp();
+  const creator = await installation.program(
+    ["apikey", "--create", "--name", "creator", "--permissions", "API_KEY:CREATE_ANY"],
+  );
+  const flags = ["--description", "", "--permissions", "API_KEY:CREATE_OWN"];
+  const { screen, code } = createAtTerminal(installation, flags, {
+    env: { SERVICE_API_KEY: creator.stdout.trim() },
+  });
+  await screen.until(/\? Name/);
+  screen.press(..."admin", KEYS.enter);
+  await screen.until(/\? Roles/);
+  screen.press(KEYS.enter);
+  expect(await screen.until(/\? Create/)).not.toContain("exists");
+  screen.press("y");
+  expect(await code).toBe(1);
+  expect(await screen.text()).toContain('A key named "admin" already exists');
+  expect(await keyNames(installation)).toEqual(["admin", "creator"]);
+});
+
+const PROMPTS = [
+  ["Name", []],
+  ["Description", ["n", KEYS.enter]],
+  ["Roles", [KEYS.enter]],
+  ["Permissions", [KEYS.space, KEYS.enter]],
+  ["Create", [KEYS.enter]],
+] as const;
+
+for (const [index, [last]] of PROMPTS.entries()) {
+  Deno.test(`Ctrl-C at ${last} creates nothing: exit status 130`, async () => {
+    await using installation = await embedded(inProcess);
+    const { screen, code, host } = createAtTerminal(installation);
+    for (const [prompt, keys] of PROMPTS.slice(0, index + 1)) {
+      screen.press(...keys);
+      // deno-lint-ignore no-await-in-loop -- one prompt at a time
+      await screen.until(new RegExp(`\\? ${prompt}`));
+    }
+    screen.press(KEYS.ctrlC);
+    expect(await code).toBe(130);
+    expect(await screen.text()).toMatch(/\nservice-api: Interrupted\. Nothing was changed\.$/);
+    expect(screen.isRestored).toBe(true);
+    expect(host.stdout.text).toBe("");
+    expect([...host.handlers]).toEqual([]);
+    expect(await keyNames(installation)).toEqual([]);
+  });
+}
+
+Deno.test("SIGINT while the server looks up the name: exit status 130", async () => {
+  const requested = Promise.withResolvers<void>();
+  const response = Promise.withResolvers<Response>();
+  await using server = startServer(() => {
+    requested.resolve();
+    return response.promise;
+  });
+  const { screen, code, host } = runAtTerminal(["apikey", "--create"], { env: { SERVICE_API_URL: server.url } });
+  await screen.until(/\? Name/);
+  screen.press("n", KEYS.enter);
+  await requested.promise;
+  expect(await screen.until(/Waiting/)).toMatch(/^✔ Name: n\n[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Waiting for 127\.0\.0\.1:\d+$/);
+  host.handlers.get("SIGINT")?.();
+  expect(await code).toBe(130);
+  expect(screen.isRestored).toBe(true);
+  response.resolve(new Response());
+});

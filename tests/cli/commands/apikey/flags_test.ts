@@ -1,0 +1,85 @@
+/** Command lines that `apikey` rejects before it contacts a server. `tests/apikey` has the rules of names and rights. */
+import { expect } from "expect";
+import { inProcess } from "../../../program/program.ts";
+import { runAtTerminal } from "../../../program/terminal_host.ts";
+
+/** No request may reach a server: this one would make every command fail with `UNREACHABLE`. */
+const env = { SERVICE_API_URL: "http://127.0.0.1:1" };
+
+for (
+  const [rule, args, code, message] of [
+    [
+      "an invalid name",
+      ["--create", "--name", "ci-bot", "--roles", "GUEST"],
+      "INVALID_NAME",
+      /only letters, digits and/,
+    ],
+    ["no rights (spec 4.1 rule 1)", ["--create", "--name", "a"], "NO_RIGHTS", /at least one role or permission/],
+    [
+      "blank lists of rights",
+      ["--create", "--name", "a", "--roles", "", "--permissions", " "],
+      "NO_RIGHTS",
+      /at least one role or permission/,
+    ],
+    ["an unknown role", ["--create", "--name", "a", "--roles", "ADMN"], "INVALID_ROLE", /"ADMN"; did you mean ADMIN\?/],
+    [
+      "an unknown resource",
+      ["--create", "--name", "a", "--permissions", "DOCKR:READ_ANY"],
+      "INVALID_PERMISSION",
+      /"DOCKR".*did you mean DOCKER:READ_ANY\?/,
+    ],
+    ["no name without a terminal", ["--create", "--roles", "ADMIN"], "USAGE", /--create needs --name/],
+    ["no mode without a terminal", ["--name", "a"], "USAGE", /--create or --delete/],
+    ["both modes", ["--create", "--delete", "--name", "a"], "USAGE", /not both/],
+    ["an unknown flag", ["--create", "--nam", "a"], "USAGE", /"--nam"; did you mean --name\?/],
+    ["a repeated flag", ["--create", "--roles", "GUEST", "--roles", "VIEWER"], "USAGE", /--roles .*twice/],
+  ] as const
+) {
+  Deno.test(`${rule}: ${code}, exit status 2, in plain text and in JSON`, async () => {
+    const json = await inProcess(["apikey", ...args, "--json"], { env });
+    expect({ exit: json.code, stderr: json.stderr }).toEqual({ exit: 2, stderr: "" });
+    expect(JSON.parse(json.stdout)).toMatchObject({ code, error: expect.stringMatching(message) });
+    const plain = await inProcess(["apikey", ...args], { env });
+    expect({ exit: plain.code, stdout: plain.stdout }).toEqual({ exit: 2, stdout: "" });
+    expect(plain.stderr).toMatch(message);
+    expect(plain.stderr).toMatch(/^service-api: [^\n]+\n$/);
+  });
+}
+
+for (
+  const [rule, args, code, error] of [
+    ["an invalid name", ["--name", "a-b"], "INVALID_NAME", expect.stringMatching(/may contain only letters, digits/)],
+    ["no name without a terminal", [], "USAGE", "--delete needs --name if it cannot prompt."],
+    [
+      "a flag of --create",
+      ["--name", "a", "--overwrite"],
+      "USAGE",
+      "--overwrite works only with --create, not with --delete.",
+    ],
+  ] as const
+) {
+  Deno.test(`--delete with ${rule}: ${code}, exit status 2, and 0 keys deleted in the JSON`, async () => {
+    const outcome = await inProcess(["apikey", "--delete", ...args, "--json"], { env });
+    expect({ exit: outcome.code, stderr: outcome.stderr }).toEqual({ exit: 2, stderr: "" });
+    expect(JSON.parse(outcome.stdout)).toEqual({ deleted: 0, error, code });
+  });
+}
+
+for (
+  const [args, flag] of [
+    [["--create"], "--name"],
+    [["--create", "--name", "n"], "--roles"],
+    [["--delete"], "--name"],
+    [[], "--create"],
+  ] as const
+) {
+  Deno.test(`apikey ${args.join(" ")} fails and names ${flag} if it cannot prompt`, async () => {
+    const noInput = runAtTerminal(["apikey", ...args, "--no-input"], { env });
+    const piped = runAtTerminal(["apikey", ...args], { env });
+    piped.host.stdin.isTerminal = () => false;
+    const logged = runAtTerminal(["apikey", ...args], { env });
+    logged.host.stderr.isTerminal = () => false;
+    expect(await Promise.all([noInput.code, piped.code, logged.code])).toEqual([2, 2, 2]);
+    for (const { host } of [noInput, piped, logged]) expect(host.stderr.text).toContain(flag);
+  });
+}
