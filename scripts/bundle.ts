@@ -1,4 +1,5 @@
 /** Bundles the program and compiles bundles into executables. The same commit and Deno give the same bytes anywhere. */
+import { fileURLToPath, pathToFileURL } from "node:url";
 import deno from "../deno.json" with { type: "json" };
 import { type BundleContents, filesIn, readBundleContents } from "./bundle_contents.ts";
 import { type Commit, readCommit } from "./commit.ts";
@@ -53,35 +54,103 @@ export interface Bundle {
   readonly time: Date;
 }
 
+/** The bundle of `src/apikey`. All other bundles import it, so that its modules are loaded once. */
+const SHARED = "#apikey";
+
+/** Replaces the modules of `src/apikey` while other bundles are made. */
+const SHARED_STAND_IN = "shared_stand_in.js";
+
 /**
  * Bundles the program and, separately, each part that it loads on demand (`#…` in the import map) into a directory.
- * Each bundle is self-contained, because shared code would become a dozen small files that are slow to load.
+ * Apart from `src/apikey` each bundle is self-contained, because code splitting would put shared code into a dozen small
+ * files that are slow to load.
  *
  * The minifier drops the disposal of `using` declarations (evanw/esbuild issue 4482), so the program has none.
  *
  * @throws {Error} with Deno's message if bundling fails
  */
 export async function bundle(directory: string, main = `${PROJECT}/main.ts`): Promise<Bundle> {
-  const parts = Object.entries(deno.imports).filter(([name]) => name.startsWith("#"));
-  const imports: Record<string, string> = { [VERSION]: "./version.js" };
-  // Each by name, because packages have `#` imports too.
-  const externals = parts.flatMap(([name]) => ["--external", name]);
-  const flags = ["bundle", "--quiet", "--minify", "--code-splitting", "--sourcemap=external", ...externals];
-  await execute(Deno.execPath(), [...flags, "--outdir", directory, main]);
-  for (const [name, module] of parts.filter(([name]) => name !== VERSION)) {
-    const folder = name.slice(1);
-    // deno-lint-ignore no-await-in-loop -- one at a time: each uses all processors
-    await execute(Deno.execPath(), [...flags, "--outdir", `${directory}/${folder}`, module]);
-    imports[name] = `./${folder}/${module.replace(/^.*\//, "").replace(/ts$/, "js")}`;
+  const parts = Object.entries(deno.imports).filter(([name]) => name.startsWith("#") && name !== VERSION);
+  const imports: Record<string, string> = { [VERSION]: "./version.js", [SHARED]: "./apikey/shared.js" };
+  const workspace = await Deno.makeTempDir({ prefix: "service-api-bundle-" });
+  try {
+    const config = await writeConfig(workspace);
+    // Each by name, because packages have `#` imports too.
+    const external = [VERSION, ...parts.map(([name]) => name), `${workspace}/${SHARED_STAND_IN}`];
+    await run([], `${directory}/apikey`, `${workspace}/shared.ts`);
+    await run(["--config", config, ...externals(external)], directory, main);
+    for (const [name, module] of parts) {
+      const folder = name.slice(1);
+      const more = name === "#client" ? [...external, "graphql"] : external;
+      // deno-lint-ignore no-await-in-loop -- one at a time: each uses all processors
+      await run(["--config", config, ...externals(more)], `${directory}/${folder}`, `${PROJECT}/${module}`);
+      imports[name] = `./${folder}/${module.replace(/^.*\//, "").replace(/ts$/, "js")}`;
+    }
+    const contents = await readBundleContents(directory);
+    for await (const path of filesIn(directory)) {
+      if (!path.endsWith(".js")) continue;
+      const code = await Deno.readTextFile(path);
+      await Deno.writeTextFile(path, code.replaceAll(`${workspace}/${SHARED_STAND_IN}`, SHARED));
+    }
+    await numberChunks(directory);
+    await defineRequire(directory);
+    imports["graphql"] = "./graphql.js";
+    await Deno.writeTextFile(`${directory}/graphql.js`, NO_GRAPHQL);
+    await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports }));
+    const entry = main.replace(/^.*\//, "").replace(/ts$/, "js");
+    const commit = await readCommit(PROJECT);
+    return { directory, entry, contents, commit, time: commit?.time ?? new Date("1980-01-02") };
+  } finally {
+    await Deno.remove(workspace, { recursive: true });
   }
-  const contents = await readBundleContents(directory);
-  await numberChunks(directory);
-  await defineRequire(directory);
-  await Deno.writeTextFile(`${directory}/import_map.json`, JSON.stringify({ imports }));
-  const entry = main.replace(/^.*\//, "").replace(/ts$/, "js");
-  const commit = await readCommit(PROJECT);
-  return { directory, entry, contents, commit, time: commit?.time ?? new Date("1980-01-02") };
 }
+
+async function run(flags: readonly string[], directory: string, module: string): Promise<void> {
+  const output = ["--minify", "--code-splitting", "--sourcemap=external", "--outdir", directory];
+  await execute(Deno.execPath(), ["bundle", "--quiet", ...flags, ...output, module]);
+}
+
+function externals(names: readonly string[]): readonly string[] {
+  return names.flatMap((name) => ["--external", name]);
+}
+
+/**
+ * Writes the module whose bundle is shared, and the configuration with which all others import that bundle instead of
+ * the modules in it.
+ *
+ * @returns the path of the configuration
+ */
+async function writeConfig(workspace: string): Promise<string> {
+  const names = await Array.fromAsync(Deno.readDir(`${PROJECT}/src/apikey`), ({ name }) => name);
+  const shared = names.toSorted().map((name) => import.meta.resolve(`../src/apikey/${name}`));
+  const standIn = pathToFileURL(`${workspace}/${SHARED_STAND_IN}`).href;
+  const own = Object.entries(deno.imports).map(([name, target]) => [
+    name,
+    target.startsWith("./") ? import.meta.resolve(`../${target.slice(2)}`) : target,
+  ]);
+  const config = {
+    imports: Object.fromEntries([...own, ...shared.map((module) => [module, standIn])]),
+    lock: { path: fileURLToPath(import.meta.resolve("../deno.lock")), frozen: true },
+    nodeModulesDir: deno.nodeModulesDir,
+    compilerOptions: deno.compilerOptions,
+  };
+  await Promise.all([
+    Deno.writeTextFile(`${workspace}/shared.ts`, shared.map((module) => `export * from "${module}";\n`).join("")),
+    Deno.writeTextFile(`${workspace}/${SHARED_STAND_IN}`, ""),
+    Deno.writeTextFile(`${workspace}/deno.json`, JSON.stringify(config)),
+  ]);
+  return `${workspace}/deno.json`;
+}
+
+/**
+ * graphql-request parses and prints documents only if it has to find the name of an operation or gets a syntax tree.
+ * The client gives it neither, and the 42 KB of the parser would slow down every command.
+ */
+const NO_GRAPHQL = `const unavailable = () => {
+  throw new Error("the client does not contain the parser of graphql");
+};
+export { unavailable as Kind, unavailable as parse, unavailable as print };
+`;
 
 /**
  * Renames chunks to numbers, in import order. Deno names them after a hash that depends on the path of its cache, which
