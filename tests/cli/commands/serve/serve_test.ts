@@ -308,7 +308,7 @@ for (
     [["--audit-retention", "3651d"], /--audit-retention takes a duration/],
     [
       ["--trust-proxy", "proxy.example"],
-      /--trust-proxy takes IP addresses and networks such as 10\.0\.0\.0\/8, not "proxy\.example"/,
+      /--trust-proxy takes IP addresses and networks like 10\.0\.0\.0\/8, not "proxy\.example"/,
     ],
     [["--trust-proxy", "127.0.0.1,,10.0.0.0/8"], /--trust-proxy takes IP addresses/],
     [["--data-dir", "/a", "--database-url", "postgres://a@b/c"], /Give either --data-dir or --database-url/],
