@@ -2,7 +2,6 @@
 import { expect } from "expect";
 import { makeSecret } from "../../../src/apikey/secret.ts";
 import {
-  CREATE,
   DELETE,
   type Fetch,
   GRAPHQL_URL,
@@ -90,23 +89,6 @@ Deno.test("A deleted key fails at once, and other keys keep working", () =>
     await post(network, DELETE, { ids: [deleted.id] }, admin.key);
     expectUnauthenticated(await post(network, LIST, {}, deleted.key), "Was it deleted?");
     expect((await post(network, LIST, {}, admin.key)).status).toBe(200);
-  }));
-
-Deno.test("After an overwrite the old secret fails at once and the new one works", () =>
-  withServer(async ({ network, create }) => {
-    const replaced = await create({ name: "deploy", roles: ["ADMIN"] });
-    const successor = await create({ name: "deploy", roles: ["VIEWER"], overwrite: true });
-    expect([successor.key === replaced.key, successor.id === replaced.id]).toEqual([false, false]);
-    expectUnauthenticated(await post(network, LIST, {}, replaced.key));
-    expect(listedIds(await post(network, LIST, {}, successor.key))).toEqual([successor.id]);
-  }));
-
-Deno.test("A key that overwrites itself fails at once", () =>
-  withServer(async ({ network, create }) => {
-    const { key } = await create({ name: "deploy", roles: ["ADMIN"] });
-    const input = { name: "deploy", roles: ["ADMIN"], overwrite: true };
-    expect((await post(network, CREATE, { input }, key)).codes).toEqual([]);
-    expectUnauthenticated(await post(network, LIST, {}, key));
   }));
 
 Deno.test("In embedded mode a request without a key comes from the local caller, who has every right", () =>

@@ -128,26 +128,13 @@ Deno.test("A POST of application/json is accepted, in any case and with charset=
     }
   }));
 
-for (
-  const [what, body] of [
-    ["an empty list", " \n[]"],
-    ["not JSON", "{"],
-    ["empty", ""],
-    ["null", "null"],
-    ["an object without a query", '{"provider":"p","clientId":"c"}'],
-    ["a query that is not a string", '{"query":7}'],
-    ["variables that are a string", '{"query":"{__typename}","variables":"{}"}'],
-    ["an operation name that is not a string", '{"query":"{__typename}","operationName":7}'],
-    ["extensions that are not an object", '{"query":"{__typename}","extensions":7}'],
-  ] as const
-) {
-  Deno.test(`A body that is ${what} gets 400, for both media types`, () =>
-    withKey(async ({ postJson }) => {
-      for (const result of await Promise.all([JSON_TYPE, NEW_TYPE].map((accept) => postJson(body, { accept })))) {
-        expectError(result, 400);
-      }
-    }));
-}
+Deno.test("A body that is not a GraphQL request gets 400 with an error in GraphQL's form, for both media types", () =>
+  withKey(async ({ postJson }) => {
+    for (const body of [" \n[]", "{", "", '{"provider":"p","clientId":"c"}', '{"query":"{a}","variables":"{}"}']) {
+      const results = [postJson(body, { accept: JSON_TYPE }), postJson(body, { accept: NEW_TYPE })];
+      for (const result of await Promise.all(results)) expectError(result, 400);
+    }
+  }));
 
 Deno.test("A list of operations gets 400, how to send one, and changes nothing", () =>
   withKey(async ({ postJson, store }) => {
@@ -157,19 +144,11 @@ Deno.test("A list of operations gets 400, how to send one, and changes nothing",
     expect(await namesIn(store)).toEqual(["admin"]);
   }));
 
-Deno.test("A URL without a query, or with invalid variables, gets 400", () =>
-  withKey(async ({ request }) => {
-    const searches = ["", "?operationName=a", "?query={__typename}&variables={", "?query={__typename}&variables=7"];
-    for (const result of await Promise.all(searches.map((search) => request({}, search)))) expectError(result, 400);
-  }));
-
 Deno.test("An invalid document gets 400 in the new media type and 200 in the old one", () =>
   withKey(async ({ postJson }) => {
-    const queries = ["{", "{ nonsense }", "query A { me { id } } query B { me { id } }", "subscription { a }"];
-    await Promise.all(queries.map(async (query) => {
-      expectError(await postJson(JSON.stringify({ query }), { accept: NEW_TYPE }), 400);
-      expectError(await postJson(JSON.stringify({ query }), { accept: JSON_TYPE }), 200);
-    }));
+    const body = JSON.stringify({ query: "subscription { a }" });
+    expectError(await postJson(body, { accept: NEW_TYPE }), 400);
+    expectError(await postJson(body, { accept: JSON_TYPE }), 200);
   }));
 
 Deno.test("If the client accepts no JSON, the response is 406", () =>
@@ -194,13 +173,6 @@ Deno.test("A mutation sent with GET or HEAD gets 405 and changes nothing", () =>
     expectError(await request({}, `?query=${both}&operationName=Make`), 405);
     expect(await namesIn(store)).toEqual(["admin"]);
     expect((await request({}, `?query=${both}&operationName=Look`)).data).toEqual({ me: { name: "admin" } });
-  }));
-
-Deno.test("The query in the URL of a POST is ignored", () =>
-  withKey(async ({ request, store }) => {
-    const init = { method: "POST", headers: { "content-type": JSON_TYPE }, body: QUERY };
-    expect((await request(init, `?query=${encodeURIComponent(MUTATION)}`)).data).toEqual({ __typename: "Query" });
-    expect(await namesIn(store)).toEqual(["admin"]);
   }));
 
 Deno.test("A response without a valid key has the media type that the client accepts", () =>

@@ -1,7 +1,7 @@
 /** Creating keys through GraphQL, as the local caller, who has every right. */
 import { expect } from "expect";
 import { isWellFormedSecret } from "../../../src/apikey/secret.ts";
-import { CREATE, keysIn, LIST, namesIn, post, READ, readKey, withServer } from "../graphql/graphql.ts";
+import { CREATE, keysIn, LIST, post, READ, readKey, withServer } from "../graphql/graphql.ts";
 
 /** Input with some right, for tests about other fields. */
 function guest(name: string): Readonly<Record<string, unknown>> {
@@ -130,15 +130,6 @@ Deno.test("A name in use is ALREADY_EXISTS, in any Unicode form, and the respons
     expect(text).not.toContain("sak_");
     expect(text).not.toContain(id);
     expect((await keysIn(store)).map((key) => [key.id, key.roles])).toEqual([[id, ["ADMIN"]]]);
-  }));
-
-Deno.test("If twenty requests create one name at the same time, exactly one succeeds", () =>
-  withServer(async ({ local, store }) => {
-    const results = await Promise.all(
-      Array.from({ length: 20 }, () => post(local, CREATE, { input: guest("deploy") })),
-    );
-    expect(results.filter(({ codes }) => codes.join() === "ALREADY_EXISTS")).toHaveLength(19);
-    expect(await namesIn(store)).toEqual(["deploy"]);
   }));
 
 Deno.test("A description with U+0000 or a lone surrogate, which a store cannot hold, is USAGE", () =>

@@ -161,10 +161,10 @@ Deno.test("the limits of serve are those of its flags", () => {
       return await response.text();
     };
     expect(await post("{ me { id } a: __typename }")).toContain('"data"');
-    expect(await post("{ me { permissions { resource } } }")).toContain("3 levels of fields; at most 2");
-    expect(await post("{ a: __typename b: __typename }")).toContain("2 aliases; at most 1");
+    expect(await post("{ me { permissions { resource } } }")).toContain("3 levels of fields. The limit is 2.");
+    expect(await post("{ a: __typename b: __typename }")).toContain("2 aliases. The limit is 1.");
     expect(await post(`{ ${"__typename ".repeat(19)} }`)).toContain("20 tokens");
-    expect(await post(" ".repeat(1000))).toContain("1000 bytes at most");
+    expect(await post(" ".repeat(1000))).toContain("at most 1000 bytes");
     expect([await statusAt(url), await statusAt(url), await statusAt(url)]).toEqual([401, 401, 429]);
   });
 });
