@@ -38,7 +38,7 @@ export class Authenticator {
   readonly #options: AuthenticatorOptions;
   /**
    * Callers by the hash of their secret. A stored key never changes, so an entry stays right while the key exists.
-   * The store is asked on each request whether it still does.
+   * Each request checks in the store whether the key still exists.
    */
   readonly #callers = new Map<string, { readonly hash: Uint8Array; readonly caller: Caller }>();
 

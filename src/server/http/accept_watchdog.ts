@@ -2,29 +2,49 @@
  * Keeps a server accepting connections. When the process runs out of file descriptors, Deno's servers stop accepting for
  * good, without an error. The watchdog detects this by connecting to the server, and makes it listen again.
  */
-import type { Server } from "node:http";
-import type { Socket } from "node:net";
 import type { LogError } from "../telemetry/log_error.ts";
+
+/** What this module needs of a socket and of a server. */
+export interface AcceptedSocket {
+  readonly remotePort?: number | undefined;
+  on(event: "close", listener: () => void): unknown;
+}
+
+export interface ListeningServer {
+  on(event: "connection", listener: (socket: AcceptedSocket) => void): unknown;
+  close(): unknown;
+  listen(port: number, hostname: string): unknown;
+}
 
 /** With fewer open connections than this, the process cannot run out of file descriptors. */
 const MANY_CONNECTIONS = 100;
 
-/** How often to check, and how long the server may take to accept a connection, in milliseconds. */
-const CHECK_INTERVAL = 2000;
-const ACCEPT_TIMEOUT = 1000;
+/** In milliseconds. */
+export interface WatchIntervals {
+  /** How often to check. */
+  readonly check: number;
+  /** How long the server may take to accept a connection. */
+  readonly accept: number;
+}
 
 /**
  * Watches a listening server.
  *
  * @returns a function that stops watching
  */
-export function watchAccepting(server: Server, hostname: string, port: number, logError: LogError): () => void {
+export function watchAccepting(
+  server: ListeningServer,
+  hostname: string,
+  port: number,
+  logError: LogError,
+  intervals: WatchIntervals = { check: 2000, accept: 1000 },
+): () => void {
   const target = hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
   let openConnections = 0;
   let mustCheck = false;
   let isStopped = false;
   let acceptedPorts = new Set<number | undefined>();
-  server.on("connection", (socket: Socket) => {
+  server.on("connection", (socket) => {
     if (++openConnections >= MANY_CONNECTIONS) mustCheck = true;
     if (mustCheck) acceptedPorts.add(socket.remotePort);
     socket.on("close", () => openConnections--);
@@ -36,7 +56,7 @@ export function watchAccepting(server: Server, hostname: string, port: number, l
     // This fails while the process has no free file descriptor. The next check tries again.
     const probe = await Deno.connect({ hostname: target, port });
     const { localAddr } = probe;
-    await new Promise((resolve) => setTimeout(resolve, ACCEPT_TIMEOUT));
+    await new Promise((resolve) => setTimeout(resolve, intervals.accept));
     probe.close();
     if (isStopped) return;
     if ("port" in localAddr && !acceptedPorts.has(localAddr.port)) {
@@ -48,7 +68,7 @@ export function watchAccepting(server: Server, hostname: string, port: number, l
     }
   }
 
-  const timer = setInterval(() => void check().catch(() => {}), CHECK_INTERVAL);
+  const timer = setInterval(() => void check().catch(() => {}), intervals.check);
   return () => {
     isStopped = true;
     clearInterval(timer);

@@ -1,4 +1,4 @@
-/** Spec section 5: who may make requests, and what the others are told. */
+/** Spec section 5: who may make requests, and how the others are rejected. */
 import { expect } from "expect";
 import { makeSecret } from "../../../src/apikey/secret.ts";
 import {
