@@ -31,7 +31,7 @@ async function watch(
   const { port } = listener.addr;
   const server = new FakeServer();
   const logged: string[] = [];
-  let probes = 0;
+  const probes: Promise<unknown>[] = [];
   const stop = watchAccepting(server, "127.0.0.1", port, (message) => void logged.push(message), {
     check: 200,
     accept: 100,
@@ -39,15 +39,15 @@ async function watch(
   for (let i = 0; i < openConnections; i++) server.accept(i);
   void (async () => {
     for await (const connection of listener) {
-      probes++;
       if (accepts) server.accept(connection.remoteAddr.port);
-      connection.close();
+      probes.push(connection.read(new Uint8Array(1)).finally(() => connection.close()));
     }
   })().catch(() => {});
   try {
-    await until(() => isDone(server, probes));
+    await until(() => isDone(server, probes.length));
   } finally {
     stop();
+    await Promise.all(probes);
   }
   return { calls: server.calls, logged, port };
 }
