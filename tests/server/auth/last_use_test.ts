@@ -48,15 +48,6 @@ Deno.test("A key that reads itself is used by that request", () =>
     expect(await lastUsedAt(network, id, key)).toEqual(used(NOW));
   }, { now: () => NOW }));
 
-Deno.test("A key that replaces another is unused", () =>
-  withHttp(async ({ network, create }) => {
-    const { key: reader } = await create({ name: "reader", roles: ["VIEWER"] });
-    const replaced = await create({ name: "used", roles: ["GUEST"] });
-    await post(network, ME, {}, replaced.key);
-    const { id } = await create({ name: "used", roles: ["GUEST"], overwrite: true });
-    expect(await lastUsedAt(network, id, reader)).toEqual(used(null));
-  }));
-
 Deno.test("A mistyped key does not count as a use", () =>
   withHttp(async ({ network, create }) => {
     const { id, key } = await create({ name: "used", roles: ["GUEST"] });

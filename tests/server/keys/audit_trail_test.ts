@@ -106,24 +106,6 @@ Deno.test("Changes by the local caller are recorded without actor, address and r
     ]);
   }));
 
-Deno.test("An overwrite is recorded as REPLACE of the old key and CREATE of the new one", () =>
-  withTrail(async ({ act, actor, trail }) => {
-    const input = { name: "new", permissions: toInput(RIGHTS), overwrite: true };
-    const replaced = createdKey(await act(CREATE, { input }));
-    const successor = createdKey(await act(CREATE, { input }));
-    expect(await trail()).toEqual([
-      eventBy(actor, "CREATE", "DONE", { id: replaced.id, name: "new" }),
-      eventBy(actor, "REPLACE", "DONE", { id: replaced.id, name: "new" }),
-      eventBy(actor, "CREATE", "DONE", { id: successor.id, name: "new" }),
-    ]);
-  }));
-
-Deno.test("If a key to delete does not exist, only that key is recorded, as NOT_FOUND", () =>
-  withTrail(async ({ act, actor, trail }) => {
-    expect((await act(DELETE, { ids: [actor.id, "key_nowhere"] })).data).toEqual({ apiKey: { delete: false } });
-    expect(await trail()).toEqual([eventBy(actor, "DELETE", "NOT_FOUND", { id: "key_nowhere", name: null })]);
-  }));
-
 for (
   const [what, input, outcome] of [
     ["with an invalid name", { name: "a\0b", permissions: toInput(RIGHTS) }, "INVALID_NAME"],
@@ -235,25 +217,13 @@ function withEvents(
 
 const namesOf = (page: Result): readonly (string | null)[] => eventsIn(page).map(({ key: { name } }) => name);
 
-Deno.test("Events come oldest first: 100 by default, at most 1000", () =>
+Deno.test("Events come oldest first: 100 by default, at most 1000, after the given id", () =>
   withEvents(1001, async (read) => {
     const names = Array.from({ length: 1001 }, (_, i) => String(i));
     expect(namesOf(await read())).toEqual(names.slice(0, 100));
-    expect(namesOf(await read({ first: 1000 }))).toEqual(names.slice(0, 1000));
-  }));
-
-Deno.test("Pages that start after the last id of the previous one return each event once", () =>
-  withEvents(25, async (read) => {
-    const names: (string | null)[] = [];
-    let after: string | null = null;
-    for (const expected of [10, 10, 5, 0]) {
-      // deno-lint-ignore no-await-in-loop -- a page starts where the previous one ends
-      const page: readonly AuditEvent[] = eventsIn(await read({ after, first: 10 }));
-      expect(page).toHaveLength(expected);
-      names.push(...page.map(({ key: { name } }) => name));
-      after = page.at(-1)?.id ?? after;
-    }
-    expect(names).toEqual(Array.from({ length: 25 }, (_, i) => String(i)));
+    const page = await read({ first: 1000 });
+    expect(namesOf(page)).toEqual(names.slice(0, 1000));
+    expect(namesOf(await read({ after: eventsIn(page).at(-1)?.id }))).toEqual(["1000"]);
     expect(namesOf(await read({ after: "999999999999999999" }))).toEqual([]);
   }));
 
