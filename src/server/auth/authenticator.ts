@@ -73,7 +73,7 @@ export class Authenticator {
       const key = id === undefined ? undefined : known?.caller.key ?? await store.findById(id);
       if (key === undefined || key.id !== id) {
         this.#callers.delete(digest);
-        throw unauthenticated("The key is well formed, but this server does not know it. Was it deleted?");
+        throw unauthenticated("The key is well formed, but this server does not know it; it may have been deleted.");
       }
       lastUse.record(key.id, now);
       const caller = known?.caller ?? callerOf(key);
