@@ -1,19 +1,23 @@
 /**
- * The embedded server as a whole: a store and what answers for it. The one module of the server that the program
- * loads, and only when it needs it; in the executable it is a bundle of its own.
+ * The embedded server: the only module that the program loads from `src/server/`, and only on demand. In the executable
+ * it is a bundle of its own.
+ *
+ * A request passes `http/listener` → `http/request_handler` → `http/routes` → `graphql/handler` → `auth/authenticator` →
+ * `graphql/schema` → `auth/authorization` → `keys/` → the store. In embedded mode it starts at `graphql/handler`.
  */
 import { hashSecret } from "../apikey/secret.ts";
 import type { KeyStore } from "../store/key_store.ts";
 import type { DatabaseAddress } from "../store/postgres_database.ts";
 import { openSqliteStore } from "../store/sqlite.ts";
 import { LOCAL_CALLER } from "./auth/caller.ts";
-import type { Handler, LogSink } from "./graphql/messages.ts";
 import { createGraphqlHandler } from "./graphql/handler.ts";
-import type { HttpServerOptions } from "./http/routes.ts";
-import type { HttpServer } from "./http/listener.ts";
+import type { Handler } from "./graphql/http_message.ts";
 import { DEFAULT_LIMITS } from "./graphql/limits.ts";
+import type { HttpServerOptions } from "./http/http_server.ts";
+import type { HttpServer } from "./http/listener.ts";
+import type { LogError } from "./telemetry/log_error.ts";
 
-/** Where the keys are: in a directory of this machine, where they are to be made if need be, or in PostgreSQL. */
+/** Where the keys are: in a local directory, which is created by the first write, or in PostgreSQL. */
 export type StoreLocation =
   | { readonly kind: "directory"; readonly path: string }
   | { readonly kind: "database"; readonly address: DatabaseAddress };
@@ -22,33 +26,32 @@ export interface StoreOptions {
   readonly location: StoreLocation;
   /** How long to wait for another process's transaction, in milliseconds. */
   readonly busyTimeout: number;
-  /** Ends that waiting at once. */
+  /** Ends the wait early. */
   readonly signal?: AbortSignal;
 }
 
 export interface LocalServerOptions extends StoreOptions {
-  /** Documents that are not validated: that alone would be a noticeable part of the time of a command. */
+  /** Documents that are not validated: validation would take a noticeable part of a command's time. */
   readonly validDocuments: readonly string[];
   readonly now: () => Date;
-  /** Told of errors that callers are not told of. */
-  readonly logError: LogSink;
+  readonly logError: LogError;
 }
 
 export interface LocalServer {
-  /** Answers whoever calls it as the local caller, unless a key is shown. */
+  /** Answers a request as the local caller, unless the request carries a key. */
   readonly fetch: (request: Request) => Promise<Response>;
   close(): Promise<void>;
 }
 
 /**
- * The server inside this process, for whoever may use the store.
+ * Opens the server inside this process, for users who can access the store.
  *
- * @throws {Failure} when the store cannot be used
+ * @throws {Failure} if the store cannot be used
  */
 export async function openLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { validDocuments, now, logError } = options;
   const store = await openStore(options);
-  const { answer, lastUse } = createGraphqlHandler({
+  const { handle, lastUse } = createGraphqlHandler({
     store,
     hashSecret: async (secret) => (await hashSecret(secret)).toHex(),
     maxAuthFailures: 0,
@@ -59,37 +62,37 @@ export async function openLocalServer(options: LocalServerOptions): Promise<Loca
     logError,
   });
   return {
-    fetch: asFetch(answer),
+    fetch: toFetch(handle),
     close: () => lastUse.write().finally(() => store.close()),
   };
 }
 
-/** A handler as whoever has no network in between calls it. */
-export function asFetch(handler: Handler): LocalServer["fetch"] {
+/** A `fetch` function that calls a handler without a network. */
+export function toFetch(handler: Handler): LocalServer["fetch"] {
   return async (request) => {
     const { method, url, headers, signal } = request;
-    const { status, body, headers: answered } = await handler({
+    const response = await handler({
       method,
       url,
       header: (name) => headers.get(name),
       body: () => request.text(),
       address: null,
       requestId: null,
-      isWanted: () => !signal.aborted,
+      signal,
     });
-    return new Response(method === "HEAD" ? null : body, { status, headers: answered });
+    return new Response(method === "HEAD" ? null : response.body, response);
   };
 }
 
 /**
- * The server on HTTP, for whoever has a key.
+ * Serves the store over HTTP, for clients with a key.
  *
- * @returns the server; stopping it closes the store too
- * @throws {Failure} when the store or the address cannot be used
+ * @returns the server; stopping it closes the store
+ * @throws {Failure} if the store or the address cannot be used
  */
 export async function openHttpServer(options: StoreOptions & HttpServerOptions): Promise<HttpServer> {
   const [{ serveHttp }, { nextTurn }] = await Promise.all([
-    import("./http/routes.ts"),
+    import("./http/http_server.ts"),
     import("../store/next_turn.ts"),
   ]);
   const store = await openStore(options, nextTurn);
@@ -101,7 +104,7 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
   }
 }
 
-/** @param beforeCommit as in `SqliteOptions` */
+/** @param beforeCommit see `SqliteOptions` */
 async function openStore(
   { location, busyTimeout, signal }: StoreOptions,
   beforeCommit?: () => Promise<void>,

@@ -1,20 +1,20 @@
-/** Waiting for what happens by itself. */
+/** Waits for something that happens in the background. */
 
-/** How often it is looked at, and for how long at most, in milliseconds. */
+/** How often to check, and for how long, in milliseconds. */
 const INTERVAL = 5;
-const PATIENCE = 20_000;
+const TIMEOUT = 20_000;
 
 /**
- * Waits until something is so.
+ * Waits until a condition is true.
  *
- * @throws {Error} when it is not so after 20 s
+ * @throws {Error} if it is not true after 20 s
  */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE;
-  // deno-lint-ignore no-await-in-loop -- one look after the other
-  while (!await isSo()) {
-    if (performance.now() > end) throw new Error(`this did not come about: ${isSo}`);
-    // deno-lint-ignore no-await-in-loop -- one look after the other
+export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + TIMEOUT;
+  // deno-lint-ignore no-await-in-loop -- checks one after the other
+  while (!await isTrue()) {
+    if (performance.now() > deadline) throw new Error(`still not true after ${TIMEOUT} ms: ${isTrue}`);
+    // deno-lint-ignore no-await-in-loop -- checks one after the other
     await new Promise((resolve) => setTimeout(resolve, INTERVAL));
   }
 }

@@ -1,13 +1,16 @@
-/** Who is let in: finds out whose key a request carries (RFC 6750 section 2.1). */
+/**
+ * Authentication and authorization: this folder decides who makes a request and what they may do. This module finds
+ * the key that a request carries (RFC 6750 section 2.1).
+ */
 import { Failure } from "../../apikey/failure.ts";
 import { isWellFormedSecret } from "../../apikey/secret.ts";
 import type { KeyStore } from "../../store/key_store.ts";
 import { type Caller, callerOf } from "./caller.ts";
 import type { LastUse } from "./last_use.ts";
-import { setBounded } from "../set_bounded.ts";
+import { setBounded } from "./bounded_map.ts";
 import type { FailureThrottle } from "./throttle.ts";
 
-/** SHA-256 of a secret in hexadecimal. */
+/** Returns the SHA-256 of a secret in hexadecimal. */
 export type HashSecret = (secret: string) => string | Promise<string>;
 
 export interface AuthenticatorOptions {
@@ -17,27 +20,25 @@ export interface AuthenticatorOptions {
   readonly throttle: FailureThrottle;
 }
 
-/** Too many failures from one address: it has to wait. */
+/** An address failed to authenticate too often and has to wait. */
 export class TooManyFailures extends Failure {
-  constructor(
-    /** Seconds. */
-    readonly retryAfter: number,
-  ) {
+  /** @param retryAfter in seconds */
+  constructor(readonly retryAfter: number) {
     super(
       "UNAUTHENTICATED",
-      `Too many requests from this address came with no valid key. Try again in ${retryAfter} s.`,
+      `Too many requests without a valid key came from this address. Try again in ${retryAfter} s.`,
     );
   }
 }
 
-/** How many callers are remembered: those whose keys were used first are forgotten first. */
-const REMEMBERED_CALLERS = 10_000;
+/** How many callers are remembered. Beyond that, the one that authenticated first is forgotten. */
+const MAX_CALLERS = 10_000;
 
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   /**
-   * What is known of keys that were let in, by hash. A key never changes, so that this is right as long as the key is
-   * there; whether it is, the store is asked each time.
+   * Callers by the hash of their secret. A stored key never changes, so an entry stays right while the key exists.
+   * Each request checks in the store whether the key still exists.
    */
   readonly #callers = new Map<string, { readonly hash: Uint8Array; readonly caller: Caller }>();
 
@@ -46,9 +47,9 @@ export class Authenticator {
   }
 
   /**
-   * @param authorization the value of the header, `null` when there is none
-   * @param address the client's; `null` for the local one, which nothing is held against
-   * @throws {Failure} `UNAUTHENTICATED`; {@linkcode TooManyFailures}, though not for keys that were let in before
+   * @param authorization the value of the header; `null` if there is none
+   * @param address the client's IP address; `null` for the local caller, who is never throttled
+   * @throws {Failure} `UNAUTHENTICATED`; {@linkcode TooManyFailures}, but never for a key that authenticated before
    */
   async authenticate(authorization: string | null, address: string | null, now: Date): Promise<Caller> {
     const { store, lastUse, hashSecret, throttle } = this.#options;
@@ -59,24 +60,24 @@ export class Authenticator {
     if (wait > 0 && known === undefined) throw new TooManyFailures(wait);
     try {
       if (authorization === null) {
-        throw unauthenticated("This server needs a key: send it as Authorization: Bearer <API_KEY>.");
+        throw unauthenticated("This server needs a key. Send it as Authorization: Bearer <API_KEY>.");
       }
       if (secret === undefined) {
-        throw unauthenticated("The Authorization header is not of the form Bearer <API_KEY>.");
+        throw unauthenticated("The Authorization header must have the form Bearer <API_KEY>.");
       }
       if (known === undefined && !isWellFormedSecret(secret)) {
-        throw unauthenticated("The key is mistyped or cut short, or was not made by this kind of server.");
+        throw unauthenticated("The key is mistyped, cut off or not from a server of this kind.");
       }
       const hash = known?.hash ?? Uint8Array.fromHex(digest);
       const id = await store.findIdBySecretHash(hash);
       const key = id === undefined ? undefined : known?.caller.key ?? await store.findById(id);
       if (key === undefined || key.id !== id) {
         this.#callers.delete(digest);
-        throw unauthenticated("The key is well formed, but this server does not know it, or no longer.");
+        throw unauthenticated("The key is well formed, but this server does not know it; it may have been deleted.");
       }
       lastUse.record(key.id, now);
       const caller = known?.caller ?? callerOf(key);
-      if (known === undefined) setBounded(this.#callers, digest, { hash, caller }, REMEMBERED_CALLERS);
+      if (known === undefined) setBounded(this.#callers, digest, { hash, caller }, MAX_CALLERS);
       return caller;
     } catch (error) {
       if (error instanceof Failure && error.code === "UNAUTHENTICATED") {

@@ -1,22 +1,22 @@
-/** The rights that each field of the schema needs: the one place that says so. */
+/** Which permission each field of the schema needs. Every other module takes the rules from here. */
 import { Failure } from "../../apikey/failure.ts";
 import type { Permission } from "../../apikey/permission.ts";
 import type { Caller } from "./caller.ts";
 
 export interface Rule {
-  /** Lets a caller at every key. */
+  /** Covers every key. A rule without it needs only a valid key. */
   readonly any?: Permission;
-  /** Lets a caller who lacks that right at the key it has and the keys it created. */
+  /** Covers the caller's own key and the keys that it created. */
   readonly own?: Permission;
 }
 
-/** What a caller was let at. */
-export type Reach = "any" | "own";
+/** Which keys a caller may act on: any key, or its own key and the keys that it created. */
+export type Scope = "any" | "own";
 
 const VALID_KEY: Rule = {};
 const READ_KEYS = { any: "API_KEY:READ_ANY", own: "API_KEY:READ_OWN" } as const;
 
-/** By type and field. Introspection, like everything else, needs a valid key. */
+/** By type and field. Everything else, including introspection, needs a valid key. */
 export const RULES = {
   Query: {
     me: VALID_KEY,
@@ -30,46 +30,49 @@ export const RULES = {
     apiKey: VALID_KEY,
   },
   ApiKeyMutations: {
-    /** And every right that the new key is to have; to replace a key, the right to delete it. */
+    /** Also needs every right that it grants and, to replace a key, the permission to delete that key. */
     create: { any: "API_KEY:CREATE_ANY" },
     delete: { any: "API_KEY:DELETE_ANY", own: "API_KEY:DELETE_OWN" },
     refusesTakenNames: VALID_KEY,
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Rule>>>>;
 
-/** The types whose fields need what the field needs that returned them. */
+/** Types without rules of their own. The rule of the field that returned them covers their fields. */
 export const DATA_TYPES: readonly string[] = ["ApiKey", "Permission", "Me", "AuditEvent", "AuditKey"];
 
 /**
- * How far a rule lets a caller.
+ * Decides which keys a rule allows a caller to act on.
  *
- * @throws {Failure} `FORBIDDEN`, naming what is missing
+ * @throws {Failure} `FORBIDDEN`, naming the missing permission
  */
-export function reachOf(rule: Rule, caller: Caller): Reach {
+export function authorize(rule: Rule, caller: Caller): Scope {
   if (rule.any === undefined || caller.rights.has(rule.any)) return "any";
-  requireRight(rule, caller, true);
+  requirePermission(rule, caller, true);
   return "own";
 }
 
 /**
- * Lets a caller pass whom a rule lets at a key.
+ * Throws unless a rule allows a caller to act on one key.
  *
- * @param isOwn whether `_OWN` reaches the key
- * @param what how the message calls what is asked for
- * @throws {Failure} `FORBIDDEN`, naming what is missing
+ * @param isOwn whether `_OWN` permissions cover the key
+ * @param action the subject of the message
+ * @throws {Failure} `FORBIDDEN`, naming the missing permission
  */
-export function requireRight(rule: Rule, caller: Caller, isOwn: boolean, what = "This"): void {
+export function requirePermission(rule: Rule, caller: Caller, isOwn: boolean, action = "This request"): void {
   const { any, own } = rule;
   if (any === undefined || caller.rights.has(any)) return;
-  if (isOwn && own !== undefined && caller.rights.has(own)) return;
-  const words = own !== undefined && caller.rights.has(own)
-    ? `${any}, since the key is another's: ${own} reaches only the key that asks and those it created.`
-    : `${wordsOf(rule)}, which the key does not have.`;
-  throw new Failure("FORBIDDEN", `${what} needs ${words}`);
+  const hasOwn = own !== undefined && caller.rights.has(own);
+  if (isOwn && hasOwn) return;
+  throw new Failure(
+    "FORBIDDEN",
+    hasOwn
+      ? `${action} needs ${any}. ${own} covers only your own key and the keys that it created.`
+      : `${action} needs ${describeRule(rule)}. Your key lacks this permission.`,
+  );
 }
 
-/** A rule in words, for messages and for the descriptions in the schema. */
-export function wordsOf({ any, own }: Rule): string {
+/** A rule in words, for messages and for descriptions in the schema. */
+export function describeRule({ any, own }: Rule): string {
   if (any === undefined) return "a valid key";
-  return own === undefined ? any : `${any}, or ${own} for the key itself and those it created`;
+  return own === undefined ? any : `${any}, or ${own} for the caller's own key and the keys that it created`;
 }

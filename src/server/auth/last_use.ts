@@ -1,4 +1,4 @@
-/** When keys were last used: kept in memory, and written for all of them together from time to time. */
+/** When each key was last used. Times stay in memory and are written to the store together, now and then. */
 import type { KeyStore } from "../../store/key_store.ts";
 
 export class LastUse {
@@ -13,16 +13,16 @@ export class LastUse {
     this.#unwritten.set(id, at);
   }
 
-  /** The later of the time that is stored and the one that is not yet. */
+  /** The later of the stored time and the unwritten one. */
   of({ id, lastUsedAt }: { readonly id: string; readonly lastUsedAt: Date | null }): Date | null {
     const unwritten = this.#unwritten.get(id);
     return unwritten !== undefined && (lastUsedAt === null || unwritten > lastUsedAt) ? unwritten : lastUsedAt;
   }
 
   /**
-   * Writes the times to the store. What cannot be written is kept for the next time.
+   * Writes the times to the store. After a failure they stay in memory for the next write.
    *
-   * @throws {Failure} when the store is away
+   * @throws {Failure} `UNREACHABLE` or `TIMEOUT` if the store is unavailable
    */
   async write(): Promise<void> {
     if (this.#unwritten.size === 0) return;

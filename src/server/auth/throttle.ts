@@ -1,51 +1,57 @@
-/** How often an address may fail to authenticate before it has to wait. */
-import { setBounded } from "../set_bounded.ts";
+/** Limits how often an address may fail to authenticate before it has to wait. */
+import { setBounded } from "./bounded_map.ts";
 
-/** The most addresses that are remembered; beyond that the one whose failures are oldest is forgotten. */
-const LARGEST_NUMBER = 100_000;
+/** How many addresses are remembered. Beyond that, the one whose failures are oldest is forgotten. */
+const MAX_ADDRESSES = 100_000;
 
 /** In milliseconds. */
 const PERIOD = 60_000;
 
 interface Failures {
   count: number;
-  /** When they are forgotten, in milliseconds. */
+  /** When the failures are forgotten, in milliseconds since the epoch. */
   readonly until: number;
 }
 
-/** Counts failures per address and minute. */
+/** Counts failed authentications per address and minute. */
 export class FailureThrottle {
   readonly #limit: number;
   readonly #addresses = new Map<string, Failures>();
 
-  /** @param limit failures within the period that are answered; 0 for any number */
+  /** @param limit failures per minute before an address has to wait; 0 for no limit */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Seconds until the address may try again; 0 when it may now. */
+  /**
+   * @param address `null` for the local caller, who never waits
+   * @param now in milliseconds since the epoch
+   * @returns seconds until the address may try again; 0 if it may try now
+   */
   secondsToWait(address: string | null, now: number): number {
     if (address === null || this.#limit === 0) return 0;
-    const failures = this.#addresses.get(network(address));
+    const failures = this.#addresses.get(networkOf(address));
     if (failures === undefined || failures.count < this.#limit) return 0;
     return Math.max(0, Math.ceil((failures.until - now) / 1000));
   }
 
+  /** @param now in milliseconds since the epoch */
   recordFailure(address: string | null, now: number): void {
     if (address === null || this.#limit === 0) return;
-    const key = network(address);
-    const failures = this.#addresses.get(key);
+    const network = networkOf(address);
+    const failures = this.#addresses.get(network);
     if (failures !== undefined && failures.until > now) {
       failures.count++;
       return;
     }
-    this.#addresses.delete(key);
-    setBounded(this.#addresses, key, { count: 1, until: now + PERIOD }, LARGEST_NUMBER);
+    // Moves the address to the end of the map: it is the youngest again.
+    this.#addresses.delete(network);
+    setBounded(this.#addresses, network, { count: 1, until: now + PERIOD }, MAX_ADDRESSES);
   }
 }
 
-/** An IPv4 address, or the /64 of an IPv6 address, of which whoever has one has all. */
-function network(address: string): string {
+/** The IPv4 address itself, or the /64 of an IPv6 address: one client usually owns the whole /64. */
+function networkOf(address: string): string {
   if (!address.includes(":")) return address;
   const [head = "", tail] = address.split("::");
   const groups = head.split(":").filter((group) => group !== "");

@@ -1,23 +1,23 @@
-/** GraphQL documents, parsed and validated once for all requests that send them. */
+/** Parses and validates each GraphQL document once, for all requests that send it. */
 import { type DocumentNode, parse, type Source, specifiedRules, validate } from "graphql";
+import { setBounded } from "../auth/bounded_map.ts";
 import { type DocumentLimits, limitRule } from "./limits.ts";
-import { setBounded } from "../set_bounded.ts";
 
-/** How many valid documents are remembered, and how long they may be, in UTF-16 code units. */
-const REMEMBERED_DOCUMENTS = 500;
-const LONGEST_REMEMBERED = 10_000;
+/** How many valid documents are cached, and how long one may be, in UTF-16 code units. */
+const MAX_DOCUMENTS = 500;
+const MAX_DOCUMENT_LENGTH = 10_000;
 
 /**
- * `parse` and `validate` with a memory, within limits.
+ * `parse` and `validate` of graphql-js with a cache and within limits.
  *
- * @param known documents that are valid
+ * @param validDocuments documents that are known to be valid and therefore not validated
  */
 export function createDocumentCache(
   limits: DocumentLimits,
-  known: readonly string[] = [],
+  validDocuments: readonly string[] = [],
 ): { readonly parse: typeof parse; readonly validate: typeof validate } {
   const rules = [...specifiedRules, limitRule(limits)];
-  const knownTexts = new Set(known);
+  const knownToBeValid = new Set(validDocuments);
   const documents = new Map<string, DocumentNode>();
   return {
     parse: (source: string | Source) => {
@@ -27,9 +27,9 @@ export function createDocumentCache(
     validate: (schema, document) => {
       const text = document.loc?.source.body;
       if (text !== undefined && documents.get(text) === document) return [];
-      const errors = text !== undefined && knownTexts.has(text) ? [] : validate(schema, document, rules);
-      if (errors.length > 0 || text === undefined || text.length > LONGEST_REMEMBERED) return errors;
-      setBounded(documents, text, document, REMEMBERED_DOCUMENTS);
+      const errors = text !== undefined && knownToBeValid.has(text) ? [] : validate(schema, document, rules);
+      if (errors.length > 0 || text === undefined || text.length > MAX_DOCUMENT_LENGTH) return errors;
+      setBounded(documents, text, document, MAX_DOCUMENTS);
       return errors;
     },
   };

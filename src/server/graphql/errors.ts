@@ -1,66 +1,70 @@
-/** What callers are told of an error, and with which status of HTTP. */
+/** Turns errors into what clients may see, and into the HTTP status of the response. */
 import { GraphQLError } from "graphql";
 import { Failure, type FailureCode } from "../../apikey/failure.ts";
 import { TooManyFailures } from "../auth/authenticator.ts";
-import { type GraphqlRequest, type GraphqlResponse, headersFor, HttpRefusal, type LogSink } from "./messages.ts";
+import type { LogError } from "../telemetry/log_error.ts";
+import { HttpError, type HttpRequest, type HttpResponse, responseHeaders } from "./http_message.ts";
 
-/** To whom errors are told. */
-export interface Audience {
-  /** Whether callers may know where the store lies and what ails it: the local caller may. */
-  readonly isLocal: boolean;
-  /** Told of errors that callers are not told of. */
-  readonly logError: LogSink;
+export interface ErrorOptions {
+  /** Whether clients may see errors of the store, which name its place. Only the local caller may. */
+  readonly exposeStoreErrors: boolean;
+  readonly logError: LogError;
 }
 
-/** The codes of a store that is away. */
-const AWAY: readonly unknown[] = ["UNREACHABLE", "TIMEOUT"] satisfies readonly FailureCode[];
+/** The codes of a store that is unavailable. */
+const UNAVAILABLE: readonly unknown[] = ["UNREACHABLE", "TIMEOUT"] satisfies readonly FailureCode[];
 
-/** Seconds after which it is worth while to ask a store again that is away. */
+/** In seconds. */
 const RETRY_AFTER = { "retry-after": "1" };
 
-/** What an error is by the table of failures; `USAGE` when the request itself was at fault. */
+/** The code of an error. It is `USAGE` if the request itself is invalid, and `FAILED` if the error is unexpected. */
 export function codeOf(error: Error): FailureCode {
-  // `graphql-http` reports a malformed request as a plain `Error`; what a resolver throws comes in a `GraphQLError`.
+  // `graphql-http` reports a malformed request as a plain `Error`. It wraps what a resolver throws in a `GraphQLError`.
   if (!(error instanceof GraphQLError)) return "USAGE";
-  const reason = error.originalError ?? error;
-  if (reason instanceof GraphQLError) return "USAGE";
-  return reason instanceof Failure ? reason.code : "FAILED";
+  const cause = error.originalError ?? error;
+  if (cause instanceof GraphQLError) return "USAGE";
+  return cause instanceof Failure ? cause.code : "FAILED";
 }
 
-/** What callers may know of an error, with its code in its extensions. */
-export function toPublicError(error: Error, { isLocal, logError }: Audience): GraphQLError {
+/** What clients see of an error, with its code in the extensions. Logs what they do not see. */
+export function toPublicError(error: Error, { exposeStoreErrors, logError }: ErrorOptions): GraphQLError {
   const code = codeOf(error);
-  const reason = error instanceof GraphQLError ? error.originalError ?? error : error;
-  if (code === "FAILED" || (AWAY.includes(code) && !isLocal)) {
-    logError("A request failed: {reason}", { reason });
+  const extensions = { code };
+  if (code === "FAILED" || (UNAVAILABLE.includes(code) && !exposeStoreErrors)) {
+    const cause = error instanceof GraphQLError ? error.originalError ?? error : error;
+    logError("A request failed: {error}", { error: cause });
     const message = code === "FAILED"
-      ? "The server failed inside; its log says why."
-      : "The server cannot use its store now; its log says why. Try again later.";
-    return new GraphQLError(message, { extensions: { code } });
+      ? "The server failed unexpectedly. Its log has the details."
+      : "The server cannot reach its store. Its log has the details. Try again later.";
+    return new GraphQLError(message, { extensions });
   }
-  if (!(error instanceof GraphQLError)) return new GraphQLError(error.message, { extensions: { code } });
+  if (!(error instanceof GraphQLError)) return new GraphQLError(error.message, { extensions });
   const { message, nodes = null, source, positions, path } = error;
-  return new GraphQLError(message, { nodes, source, positions, path, extensions: { code } });
+  return new GraphQLError(message, { nodes, source, positions, path, extensions });
 }
 
-/** Headers and status for an operation that came to nothing because the store is away (RFC 9110 section 15.6.4). */
-export function unavailable(code: FailureCode | undefined): Pick<GraphqlResponse, "status" | "headers"> | undefined {
-  return AWAY.includes(code) ? { status: 503, headers: RETRY_AFTER } : undefined;
+/** Status and headers for a code that says that the store is unavailable (RFC 9110 section 15.6.4). */
+export function unavailable(code: FailureCode | undefined): Pick<HttpResponse, "status" | "headers"> | undefined {
+  return UNAVAILABLE.includes(code) ? { status: 503, headers: RETRY_AFTER } : undefined;
 }
 
-/** Answers a request that did not get as far as GraphQL. */
-export function refuse(reason: unknown, request: GraphqlRequest, audience: Audience): GraphqlResponse {
-  const originalError = reason instanceof Error ? reason : new Error(String(reason));
+/** The response to a request that fails before GraphQL executes it. */
+export function toErrorResponse(thrown: unknown, request: HttpRequest, options: ErrorOptions): HttpResponse {
+  const originalError = thrown instanceof Error ? thrown : new Error(String(thrown));
   const wrapped = new GraphQLError(originalError.message, { originalError });
-  const error = toPublicError(wrapped, audience);
   const code = codeOf(wrapped);
   const { status, headers } = statusOf(originalError, code);
-  return { status, headers: { ...headersFor(request), ...headers }, body: JSON.stringify({ errors: [error] }), code };
+  return {
+    status,
+    headers: { ...responseHeaders(request), ...headers },
+    body: JSON.stringify({ errors: [toPublicError(wrapped, options)] }),
+    code,
+  };
 }
 
-function statusOf(reason: Error, code: FailureCode): Pick<GraphqlResponse, "status" | "headers"> {
-  if (reason instanceof HttpRefusal) return reason;
-  if (reason instanceof TooManyFailures) return { status: 429, headers: { "retry-after": String(reason.retryAfter) } };
+function statusOf(error: Error, code: FailureCode): Pick<HttpResponse, "status" | "headers"> {
+  if (error instanceof HttpError) return error;
+  if (error instanceof TooManyFailures) return { status: 429, headers: { "retry-after": String(error.retryAfter) } };
   if (code === "UNAUTHENTICATED") {
     return { status: 401, headers: { "www-authenticate": 'Bearer realm="service-api"' } };
   }

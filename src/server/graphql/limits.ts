@@ -1,24 +1,24 @@
-/** How much one request may ask for. */
+/** Limits on what one GraphQL request may ask for. */
 import { type FragmentDefinitionNode, GraphQLError, Kind, type SelectionSetNode, type ValidationRule } from "graphql";
 
 export interface DocumentLimits {
-  /** Fields within fields. */
+  /** Levels of nested fields. */
   readonly depth: number;
-  /** Fields with an alias, each counted as often as fragments repeat it. */
+  /** Fields with an alias. An alias in a fragment counts each time the fragment is spread. */
   readonly aliases: number;
-  /** Lexical tokens, comments not among them. The parser counts them. */
+  /** Lexical tokens, without comments. The parser counts them. */
   readonly tokens: number;
-  /** Keys in one answer. A list that is longer would keep everybody else waiting, and take memory without end. */
+  /** Keys in one response. A longer list would delay all other requests and use unlimited memory. */
   readonly keys: number;
 }
 
-/** More than anybody writes by hand, and more than the usual introspection queries need. */
+/** More than documents written by hand and the usual introspection queries need. */
 export const DEFAULT_LIMITS: DocumentLimits = { depth: 20, aliases: 100, tokens: 5000, keys: 100_000 };
 
-/** Refuses operations that go beyond depth or aliases. */
+/** A validation rule that rejects operations with too many levels or aliases. */
 export function limitRule({ depth, aliases }: DocumentLimits): ValidationRule {
   return (context) => {
-    const measured = new Map<string, Size>();
+    const fragmentSizes = new Map<string, Size>();
     const sizeOf = (selectionSet: SelectionSetNode): Size => {
       const sizes = selectionSet.selections.map((selection): Size => {
         if (selection.kind === Kind.FRAGMENT_SPREAD) return sizeOfFragment(context.getFragment(selection.name.value));
@@ -34,22 +34,22 @@ export function limitRule({ depth, aliases }: DocumentLimits): ValidationRule {
     const sizeOfFragment = (fragment: FragmentDefinitionNode | null | undefined): Size => {
       if (!fragment) return EMPTY;
       const { name: { value: name }, selectionSet } = fragment;
-      const known = measured.get(name);
+      const known = fragmentSizes.get(name);
       if (known !== undefined) return known;
-      // A fragment that spreads itself is another rule's affair: here it ends.
-      measured.set(name, EMPTY);
+      // Ends the recursion if a fragment spreads itself. Another validation rule rejects such a fragment.
+      fragmentSizes.set(name, EMPTY);
       const size = sizeOf(selectionSet);
-      measured.set(name, size);
+      fragmentSizes.set(name, size);
       return size;
     };
     return {
       OperationDefinition: (operation) => {
         const size = sizeOf(operation.selectionSet);
-        const refuse = (what: string, is: number, limit: number): void => {
-          context.reportError(new GraphQLError(`This has ${is} ${what}; at most ${limit} are allowed.`));
+        const report = (unit: string, actual: number, limit: number): void => {
+          context.reportError(new GraphQLError(`The operation has ${actual} ${unit}. The limit is ${limit}.`));
         };
-        if (size.depth > depth) refuse("levels of fields", size.depth, depth);
-        if (size.aliases > aliases) refuse("aliases", size.aliases, aliases);
+        if (size.depth > depth) report("levels of fields", size.depth, depth);
+        if (size.aliases > aliases) report("aliases", size.aliases, aliases);
       },
     };
   };

@@ -1,7 +1,7 @@
 /**
- * The operations of the GraphQL schema: the public contract that servers with these keys share, and what only this
- * server has: `Query.me`, `.auditEvents`, `.apiKeysByName`, `.apiKeysExist`, `ApiKeyMutations.refusesTakenNames`,
- * `ApiKey.createdBy`, `.lastUsedAt`. What each of them needs is in `rules.ts`.
+ * The operations of the GraphQL schema: the public contract that servers with these keys share, and the fields that
+ * only this server has (`Query.me`, `auditEvents`, `apiKeysByName`, `apiKeysExist`, `ApiKeyMutations.refusesTakenNames`,
+ * `ApiKey.createdBy`, `lastUsedAt`). `auth/authorization.ts` states which permission each operation needs.
  */
 import {
   GraphQLBoolean,
@@ -13,12 +13,13 @@ import {
 } from "graphql";
 import { Failure } from "../../apikey/failure.ts";
 import { parseName } from "../../apikey/name.ts";
+import { authorize, describeRule, requirePermission, type Rule, RULES, type Scope } from "../auth/authorization.ts";
 import { isOwn } from "../auth/caller.ts";
 import { createKey, type CreateKeyInput } from "../keys/create_key.ts";
 import { deleteKeys } from "../keys/delete_keys.ts";
 import { recordRefusal } from "../keys/refusal_audit.ts";
-import type { RequestContext } from "../keys/request_context.ts";
-import { type Reach, reachOf, requireRight, type Rule, RULES, wordsOf } from "../auth/authorization.ts";
+import { type RequestContext, throwIfAborted } from "../keys/request_context.ts";
+import { sanitizeText } from "../keys/sanitize_text.ts";
 import {
   apiKey,
   auditEvent,
@@ -31,33 +32,35 @@ import {
   required,
   type VisibleKey,
 } from "./schema_types.ts";
-import { sanitizeText } from "../keys/sanitize_text.ts";
 
 type Field<Arguments> = GraphQLFieldConfig<unknown, RequestContext, Arguments>;
 
-interface Operation<Arguments> extends Omit<Field<Arguments>, "resolve"> {
-  /** Called for callers whom the rule lets in. */
-  readonly resolve: (given: Arguments, context: RequestContext, reach: Reach) => unknown;
-  /** Called for the others, before they hear of it. */
-  readonly refused?: (given: Arguments, refusal: unknown, context: RequestContext) => Promise<void>;
+interface AuthorizedField<Arguments> extends Omit<Field<Arguments>, "resolve"> {
+  /** Called for callers that the rule allows. */
+  readonly resolve: (given: Arguments, context: RequestContext, scope: Scope) => unknown;
+  /** Called for other callers, before they get the error. */
+  readonly onForbidden?: (given: Arguments, error: unknown, context: RequestContext) => Promise<void>;
 }
 
-/** A field that keeps to its rule, and says so in its description. */
-function ruled<Arguments = Record<string, never>>(rule: Rule, operation: Operation<Arguments>): Field<Arguments> {
-  const { resolve, refused, description = "", ...rest } = operation;
+/** A field that enforces a rule and states it in its description. */
+function authorized<Arguments = Record<string, never>>(
+  rule: Rule,
+  field: AuthorizedField<Arguments>,
+): Field<Arguments> {
+  const { resolve, onForbidden, description = "", ...config } = field;
   return {
-    ...rest,
-    description: `${description} Needs ${wordsOf(rule)}.`.trim(),
+    ...config,
+    description: `${description} Needs ${describeRule(rule)}.`.trim(),
     extensions: { rule },
     resolve: (_source, given, context) => {
-      let reach: Reach;
+      let scope: Scope;
       try {
-        reach = reachOf(rule, context.caller);
-      } catch (refusal) {
-        if (refused === undefined) throw refusal;
-        return refused(given, refusal, context).then(() => Promise.reject(refusal));
+        scope = authorize(rule, context.caller);
+      } catch (error) {
+        if (onForbidden === undefined) throw error;
+        return onForbidden(given, error, context).then(() => Promise.reject(error));
       }
-      return resolve(given, context, reach);
+      return resolve(given, context, scope);
     },
   };
 }
@@ -68,31 +71,33 @@ interface CreateArguments {
   readonly input: CreateKeyInput;
 }
 
-const create = ruled<CreateArguments>(ApiKeyMutations.create, {
+const create = authorized<CreateArguments>(ApiKeyMutations.create, {
   type: required(apiKey),
-  description: "Makes a key. With overwrite it takes the place of the key that has the name. The new key can have no " +
-    "right that the key that asks has not; to replace a key takes the right to delete it.",
+  description:
+    "Creates a key. With overwrite, the new key replaces the key that has the name. The caller can grant only " +
+    "rights that it has. Replacing a key needs the permission to delete it.",
   args: { input: { type: required(createApiKeyInput) } },
   resolve: ({ input }, context) => createKey(input, context),
-  refused: ({ input }, refusal, context) => recordRefusal("CREATE", input, refusal, context),
+  onForbidden: ({ input }, error, context) => recordRefusal("CREATE", input, error, context),
 });
 
 interface DeleteArguments {
   readonly input: { readonly ids: readonly string[] };
 }
 
-const remove = ruled<DeleteArguments>(ApiKeyMutations.delete, {
+const remove = authorized<DeleteArguments>(ApiKeyMutations.delete, {
   type: required(GraphQLBoolean),
-  description: "Deletes all of the keys and answers true, or, when one is not there, none and answers false.",
+  description:
+    "Deletes all of the keys and returns true. If one of them does not exist, deletes none and returns false.",
   args: { input: { type: required(deleteApiKeyInput) } },
   resolve: ({ input }, context) => deleteKeys(input.ids, context),
-  refused: ({ input }, refusal, context) => recordRefusal("DELETE", { id: input.ids[0] }, refusal, context),
+  onForbidden: ({ input }, error, context) => recordRefusal("DELETE", { id: input.ids[0] }, error, context),
 });
 
-const refusesTakenNames = ruled(ApiKeyMutations.refusesTakenNames, {
+const refusesTakenNames = authorized(ApiKeyMutations.refusesTakenNames, {
   type: required(GraphQLBoolean),
-  description: "Always true: create refuses a name in use unless told to overwrite. A server that lacks this field " +
-    "may answer with the key that exists.",
+  description: "Always true: create rejects a name that is in use, unless overwrite is set. A server without this " +
+    "field may return the existing key instead.",
   resolve: () => true,
 });
 
@@ -101,78 +106,82 @@ const apiKeyMutations = new GraphQLObjectType<unknown, RequestContext>({
   fields: { create, delete: remove, refusesTakenNames },
 });
 
-const apiKeyOperations = ruled(Mutation.apiKey, { type: required(apiKeyMutations), resolve: () => ({}) });
+const apiKeyOperations = authorized(Mutation.apiKey, { type: required(apiKeyMutations), resolve: () => ({}) });
 
-const meQuery = ruled(Query.me, {
+const meQuery = authorized(Query.me, {
   type: required(me),
-  description: "The key that asks.",
+  description: "The caller's own key.",
   resolve: (_given, { caller: { key, rights } }): KeyHolder => {
-    if (key === null) throw new Failure("UNAUTHENTICATED", "No key was shown, so that there is none to tell about.");
+    if (key === null) {
+      throw new Failure("UNAUTHENTICATED", "The request carries no key. `me` describes the key of the request.");
+    }
     return { key, rights };
   },
 });
 
-const apiKeys = ruled(Query.apiKeys, {
+const apiKeys = authorized(Query.apiKeys, {
   type: listOf(apiKey),
-  description: "Every key that the caller may read, in the order of creation.",
-  resolve: async (_given, { store, caller, requireInterest, countKey }, reach): Promise<readonly VisibleKey[]> => {
+  description: "All keys that the caller may read, in order of creation.",
+  resolve: async (_given, context, scope): Promise<readonly VisibleKey[]> => {
+    const { store, caller } = context;
     const keys: VisibleKey[] = [];
-    for await (const key of store.list(reach === "any" ? undefined : caller.key?.id ?? "")) {
-      requireInterest();
-      countKey();
+    for await (const key of store.list(scope === "any" ? undefined : caller.key?.id ?? "")) {
+      throwIfAborted(context);
+      context.countKey();
       keys.push({ key });
     }
     return keys;
   },
 });
 
-const apiKeyById = ruled<{ readonly id: string }>(Query.apiKey, {
+const apiKeyById = authorized<{ readonly id: string }>(Query.apiKey, {
   type: apiKey,
-  description: "The key of that id, if there is one.",
+  description: "The key with this id, or null.",
   args: { id: { type: required(prefixedId) } },
   resolve: async ({ id }, { caller, store }): Promise<VisibleKey | undefined> => {
     const key = await store.findById(sanitizeText(id));
-    requireRight(Query.apiKey, caller, key !== undefined && isOwn(caller, key));
+    requirePermission(Query.apiKey, caller, key !== undefined && isOwn(caller, key));
     return key && { key };
   },
 });
 
-const apiKeysByName = ruled<{ readonly name: string }>(Query.apiKeysByName, {
+const apiKeysByName = authorized<{ readonly name: string }>(Query.apiKeysByName, {
   type: listOf(apiKey),
-  description: "The key of that name, if there is one that the caller may read, without a look at the others.",
+  description: "The key with this name if it exists and the caller may read it. Does not read other keys.",
   args: { name: { type: required(GraphQLString) } },
-  resolve: async ({ name }, { caller, store }, reach): Promise<readonly VisibleKey[]> => {
+  resolve: async ({ name }, { caller, store }, scope): Promise<readonly VisibleKey[]> => {
     const key = await store.findByName(parseName(name));
-    return key === undefined || (reach === "own" && !isOwn(caller, key)) ? [] : [{ key }];
+    return key === undefined || (scope === "own" && !isOwn(caller, key)) ? [] : [{ key }];
   },
 });
 
-const apiKeysExist = ruled(Query.apiKeysExist, {
+const apiKeysExist = authorized(Query.apiKeysExist, {
   type: required(GraphQLBoolean),
-  description: "Whether there is any key that the caller may read.",
-  // Whoever reaches no more than its own key has a key.
-  resolve: async (_given, { store }, reach) => reach === "own" || !await store.isEmpty(),
+  description: "Whether any key exists that the caller may read.",
+  // A caller limited to its own keys has a key.
+  resolve: async (_given, { store }, scope) => scope === "own" || !await store.isEmpty(),
 });
 
-/** The most events in one answer. */
-const LARGEST_PAGE = 1000;
+/** Events per response. */
+const MAX_PAGE_SIZE = 1000;
 
 interface PageArguments {
   readonly after?: string | null;
   readonly first: number;
 }
 
-const auditEvents = ruled<PageArguments>(Query.auditEvents, {
+const auditEvents = authorized<PageArguments>(Query.auditEvents, {
   type: listOf(auditEvent),
-  description: "Changes of keys, and changes that were refused, oldest first: those after the event of that id, or " +
-    `from the first one there is. At most ${LARGEST_PAGE} at once.`,
+  description:
+    "Changes of keys and refused changes, oldest first. `after` is the id of the event before the first one. " +
+    `Without it, events start with the oldest. At most ${MAX_PAGE_SIZE} events per request.`,
   args: { after: { type: GraphQLString }, first: { type: required(GraphQLInt), defaultValue: 100 } },
   resolve: ({ after, first }, { store }) => {
-    if (first < 1 || first > LARGEST_PAGE) {
-      throw new Failure("USAGE", `first takes a number from 1 to ${LARGEST_PAGE}.`);
+    if (first < 1 || first > MAX_PAGE_SIZE) {
+      throw new Failure("USAGE", `first must be a number from 1 to ${MAX_PAGE_SIZE}.`);
     }
     if (after !== undefined && after !== null && !/^\d{1,18}$/.test(after)) {
-      throw new Failure("USAGE", "after takes the id of an event.");
+      throw new Failure("USAGE", "after must be the id of an event.");
     }
     return store.listEvents(after ?? undefined, first);
   },
@@ -180,7 +189,7 @@ const auditEvents = ruled<PageArguments>(Query.auditEvents, {
 
 /** The schema that the embedded server executes. */
 export const schema = new GraphQLSchema({
-  // A test sees to that: graphql-js would look at the whole of it before the first request of every invocation.
+  // A test validates the schema. Here, graphql-js would validate it again at every start, before the first request.
   assumeValid: true,
   query: new GraphQLObjectType<unknown, RequestContext>({
     name: "Query",

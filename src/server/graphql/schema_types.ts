@@ -1,4 +1,4 @@
-/** The data of the GraphQL schema: what goes in and what comes out. */
+/** The types of the GraphQL schema: data that operations return, and their inputs. */
 import {
   GraphQLBoolean,
   GraphQLEnumType,
@@ -21,7 +21,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { CreatedKey } from "../keys/create_key.ts";
 import type { RequestContext } from "../keys/request_context.ts";
 
-/** A key on its way out; the secret is there only in the answer to `create`. */
+/** A key as a response shows it. Only the response to `create` has the secret. */
 export type VisibleKey = CreatedKey | { readonly key: StoredKey; readonly secret?: undefined };
 
 /** A caller that has a key. */
@@ -54,22 +54,22 @@ function enumOf(
 
 export const prefixedId = new GraphQLScalarType<string, string>({
   name: "PrefixedID",
-  description: "The id of a key: key_ and 22 letters and digits.",
+  description: "The id of a key: key_ followed by 22 letters and digits.",
   parseValue: toId,
   serialize: toId,
 });
 
 function toId(value: unknown): string {
   if (typeof value === "string") return value;
-  throw new Failure("USAGE", "A PrefixedID is a string.");
+  throw new Failure("USAGE", "A PrefixedID must be a string.");
 }
 
 const role = enumOf("Role", ROLES, ROLE_MEANINGS);
 const resource = enumOf("Resource", RESOURCES);
 const authAction = enumOf("AuthAction", ACTIONS);
 const auditAction = enumOf("AuditAction", AUDIT_ACTIONS, {
-  CREATE: "The key was made.",
-  REPLACE: "The key gave way to a new one of its name.",
+  CREATE: "The key was created.",
+  REPLACE: "A new key with the same name replaced the key.",
   DELETE: "The key was deleted.",
 });
 
@@ -93,22 +93,23 @@ const apiKeyFields: Fields<VisibleKey> = {
   ...keyFields,
   key: {
     type: required(GraphQLString),
-    description: "The secret, in the answer to create; a mask ever after.",
+    description: "The secret in the response to create. Later, a mask of it.",
     resolve: ({ key, secret }) => secret ?? maskSecret(key.secretTail),
   },
   createdAt: {
     type: required(GraphQLString),
-    description: "When the key was created, in UTC, as in RFC 3339.",
+    description: "When the key was created: RFC 3339, in UTC.",
     resolve: ({ key }) => key.createdAt.toISOString(),
   },
   createdBy: {
     type: prefixedId,
-    description: "The key that created it; null when that was done beside the store.",
+    description: "The id of the key that created this one. Null if the local caller created it.",
     resolve: ({ key }) => key.createdBy,
   },
   lastUsedAt: {
     type: GraphQLString,
-    description: "When it last let somebody in, in UTC, as in RFC 3339; at most a minute stale. Null for never.",
+    description:
+      "When the key last authenticated a request: RFC 3339, in UTC, up to a minute old. Null if it was never used.",
     resolve: ({ key }, _arguments, { lastUse }) => lastUse.of(key)?.toISOString() ?? null,
   },
 };
@@ -119,7 +120,7 @@ const meFields: Fields<KeyHolder> = {
   ...keyFields,
   rights: {
     type: listOf(permission),
-    description: "What roles and permissions come to together.",
+    description: "The rights that roles and permissions grant together.",
     resolve: ({ rights }) => groupByResource(rights),
   },
 };
@@ -128,29 +129,29 @@ export const me = new GraphQLObjectType<KeyHolder, RequestContext>({ name: "Me",
 
 const auditKey = new GraphQLObjectType<{ readonly id: string | null; readonly name: string | null }, RequestContext>({
   name: "AuditKey",
-  description: "A key as it was at the time; it may be gone.",
+  description: "A key as it was at the time. It may no longer exist.",
   fields: { id: { type: prefixedId }, name: { type: GraphQLString } },
 });
 
 const auditEventFields: Fields<AuditEvent> = {
-  id: { type: required(GraphQLString), description: "Grows with every event; what `after` takes." },
+  id: { type: required(GraphQLString), description: "Grows with each event. `after` takes this id." },
   at: {
     type: required(GraphQLString),
-    description: "In UTC, as in RFC 3339.",
+    description: "RFC 3339, in UTC.",
     resolve: ({ at }) => at.toISOString(),
   },
-  actor: { type: auditKey, description: "The key that asked; null for whoever works beside the store." },
+  actor: { type: auditKey, description: "The key of the request. Null for the local caller." },
   address: { type: GraphQLString, description: "The IP address of the client." },
-  requestId: { type: GraphQLString, description: "As in the access log and the X-Request-Id header." },
+  requestId: { type: GraphQLString, description: "The same id as in the access log and the X-Request-Id header." },
   action: { type: required(auditAction) },
   key: {
     type: required(auditKey),
-    description: "The key that it was done to.",
+    description: "The key that the change was for.",
     resolve: ({ keyId, keyName }) => ({ id: keyId, name: keyName }),
   },
   outcome: {
     type: required(GraphQLString),
-    description: "DONE; NOT_FOUND for a key to delete that is not there; otherwise the code of the refusal.",
+    description: "DONE, NOT_FOUND if the key to delete does not exist, or the error code of a refused change.",
   },
 };
 

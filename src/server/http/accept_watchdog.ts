@@ -1,59 +1,76 @@
 /**
- * A server that goes on accepting connections. Once the process has no file descriptor left, Deno's servers stop
- * accepting for good, without a word: this finds out by connecting to itself, and listens again.
+ * Keeps a server accepting connections. When the process runs out of file descriptors, Deno's servers stop accepting for
+ * good, without an error. The watchdog detects this by connecting to the server, and makes it listen again.
  */
-import type { Server } from "node:http";
-import type { Socket } from "node:net";
-import type { LogSink } from "../graphql/messages.ts";
+import type { LogError } from "../telemetry/log_error.ts";
 
-/** How many connections at once are worth a look. */
-const MANY = 100;
+/** What this module needs of a socket and of a server. */
+export interface AcceptedSocket {
+  readonly remotePort?: number | undefined;
+  on(event: "close", listener: () => void): unknown;
+}
 
-/** How often to look, and how long a connection may take to be accepted, in milliseconds. */
-const INTERVAL = 2000;
-const PATIENCE = 1000;
+export interface ListeningServer {
+  on(event: "connection", listener: (socket: AcceptedSocket) => void): unknown;
+  close(): unknown;
+  listen(port: number, hostname: string): unknown;
+}
+
+/** With fewer open connections than this, the process cannot run out of file descriptors. */
+const MANY_CONNECTIONS = 100;
+
+/** In milliseconds. */
+export interface WatchIntervals {
+  /** How often to check. */
+  readonly check: number;
+  /** How long the server may take to accept a connection. */
+  readonly accept: number;
+}
 
 /**
- * Looks after a server that listens.
+ * Watches a listening server.
  *
- * @returns a function that ends it
+ * @returns a function that stops watching
  */
-export function watchAccepting(server: Server, hostname: string, port: number, logError: LogSink): () => void {
+export function watchAccepting(
+  server: ListeningServer,
+  hostname: string,
+  port: number,
+  logError: LogError,
+  intervals: WatchIntervals = { check: 2000, accept: 1000 },
+): () => void {
   const target = hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
-  let open = 0;
-  let isSuspect = false;
-  let isOver = false;
-  let accepted = new Set<number | undefined>();
-  server.on("connection", (socket: Socket) => {
-    if (++open >= MANY) isSuspect = true;
-    if (isSuspect) accepted.add(socket.remotePort);
-    socket.on("close", () => open--);
+  let openConnections = 0;
+  let mustCheck = false;
+  let isStopped = false;
+  let acceptedPorts = new Set<number | undefined>();
+  server.on("connection", (socket) => {
+    if (++openConnections >= MANY_CONNECTIONS) mustCheck = true;
+    if (mustCheck) acceptedPorts.add(socket.remotePort);
+    socket.on("close", () => openConnections--);
   });
 
-  async function look(): Promise<void> {
-    if (!isSuspect) return;
-    accepted = new Set();
-    // While there is no descriptor for it, this fails, and is tried again.
+  async function check(): Promise<void> {
+    if (!mustCheck) return;
+    acceptedPorts = new Set();
+    // This fails while the process has no free file descriptor. The next check tries again.
     const probe = await Deno.connect({ hostname: target, port });
     const { localAddr } = probe;
-    await new Promise((resolve) => setTimeout(resolve, PATIENCE));
+    await new Promise((resolve) => setTimeout(resolve, intervals.accept));
     probe.close();
-    if (isOver) return;
-    if ("port" in localAddr && !accepted.has(localAddr.port)) {
-      logError(
-        "No connection was accepted any more, for want of file descriptors: raise ulimit -n. Listening again.",
-        {},
-      );
+    if (isStopped) return;
+    if ("port" in localAddr && !acceptedPorts.has(localAddr.port)) {
+      logError("Stopped accepting connections: out of file descriptors. Listening again. Raise ulimit -n.", {});
       server.close();
       server.listen(port, hostname);
     } else {
-      isSuspect = open >= MANY;
+      mustCheck = openConnections >= MANY_CONNECTIONS;
     }
   }
 
-  const timer = setInterval(() => void look().catch(() => {}), INTERVAL);
+  const timer = setInterval(() => void check().catch(() => {}), intervals.check);
   return () => {
-    isOver = true;
+    isStopped = true;
     clearInterval(timer);
   };
 }

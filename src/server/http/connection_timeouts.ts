@@ -1,62 +1,66 @@
 /**
- * ConnectionTimeouts that take too long. Who sends a request byte by byte, or nothing at all, is cut off; who takes too long
- * with a request is told so first.
+ * Closes connections that send or read too slowly. Each connection has one deadline. When it passes, the connection is
+ * destroyed or, if a request is in progress, the request is answered first.
  */
 
-/** What matters here of a connection. */
+/** What this module needs of a socket. */
 export interface Connection {
   destroy(): unknown;
 }
 
-interface Watch {
+interface Deadline {
   /** In milliseconds of the monotonic clock. */
-  readonly until: number;
-  /** Told when the time is over; whoever is not told is cut off. */
-  readonly late?: (() => void) | undefined;
+  readonly at: number;
+  readonly onTimeout?: (() => void) | undefined;
 }
 
+/** How often deadlines are checked, in milliseconds. */
+const MIN_CHECK_INTERVAL = 50;
+const MAX_CHECK_INTERVAL = 1000;
+
 export class ConnectionTimeouts {
-  readonly #watched = new Map<Connection, Watch>();
+  readonly #deadlines = new Map<Connection, Deadline>();
   readonly #timer: ReturnType<typeof setInterval>;
 
-  /** @param interval how often they are looked at, in milliseconds */
-  constructor(interval: number) {
-    this.#timer = setInterval(() => this.#cutOff(), interval);
+  /** @param shortestTimeout the shortest timeout in use, in milliseconds; deadlines are checked four times as often */
+  constructor(shortestTimeout: number) {
+    const interval = Math.min(MAX_CHECK_INTERVAL, Math.max(MIN_CHECK_INTERVAL, shortestTimeout / 4));
+    this.#timer = setInterval(() => this.#check(), interval);
   }
 
   /**
-   * Watches a connection, from now on by these terms.
+   * Sets or replaces the deadline of a connection.
    *
-   * @param limit in milliseconds
-   * @param late called in place of cutting it off
+   * @param timeout from now, in milliseconds
+   * @param onTimeout called instead of destroying the connection
    */
-  watch(connection: Connection, limit: number, late?: () => void): void {
-    this.#watched.set(connection, { until: performance.now() + limit, late });
+  set(connection: Connection, timeout: number, onTimeout?: () => void): void {
+    this.#deadlines.set(connection, { at: performance.now() + timeout, onTimeout });
   }
 
-  /** Gives all but some of them no more time than this, in milliseconds. */
-  hurry(limit: number, except: ReadonlySet<Connection>): void {
-    for (const connection of this.#watched.keys()) if (!except.has(connection)) this.watch(connection, limit);
+  /** Gives all connections but some a new deadline, `timeout` milliseconds from now. */
+  setAll(timeout: number, except: ReadonlySet<Connection>): void {
+    for (const connection of this.#deadlines.keys()) if (!except.has(connection)) this.set(connection, timeout);
   }
 
-  forget(connection: Connection): void {
-    this.#watched.delete(connection);
+  clear(connection: Connection): void {
+    this.#deadlines.delete(connection);
   }
 
-  /** Cuts off all of them. */
-  end(): void {
+  /** Destroys all connections and stops checking. */
+  destroyAll(): void {
     clearInterval(this.#timer);
-    for (const connection of this.#watched.keys()) connection.destroy();
-    this.#watched.clear();
+    for (const connection of this.#deadlines.keys()) connection.destroy();
+    this.#deadlines.clear();
   }
 
-  #cutOff(): void {
+  #check(): void {
     const now = performance.now();
-    for (const [connection, { until, late }] of this.#watched) {
-      if (until > now) continue;
-      this.#watched.delete(connection);
-      if (late === undefined) connection.destroy();
-      else late();
+    for (const [connection, { at, onTimeout }] of this.#deadlines) {
+      if (at > now) continue;
+      this.#deadlines.delete(connection);
+      if (onTimeout === undefined) connection.destroy();
+      else onTimeout();
     }
   }
 }

@@ -1,43 +1,42 @@
-/** What clients are told of requests that never get as far as GraphQL. */
+/** Responses to requests that fail before a handler answers them. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FailureCode } from "../../apikey/failure.ts";
-import { type GraphqlResponse, PRIVATE } from "../graphql/messages.ts";
+import { type HttpResponse, NO_STORE } from "../graphql/http_message.ts";
 
-/** An answer without GraphQL's help. */
-function plainError(status: number, code: FailureCode, message: string): GraphqlResponse {
+function errorResponse(status: number, code: FailureCode, message: string): HttpResponse {
   return {
     status,
-    headers: { "content-type": "application/json; charset=utf-8", ...PRIVATE, "retry-after": "1" },
+    headers: { "content-type": "application/json; charset=utf-8", ...NO_STORE, "retry-after": "1" },
     body: JSON.stringify({ errors: [{ message, extensions: { code } }] }),
     code,
   };
 }
 
-export const STOPPING = plainError(503, "UNREACHABLE", "The server is stopping. Try again.");
-export const CUT_OFF = plainError(
+export const STOPPING = errorResponse(503, "UNREACHABLE", "The server is stopping. Try again.");
+export const CUT_OFF = errorResponse(
   503,
   "TIMEOUT",
-  "The server is stopping and cannot finish the request. It may have been carried out all the same.",
+  "The server is stopping and did not finish the request. The request may have taken effect.",
 );
-export const TOO_SLOW = plainError(
+export const REQUEST_TIMEOUT = errorResponse(
   503,
   "TIMEOUT",
-  "The request took too long. It may have been carried out all the same.",
+  "The request took too long. It may have taken effect.",
 );
-export const NEVER_CAME = plainError(408, "TIMEOUT", "The body of the request did not come in time.");
+export const BODY_TIMEOUT = errorResponse(408, "TIMEOUT", "The body of the request did not arrive in time.");
 
-/** Deno hands out the body of such a request no more, so that it cannot be answered as if nothing had been asked. */
-export function refuseUpgrade(_request: IncomingMessage, socket: Duplex): void {
-  const words = "This server speaks HTTP/1.1 and no other protocol: leave the header Upgrade out.\n";
+/** Rejects a request to change the protocol. Deno does not hand out its body, so it cannot be answered normally. */
+export function rejectUpgrade(_request: IncomingMessage, socket: Duplex): void {
+  const message = "This server speaks only HTTP/1.1. Leave out the header Upgrade.\n";
   socket.end(
     "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\n" +
-      `content-length: ${words.length}\r\n\r\n${words}`,
+      `content-length: ${message.length}\r\n\r\n${message}`,
   );
 }
 
-/** Answers what is not HTTP (RFC 9112 section 2.2), or has longer headers than anybody needs (RFC 6585 section 5). */
-export function refuseMalformed(error: Error, socket: Duplex): void {
+/** Rejects what is not HTTP (RFC 9112 section 2.2) and headers that are too long (RFC 6585 section 5). */
+export function rejectMalformed(error: Error, socket: Duplex): void {
   if (!socket.writable) return void socket.destroy();
   const status = "code" in error && error.code === "HPE_HEADER_OVERFLOW"
     ? "431 Request Header Fields Too Large"

@@ -1,4 +1,4 @@
-/** How a key is made on the embedded server, from the caller's input to the stored key. */
+/** Creates a key on the embedded server, from the caller's input to the stored key. */
 import { encodeBase62 } from "../../apikey/base62.ts";
 import { Failure } from "../../apikey/failure.ts";
 import { type Name, nameTaken, parseName } from "../../apikey/name.ts";
@@ -7,13 +7,13 @@ import { missingRights, requireSomeRights, rightsOf } from "../../apikey/rights.
 import type { Role } from "../../apikey/role.ts";
 import { makeSecret, SECRET_BYTES, secretTail } from "../../apikey/secret.ts";
 import type { StoredKey } from "../../store/stored_key.ts";
+import { requirePermission, RULES } from "../auth/authorization.ts";
 import { isOwn } from "../auth/caller.ts";
-import { recordingRefusal, type Target } from "./refusal_audit.ts";
-import type { RequestContext } from "./request_context.ts";
-import { requireRight, RULES } from "../auth/authorization.ts";
+import { type Target, withRefusalAudit } from "./refusal_audit.ts";
+import { type RequestContext, throwIfAborted } from "./request_context.ts";
 
-/** The longest name, in code points. */
-const LONGEST_NAME = 255;
+/** In code points. */
+const MAX_NAME_LENGTH = 255;
 
 const ID_BYTES = 16;
 
@@ -26,48 +26,52 @@ export interface CreateKeyInput {
   readonly overwrite?: boolean | null;
 }
 
-/** A key together with its secret, which exists nowhere else. */
+/** A new key with its secret, which is stored nowhere. */
 export interface CreatedKey {
   readonly key: StoredKey;
   readonly secret: string;
 }
 
 /**
- * Makes a key and stores it.
+ * Creates a key and stores it. With `overwrite` it replaces the key that has the name.
  *
- * @throws {Failure} `FORBIDDEN` when the caller lacks a right that the new key would have, or the right to delete the
- * key that it would replace; `INVALID_NAME`, `NO_RIGHTS`, `ALREADY_EXISTS`, `USAGE` for a description that is not
- * storable text
+ * @throws {Failure} `FORBIDDEN` if the caller lacks a right that it would grant, or the permission to delete the key
+ * that it would replace; `INVALID_NAME`, `NO_RIGHTS`, `ALREADY_EXISTS`; `USAGE` for a description that a store cannot
+ * hold
  */
 export function createKey(input: CreateKeyInput, context: RequestContext): Promise<CreatedKey> {
+  const { store, caller, origin } = context;
   let target: Target = { name: input.name };
-  return recordingRefusal("CREATE", () => target, context, async () => {
-    const created = await makeKey(input, context);
-    await context.store.add(created.key, context.origin, (held) => {
-      context.requireInterest();
-      if (held === undefined) return;
-      target = held;
-      if (!input.overwrite) throw nameTaken(held.name);
-      requireRight(RULES.ApiKeyMutations.delete, context.caller, isOwn(context.caller, held), "To replace a key");
+  return withRefusalAudit("CREATE", () => target, context, async () => {
+    const created = await generateKey(input, context);
+    await store.add(created.key, origin, (replaced) => {
+      throwIfAborted(context);
+      if (replaced === undefined) return;
+      target = replaced;
+      if (!input.overwrite) throw nameTaken(replaced.name);
+      requirePermission(RULES.ApiKeyMutations.delete, caller, isOwn(caller, replaced), "Replacing a key");
     });
     return created;
   });
 }
 
-async function makeKey(input: CreateKeyInput, { caller, origin, hashSecret }: RequestContext): Promise<CreatedKey> {
+async function generateKey(
+  input: CreateKeyInput,
+  { caller, origin, hashSecret }: RequestContext,
+): Promise<CreatedKey> {
   const name = parseStorableName(input.name);
   const description = input.description ?? null;
   if (description !== null && (description.includes("\0") || !description.isWellFormed())) {
-    throw new Failure("USAGE", "A description cannot contain U+0000 or half a surrogate pair.");
+    throw new Failure("USAGE", "A description cannot contain U+0000 or a lone surrogate.");
   }
   const roles = [...new Set(input.roles ?? [])];
   const permissions = ungroup(input.permissions ?? []);
   requireSomeRights(roles, permissions);
-  const lacking = missingRights(caller.rights, rightsOf(roles, permissions));
-  if (lacking.length > 0) {
+  const missing = missingRights(caller.rights, rightsOf(roles, permissions));
+  if (missing.length > 0) {
     throw new Failure(
       "FORBIDDEN",
-      `Nobody can grant a right they do not hold, and the key that asks does not hold ${listRights(lacking)}.`,
+      `A key can grant only rights that it has. Your key lacks ${listRights(missing)}.`,
     );
   }
   const secret = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
@@ -88,13 +92,13 @@ async function makeKey(input: CreateKeyInput, { caller, origin, hashSecret }: Re
   };
 }
 
-function parseStorableName(typed: string): Name {
-  const name = parseName(typed);
+function parseStorableName(input: string): Name {
+  const name = parseName(input);
   const length = [...name].length;
-  if (length <= LONGEST_NAME) return name;
+  if (length <= MAX_NAME_LENGTH) return name;
   throw new Failure(
     "INVALID_NAME",
-    `A name may contain only letters, digits and spaces, and at most ${LONGEST_NAME} of them; this one has ${length}.`,
+    `A name may contain only letters, digits and spaces, and at most ${MAX_NAME_LENGTH} of them. This name has ${length}.`,
   );
 }
 

@@ -1,27 +1,27 @@
-/** How keys are deleted on the embedded server. */
+/** Deletes keys on the embedded server. */
 import type { StoredKey } from "../../store/stored_key.ts";
+import { requirePermission, RULES } from "../auth/authorization.ts";
 import { isOwn } from "../auth/caller.ts";
-import { recordingRefusal, type Target } from "./refusal_audit.ts";
-import type { RequestContext } from "./request_context.ts";
-import { requireRight, RULES } from "../auth/authorization.ts";
+import { type Target, withRefusalAudit } from "./refusal_audit.ts";
+import { type RequestContext, throwIfAborted } from "./request_context.ts";
 import { sanitizeText } from "./sanitize_text.ts";
 
 /**
- * Deletes keys, all or none.
+ * Deletes all of the keys or, if one does not exist or may not be deleted, none.
  *
- * @returns false when one of them is not there, and then none was deleted
- * @throws {Failure} `FORBIDDEN` when the caller may not delete one of them, and then none was deleted
+ * @returns false if one of the keys does not exist
+ * @throws {Failure} `FORBIDDEN` if the caller may not delete one of the keys
  */
 export function deleteKeys(ids: readonly string[], context: RequestContext): Promise<boolean> {
-  const { store, caller, origin, requireInterest } = context;
+  const { store, caller, origin } = context;
   let target: Target = { id: ids[0] };
-  const precondition = (held: StoredKey | undefined): void => {
-    requireInterest();
-    if (held === undefined) return;
-    target = held;
-    requireRight(RULES.ApiKeyMutations.delete, caller, isOwn(caller, held));
+  const precondition = (stored: StoredKey | undefined): void => {
+    throwIfAborted(context);
+    if (stored === undefined) return;
+    target = stored;
+    requirePermission(RULES.ApiKeyMutations.delete, caller, isOwn(caller, stored));
   };
-  return recordingRefusal(
+  return withRefusalAudit(
     "DELETE",
     () => target,
     context,

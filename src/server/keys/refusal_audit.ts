@@ -1,20 +1,20 @@
-/** Refused changes and the audit trail. What is carried out enters the trail through the store, with the change. */
-import { Failure } from "../../apikey/failure.ts";
+/** Records refused changes in the audit trail. The store itself records the changes that it makes. */
+import { Failure, type FailureCode } from "../../apikey/failure.ts";
 import type { AuditAction } from "../../store/audit_event.ts";
 import type { RequestContext } from "./request_context.ts";
 import { sanitizeText } from "./sanitize_text.ts";
 
-/** The key that a change was to be made to, as far as that is known when it is refused. */
+/** The key that a change was for, as far as it was known when the change was refused. */
 export interface Target {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
 }
 
-/** Failures that are no refusals: the store is away, and could not record them either, or nobody waits any more. */
-const AWAY = ["UNREACHABLE", "TIMEOUT", "INTERRUPTED"];
+/** Failures that refuse nothing: the store was unavailable, or the client no longer waits. */
+const NOT_REFUSALS: readonly FailureCode[] = ["UNREACHABLE", "TIMEOUT", "INTERRUPTED"];
 
-/** Does what a caller asks for, and records a refusal before the caller hears of it. */
-export async function recordingRefusal<Result>(
+/** Makes a change. If it is refused, the refusal is in the audit trail before the client gets the response. */
+export async function withRefusalAudit<Result>(
   action: AuditAction,
   target: () => Target,
   context: RequestContext,
@@ -28,14 +28,14 @@ export async function recordingRefusal<Result>(
   }
 }
 
-/** Adds a refusal to the audit trail. Refused it is, whether or not that can be recorded. */
+/** Adds a refusal to the audit trail. If that fails, it only logs an error: the change stays refused. */
 export async function recordRefusal(
   action: AuditAction,
   { id, name }: Target,
   refusal: unknown,
   { store, origin, logError }: RequestContext,
 ): Promise<void> {
-  if (!(refusal instanceof Failure) || AWAY.includes(refusal.code)) return;
+  if (!(refusal instanceof Failure) || NOT_REFUSALS.includes(refusal.code)) return;
   try {
     await store.recordEvent({
       ...origin,
@@ -44,7 +44,7 @@ export async function recordRefusal(
       keyName: name === undefined ? null : sanitizeText(name),
       outcome: refusal.code,
     });
-  } catch (reason) {
-    logError("A refusal could not be recorded: {reason}", { reason });
+  } catch (error) {
+    logError("Could not record a refused change in the audit trail: {error}", { error });
   }
 }

@@ -1,9 +1,14 @@
-/** What every resolver is given. */
+/**
+ * Creating and deleting keys: this folder makes the changes that GraphQL mutations ask for, and audits refusals. This
+ * module states what every resolver receives.
+ */
+import { Failure } from "../../apikey/failure.ts";
 import type { Origin } from "../../store/audit_event.ts";
 import type { KeyStore } from "../../store/key_store.ts";
 import type { HashSecret } from "../auth/authenticator.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { LastUse } from "../auth/last_use.ts";
+import type { LogError } from "../telemetry/log_error.ts";
 
 export type RequestContext = {
   readonly store: KeyStore;
@@ -11,14 +16,22 @@ export type RequestContext = {
   readonly hashSecret: HashSecret;
   readonly caller: Caller;
   readonly origin: Origin;
-  /** Throws once nobody waits for the answer any more. */
-  readonly requireInterest: () => void;
+  /** Aborted when the client no longer waits for the response. */
+  readonly signal: AbortSignal;
   /**
-   * Counts a key towards the most that one answer may have.
+   * Counts one key towards the limit on keys in a response.
    *
-   * @throws {Failure} `USAGE` beyond that
+   * @throws {Failure} `USAGE` beyond the limit
    */
   readonly countKey: () => void;
-  /** Told of errors that callers are not told of. */
-  readonly logError: (message: string, properties: Record<string, unknown>) => void;
+  readonly logError: LogError;
 };
+
+/**
+ * Throws if the client no longer waits. Called inside a transaction, this undoes the change.
+ *
+ * @throws {Failure} `INTERRUPTED`
+ */
+export function throwIfAborted({ signal }: Pick<RequestContext, "signal">): void {
+  if (signal.aborted) throw new Failure("INTERRUPTED", "The client no longer waits for the response.");
+}

@@ -1,19 +1,20 @@
-/** `_OWN` on keys: what a key may do to itself and to the keys it created, and to no others. */
+/** `_OWN` permissions on keys cover the key itself and the keys that it created. */
 import { expect } from "expect";
 import {
-  type Answer,
-  asInput,
-  ask,
+  type ApiKey,
   CREATE,
   createdKey,
   DELETE,
   keysIn,
   LIST,
-  listedKeys,
+  listedIds,
+  ME,
+  post,
   READ,
   readKey,
-  type ShownKey,
+  type Result,
   type TestServer,
+  toInput,
   withServer,
 } from "../graphql/graphql.ts";
 
@@ -23,168 +24,160 @@ const RIGHTS = ["API_KEY:CREATE_ANY", "API_KEY:READ_OWN", "API_KEY:DELETE_OWN"];
 
 interface Family extends TestServer {
   /** May create keys, and read and delete its own. */
-  readonly parent: ShownKey;
-  /** Two that it created. */
-  readonly children: readonly [ShownKey, ShownKey];
-  /** One that it did not. */
-  readonly stranger: ShownKey;
-  /** Asks with the key of the parent. */
-  readonly asParent: (query: string, variables?: Readonly<Record<string, unknown>>) => Promise<Answer>;
+  readonly parent: ApiKey;
+  /** The two keys that the parent created. */
+  readonly children: readonly [ApiKey, ApiKey];
+  /** A key that the local caller created. */
+  readonly stranger: ApiKey;
+  /** Posts with the parent's key. */
+  readonly asParent: (query: string, variables?: Readonly<Record<string, unknown>>) => Promise<Result>;
+  /** The ids of all keys in the store. */
+  readonly ids: () => Promise<readonly string[]>;
 }
 
 function withFamily(test: (family: Family) => Promise<void>): Promise<void> {
   return withServer(async (server) => {
-    const parent = await server.create({ name: "parent", permissions: asInput(RIGHTS) });
-    const asParent: Family["asParent"] = (query, variables) => ask(server.network, query, variables, parent.key);
-    const bear = async (name: string): Promise<ShownKey> =>
-      createdKey(await asParent(CREATE, { input: { name, permissions: asInput(RIGHTS) } }));
-    const [one, two] = [await bear("one"), await bear("two")];
-    const stranger = await server.create({ name: "stranger", permissions: asInput(RIGHTS) });
-    await test({ ...server, parent, children: [one, two], stranger, asParent });
+    const parent = await server.create({ name: "parent", permissions: toInput(RIGHTS) });
+    const asParent: Family["asParent"] = (query, variables) => post(server.network, query, variables, parent.key);
+    const createChild = async (name: string): Promise<ApiKey> =>
+      createdKey(await asParent(CREATE, { input: { name, permissions: toInput(RIGHTS) } }));
+    const children = [await createChild("one"), await createChild("two")] as const;
+    const stranger = await server.create({ name: "stranger", permissions: toInput(RIGHTS) });
+    const ids = async (): Promise<readonly string[]> => (await keysIn(server.store)).map(({ id }) => id);
+    await test({ ...server, parent, children, stranger, asParent, ids });
   });
 }
 
-async function idsIn(store: TestServer["store"]): Promise<readonly string[]> {
-  return (await keysIn(store)).map(({ id }) => id);
-}
-
-Deno.test("createdBy tells which key created a key, and null of one that was made beside the store", () =>
+Deno.test("createdBy is the id of the key that created a key, and null for the local caller", () =>
   withFamily(async ({ parent, children: [one], stranger, local }) => {
-    const answers = await Promise.all([parent, one, stranger].map(({ id }) => ask(local, CREATED_BY, { id })));
-    expect(answers.map(({ data }) => data)).toEqual(
+    const results = await Promise.all([parent, one, stranger].map(({ id }) => post(local, CREATED_BY, { id })));
+    expect(results.map(({ data }) => data)).toEqual(
       [null, parent.id, null].map((createdBy) => ({ apiKey: { createdBy } })),
     );
   }));
 
-Deno.test("a key with READ_OWN lists itself and the keys it created, in the order of creation", () =>
+Deno.test("A key with READ_OWN lists itself and the keys it created, in order of creation", () =>
   withFamily(async ({ parent, children, asParent }) => {
-    expect(listedKeys(await asParent(LIST)).map(({ id }) => id)).toEqual([parent, ...children].map(({ id }) => id));
+    expect(listedIds(await asParent(LIST))).toEqual([parent, ...children].map(({ id }) => id));
     expect((await asParent("{ apiKeysExist }")).data).toEqual({ apiKeysExist: true });
   }));
 
-Deno.test("a key with READ_OWN reads itself and the keys it created, by id and by name", () =>
-  withFamily(async ({ parent, children, asParent }) => {
-    for (const { id, name } of [parent, ...children]) {
-      // deno-lint-ignore no-await-in-loop -- three of them
+Deno.test("A key with READ_OWN reads itself and the keys it created, by id and by name", () =>
+  withFamily(async ({ parent, children: [one], asParent }) => {
+    for (const { id, name } of [parent, one]) {
+      // deno-lint-ignore no-await-in-loop -- two keys
       expect(readKey(await asParent(READ, { id }))?.name).toBe(name);
-      // deno-lint-ignore no-await-in-loop -- three of them
+      // deno-lint-ignore no-await-in-loop -- two keys
       expect((await asParent(BY_NAME, { name })).data).toEqual({ apiKeysByName: [{ id }] });
     }
   }));
 
-Deno.test("a key with READ_OWN is not told of others: FORBIDDEN by id, whether or not they are there; nothing by name", () =>
+Deno.test("A key with READ_OWN does not learn which other keys exist, by id or by name", () =>
   withFamily(async ({ stranger, asParent }) => {
-    const [there, nowhere] = [await asParent(READ, { id: stranger.id }), await asParent(READ, { id: "key_nowhere" })];
-    expect([there.codes, nowhere.codes]).toEqual([["FORBIDDEN"], ["FORBIDDEN"]]);
-    expect(there.messages).toEqual(nowhere.messages);
+    const [existing, missing] = [await asParent(READ, { id: stranger.id }), await asParent(READ, { id: "key_x" })];
+    expect([existing.codes, missing.codes]).toEqual([["FORBIDDEN"], ["FORBIDDEN"]]);
+    expect(existing.messages).toEqual(missing.messages);
+    expect(existing.messages[0]).toContain("API_KEY:READ_ANY");
     expect((await asParent(BY_NAME, { name: "stranger" })).data).toEqual({ apiKeysByName: [] });
   }));
 
-Deno.test("what a key created does not reach its creator, nor those beside it, nor those below", () =>
+Deno.test("A key cannot reach its creator, keys with the same creator, or keys that its own keys created", () =>
   withFamily(async ({ network, parent, children: [one, two], asParent }) => {
-    const below = createdKey(
-      await ask(network, CREATE, { input: { name: "below", permissions: asInput(RIGHTS) } }, one.key),
-    );
-    expect(listedKeys(await ask(network, LIST, {}, one.key)).map(({ id }) => id)).toEqual([one.id, below.id]);
-    for (const { id } of [parent, two]) {
-      // deno-lint-ignore no-await-in-loop -- two of them
-      expect((await ask(network, READ, { id }, one.key)).codes).toEqual(["FORBIDDEN"]);
-      // deno-lint-ignore no-await-in-loop -- two of them
-      expect((await ask(network, DELETE, { ids: [id] }, one.key)).codes).toEqual(["FORBIDDEN"]);
-    }
-    expect((await asParent(READ, { id: below.id })).codes).toEqual(["FORBIDDEN"]);
-    expect((await asParent(DELETE, { ids: [below.id] })).codes).toEqual(["FORBIDDEN"]);
+    const input = { name: "grandchild", permissions: toInput(RIGHTS) };
+    const grandchild = createdKey(await post(network, CREATE, { input }, one.key));
+    expect(listedIds(await post(network, LIST, {}, one.key))).toEqual([one.id, grandchild.id]);
+    const results = await Promise.all([
+      post(network, READ, { id: parent.id }, one.key),
+      post(network, DELETE, { ids: [parent.id] }, one.key),
+      post(network, READ, { id: two.id }, one.key),
+      post(network, DELETE, { ids: [two.id] }, one.key),
+      asParent(READ, { id: grandchild.id }),
+      asParent(DELETE, { ids: [grandchild.id] }),
+    ]);
+    expect(results.map(({ codes }) => codes.join())).toEqual(results.map(() => "FORBIDDEN"));
   }));
 
-Deno.test("a key with DELETE_OWN deletes keys it created, several at once too", () =>
-  withFamily(async ({ parent, children: [one, two], stranger, asParent, store }) => {
+Deno.test("A key with DELETE_OWN deletes keys it created, several at once", () =>
+  withFamily(async ({ parent, children: [one, two], stranger, asParent, ids }) => {
     expect((await asParent(DELETE, { ids: [one.id, two.id] })).data).toEqual({ apiKey: { delete: true } });
-    expect(await idsIn(store)).toEqual([parent.id, stranger.id]);
+    expect(await ids()).toEqual([parent.id, stranger.id]);
   }));
 
-Deno.test("a key with DELETE_OWN deletes itself, and is out", () =>
-  withFamily(async ({ parent, children, stranger, asParent, store }) => {
+Deno.test("A key with DELETE_OWN deletes itself and then no longer authenticates", () =>
+  withFamily(async ({ parent, children, stranger, asParent, ids }) => {
     expect((await asParent(DELETE, { ids: [parent.id] })).data).toEqual({ apiKey: { delete: true } });
     expect((await asParent(LIST)).status).toBe(401);
-    expect(await idsIn(store)).toEqual([...children, stranger].map(({ id }) => id));
+    expect(await ids()).toEqual([...children, stranger].map(({ id }) => id));
   }));
 
-Deno.test("a key with DELETE_OWN deletes no key of others, and none of its own along with one of others", () =>
-  withFamily(async ({ parent, children: [one, two], stranger, asParent, store }) => {
-    for (const ids of [[stranger.id], [one.id, stranger.id], [stranger.id, one.id, two.id]]) {
-      // deno-lint-ignore no-await-in-loop -- one after the other on one store
-      const { codes, messages, data } = await asParent(DELETE, { ids });
+Deno.test("With DELETE_OWN, a request that names any other key is FORBIDDEN and deletes none", () =>
+  withFamily(async ({ children: [one, two], stranger, asParent, ids }) => {
+    const before = await ids();
+    for (const named of [[stranger.id], [one.id, stranger.id], [stranger.id, one.id, two.id]]) {
+      // deno-lint-ignore no-await-in-loop -- one change after the other
+      const { codes, messages, data } = await asParent(DELETE, { ids: named });
       expect({ codes, data }).toEqual({ codes: ["FORBIDDEN"], data: null });
       expect(messages[0]).toContain("API_KEY:DELETE_ANY");
     }
-    expect(await idsIn(store)).toEqual([parent, one, two, stranger].map(({ id }) => id));
+    expect(await ids()).toEqual(before);
   }));
 
-Deno.test("of own keys and one that is not there none is deleted, and the answer is false", () =>
-  withFamily(async ({ children: [one], asParent, store }) => {
-    expect((await asParent(DELETE, { ids: [one.id, "key_nowhere"] })).data).toEqual({ apiKey: { delete: false } });
-    expect(await idsIn(store)).toContain(one.id);
-  }));
-
-Deno.test("a key with DELETE_OWN replaces keys it created, and is the creator of what takes their place", () =>
+Deno.test("A key with DELETE_OWN replaces a key it created, and becomes the creator of the new key", () =>
   withFamily(async ({ parent, children: [one], asParent, network, local }) => {
-    const input = { name: "one", permissions: asInput(["API_KEY:READ_OWN"]), overwrite: true };
-    const fresh = createdKey(await asParent(CREATE, { input }));
-    expect((await ask(network, LIST, {}, one.key)).status).toBe(401);
-    expect((await ask(network, LIST, {}, fresh.key)).status).toBe(200);
-    expect((await ask(local, CREATED_BY, { id: fresh.id })).data).toEqual({ apiKey: { createdBy: parent.id } });
+    const input = { name: "one", permissions: toInput(["API_KEY:READ_OWN"]), overwrite: true };
+    const successor = createdKey(await asParent(CREATE, { input }));
+    expect((await post(network, LIST, {}, one.key)).status).toBe(401);
+    expect((await post(network, LIST, {}, successor.key)).status).toBe(200);
+    expect((await post(local, CREATED_BY, { id: successor.id })).data).toEqual({ apiKey: { createdBy: parent.id } });
   }));
 
-Deno.test("a key with DELETE_OWN replaces itself, and the keys that it created are then the new key's", () =>
+Deno.test("A key with DELETE_OWN replaces itself, and its successor owns the keys it created", () =>
   withFamily(async ({ parent, children, asParent, network }) => {
-    const input = { name: "parent", permissions: asInput(RIGHTS), overwrite: true };
-    const fresh = createdKey(await asParent(CREATE, { input }));
+    const input = { name: "parent", permissions: toInput(RIGHTS), overwrite: true };
+    const successor = createdKey(await asParent(CREATE, { input }));
     expect((await asParent(LIST)).status).toBe(401);
-    expect(fresh.id).not.toBe(parent.id);
-    const listed = listedKeys(await ask(network, LIST, {}, fresh.key)).map(({ id }) => id);
-    expect(listed).toEqual([...children.map(({ id }) => id), fresh.id]);
-    const deletion = await ask(network, DELETE, { ids: children.map(({ id }) => id) }, fresh.key);
-    expect(deletion.data).toEqual({ apiKey: { delete: true } });
+    expect(successor.id).not.toBe(parent.id);
+    const childIds = children.map(({ id }) => id);
+    expect(listedIds(await post(network, LIST, {}, successor.key))).toEqual([...childIds, successor.id]);
+    const { data } = await post(network, DELETE, { ids: childIds }, successor.key);
+    expect(data).toEqual({ apiKey: { delete: true } });
   }));
 
-Deno.test("a key with DELETE_OWN replaces no key of others: FORBIDDEN, and the old one stays in force", () =>
+Deno.test("With DELETE_OWN, replacing another key is FORBIDDEN and that key keeps working", () =>
   withFamily(async ({ stranger, asParent, network }) => {
-    const input = { name: "stranger", permissions: asInput(["API_KEY:READ_OWN"]), overwrite: true };
+    const input = { name: "stranger", permissions: toInput(["API_KEY:READ_OWN"]), overwrite: true };
     const { codes, messages } = await asParent(CREATE, { input });
-    expect(codes).toEqual(["FORBIDDEN"]);
-    expect(messages[0]).toContain("To replace a key needs API_KEY:DELETE_ANY, since the key is another's");
-    expect((await ask(network, LIST, {}, stranger.key)).status).toBe(200);
+    expect({ codes, messages }).toEqual({
+      codes: ["FORBIDDEN"],
+      messages: [
+        "Replacing a key needs API_KEY:DELETE_ANY. " +
+        "API_KEY:DELETE_OWN covers only your own key and the keys that it created.",
+      ],
+    });
+    expect((await post(network, LIST, {}, stranger.key)).status).toBe(200);
   }));
 
-Deno.test("without a right to delete a key replaces nothing, not even what it created", () =>
+Deno.test("Without a permission to delete, a key cannot replace even a key it created", () =>
   withServer(async ({ network, create }) => {
-    const parent = await create({ name: "parent", permissions: asInput(["API_KEY:CREATE_ANY"]) });
-    const input = { name: "child", permissions: asInput(["API_KEY:CREATE_OWN"]), overwrite: true };
-    const child = createdKey(await ask(network, CREATE, { input }, parent.key));
-    const again = await ask(network, CREATE, { input }, parent.key);
-    expect(again.codes).toEqual(["FORBIDDEN"]);
-    expect(again.messages[0]).toContain("API_KEY:DELETE_OWN");
-    expect((await ask(network, "{ me { id } }", {}, child.key)).data).toEqual({ me: { id: child.id } });
+    const parent = await create({ name: "parent", permissions: toInput(["API_KEY:CREATE_ANY"]) });
+    const input = { name: "child", permissions: toInput(["API_KEY:CREATE_OWN"]), overwrite: true };
+    const child = createdKey(await post(network, CREATE, { input }, parent.key));
+    const { codes, messages } = await post(network, CREATE, { input }, parent.key);
+    expect(codes).toEqual(["FORBIDDEN"]);
+    expect(messages[0]).toContain("API_KEY:DELETE_OWN");
+    expect((await post(network, ME, {}, child.key)).data).toEqual({ me: { name: "child" } });
   }));
 
-Deno.test("keys whose creator is gone belong to nobody but themselves", () =>
-  withFamily(async ({ network, local, parent, children: [one, two], stranger, asParent }) => {
+Deno.test("If its creator is deleted, a key can be reached only by itself, not by a new key of the creator's name", () =>
+  withFamily(async ({ network, local, parent, children: [one, two], asParent, create }) => {
     await asParent(DELETE, { ids: [parent.id] });
-    await ask(local, CREATE, { input: { name: "parent", permissions: asInput(RIGHTS) } });
-    const namesake = createdKey(
-      await ask(local, CREATE, { input: { name: "parent", permissions: asInput(RIGHTS), overwrite: true } }),
-    );
-    for (const { key } of [namesake, stranger, two]) {
-      // deno-lint-ignore no-await-in-loop -- three of them
-      expect((await ask(network, READ, { id: one.id }, key)).codes).toEqual(["FORBIDDEN"]);
-      // deno-lint-ignore no-await-in-loop -- three of them
-      expect((await ask(network, DELETE, { ids: [one.id] }, key)).codes).toEqual(["FORBIDDEN"]);
-    }
-    expect(listedKeys(await ask(network, LIST, {}, one.key)).map(({ id }) => id)).toEqual([one.id]);
-    expect((await ask(local, CREATED_BY, { id: one.id })).data).toEqual({ apiKey: { createdBy: parent.id } });
-  }));
-
-Deno.test("who is the local caller has every right, and owns nothing in particular", () =>
-  withFamily(async ({ local, children: [one], stranger }) => {
-    expect((await ask(local, DELETE, { ids: [one.id, stranger.id] })).data).toEqual({ apiKey: { delete: true } });
+    await create({ name: "parent", permissions: toInput(RIGHTS) });
+    const namesake = await create({ name: "parent", permissions: toInput(RIGHTS), overwrite: true });
+    const results = await Promise.all([namesake, two].flatMap(({ key }) => [
+      post(network, READ, { id: one.id }, key),
+      post(network, DELETE, { ids: [one.id] }, key),
+    ]));
+    expect(results.map(({ codes }) => codes.join())).toEqual(results.map(() => "FORBIDDEN"));
+    expect(listedIds(await post(network, LIST, {}, one.key))).toEqual([one.id]);
+    expect((await post(local, CREATED_BY, { id: one.id })).data).toEqual({ apiKey: { createdBy: parent.id } });
   }));

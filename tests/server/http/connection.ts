@@ -1,6 +1,5 @@
-/** HTTP/1.1 by hand: what `fetch` would never send, and when. */
+/** HTTP/1.1 written by hand, for requests that `fetch` would never send. */
 
-/** A response as it came. */
 export interface RawResponse {
   readonly status: number;
   /** Names in lower case. */
@@ -29,24 +28,24 @@ export class Connection implements Disposable {
   async send(text: string): Promise<void> {
     const bytes = new TextEncoder().encode(text);
     for (let sent = 0; sent < bytes.length;) {
-      // deno-lint-ignore no-await-in-loop -- each write has to know where the one before it stopped
+      // deno-lint-ignore no-await-in-loop -- each write starts where the previous one stopped
       sent += await this.#socket.write(bytes.subarray(sent));
     }
   }
 
-  /** Sends a request; a body gets a `Content-Length`. */
+  /** Sends a request. A body gets a `Content-Length`. */
   async request(method: string, path: string, headers: Headers = {}, ...body: readonly string[]): Promise<void> {
     await this.send(toRequest(method, path, headers, ...body));
   }
 
   /**
-   * The next response, whose length has to be told.
+   * Reads the next response, which must have a `Content-Length`.
    *
-   * @param method of the request that it answers
-   * @throws {Error} when the connection ends before it does
+   * @param method of the request
+   * @throws {Error} if the connection ends first
    */
   async response(method = "GET"): Promise<RawResponse> {
-    const end = await this.#until(() => {
+    const end = await this.#find(() => {
       const index = this.#received.indexOf("\r\n\r\n");
       return index < 0 ? undefined : index + 4;
     });
@@ -58,20 +57,15 @@ export class Connection implements Disposable {
     const status = Number(statusLine.split(" ")[1]);
     const length = method === "HEAD" || status === 204 ? 0 : Number(headers.get("content-length") ?? NaN);
     if (Number.isNaN(length)) throw new Error(`no content-length in ${statusLine}`);
-    await this.#until(() => this.#received.length >= length ? length : undefined);
+    await this.#find(() => this.#received.length >= length ? length : undefined);
     return { status, headers, body: this.#take(length) };
   }
 
-  /** Waits until the other side has ended the connection, in whatever way, and returns what came before. */
+  /** Waits until the server closes the connection, and returns what it sent before. */
   async end(): Promise<string> {
-    // deno-lint-ignore no-await-in-loop -- as long as there is something
+    // deno-lint-ignore no-await-in-loop -- reads one chunk after the other
     while (await this.#receive());
     return this.#take(this.#received.length);
-  }
-
-  /** Ends the sending half. */
-  async finish(): Promise<void> {
-    await this.#socket.closeWrite();
   }
 
   [Symbol.dispose](): void {
@@ -84,16 +78,16 @@ export class Connection implements Disposable {
     return taken;
   }
 
-  async #until(find: () => number | undefined): Promise<number> {
+  async #find(find: () => number | undefined): Promise<number> {
     for (;;) {
       const found = find();
       if (found !== undefined) return found;
-      // deno-lint-ignore no-await-in-loop -- until there is enough
+      // deno-lint-ignore no-await-in-loop -- reads until there is enough
       if (!await this.#receive()) throw new Error(`the connection ended after ${JSON.stringify(this.#received)}`);
     }
   }
 
-  /** Bytes are taken for characters: whoever needs others than ASCII decodes them. */
+  /** Decodes each byte as one character. */
   async #receive(): Promise<boolean> {
     const chunk = new Uint8Array(65_536);
     const length = await this.#socket.read(chunk).catch(() => null);
@@ -103,7 +97,7 @@ export class Connection implements Disposable {
   }
 }
 
-/** A request in HTTP/1.1; a body gets a `Content-Length`. */
+/** The text of an HTTP/1.1 request. A body gets a `Content-Length`. */
 export function toRequest(method: string, path: string, headers: Headers = {}, ...body: readonly string[]): string {
   const text = body.join("");
   const length = body.length === 0 ? {} : { "Content-Length": String(new TextEncoder().encode(text).length) };

@@ -1,13 +1,14 @@
-/** The server on HTTP, on a free port of 127.0.0.1. */
-import { type HttpServerOptions, serveHttp } from "../../../src/server/http/routes.ts";
+/** The HTTP server, on a free port of 127.0.0.1. */
 import { DEFAULT_LIMITS } from "../../../src/server/graphql/limits.ts";
-import type { Access, HttpServer } from "../../../src/server/http/listener.ts";
+import { type HttpServerOptions, serveHttp } from "../../../src/server/http/http_server.ts";
+import type { HttpServer } from "../../../src/server/http/listener.ts";
+import type { AccessLogEntry } from "../../../src/server/http/request_handler.ts";
 import type { KeyStore } from "../../../src/store/key_store.ts";
 import { openSqliteStore } from "../../../src/store/sqlite.ts";
 import { inTemporaryDirectory } from "../../store/temporary_store.ts";
-import { type ErrorLog, type Handler, serverOver, type TestServer } from "../graphql/graphql.ts";
+import { type ErrorLog, type Fetch, serverOver, type TestServer } from "../graphql/graphql.ts";
 
-/** Serves a store, with the defaults of `serve` but for what is given. Stopping the server closes the store. */
+/** Serves a store with the defaults of `serve`, except for the given options. Stopping the server closes the store. */
 export function startHttp(store: KeyStore, options: Partial<HttpServerOptions> = {}): Promise<HttpServer> {
   return serveHttp(store, {
     hostname: "127.0.0.1",
@@ -26,72 +27,76 @@ export function startHttp(store: KeyStore, options: Partial<HttpServerOptions> =
   });
 }
 
-/** A server on HTTP over a store of its own. */
+/** An HTTP server over a store of its own. */
 export interface HttpTest extends Pick<TestServer, "local" | "create" | "keyWith"> {
-  /** Of GraphQL. */
+  /** The URL of GraphQL. */
   readonly url: string;
-  /** The URL of another path. */
+  /** Returns the URL of another path. */
   readonly at: (path: string) => string;
   readonly server: HttpServer;
-  /** The store as it is, whatever the server has been given in its place. */
+  /** The real store, also if the server uses a wrapped one. */
   readonly store: KeyStore;
-  /** Asks over HTTP. */
-  readonly network: Handler;
+  /** Sends requests over HTTP. */
+  readonly network: Fetch;
   readonly errorLog: ErrorLog;
-  /** What the access log was told, in that order. */
-  readonly accesses: readonly Access[];
+  readonly accessLog: readonly AccessLogEntry[];
 }
 
 export interface HttpTestOptions extends Partial<HttpServerOptions> {
-  /** What the server is given in place of the store. */
+  /** Returns the store that the server uses. */
   readonly wrap?: (store: KeyStore) => KeyStore;
 }
 
-/** Runs a test on a new server on HTTP over a new store. */
+/** Runs a test on a new HTTP server over a new store. */
 export function withHttp(test: (server: HttpTest) => Promise<void>, options: HttpTestOptions = {}): Promise<void> {
   return inTemporaryDirectory(async (directory) => {
     const store = await openSqliteStore({ directory, busyTimeout: 5000 });
     const { wrap = (same) => same, ...serverOptions } = options;
     const errorLog: { message: string; properties: Record<string, unknown> }[] = [];
-    const accesses: Access[] = [];
+    const accessLog: AccessLogEntry[] = [];
     const server = await startHttp(wrap(store), {
       logError: (message, properties) => void errorLog.push({ message, properties }),
-      logAccess: (access) => void accesses.push(access),
+      logAccess: (entry) => void accessLog.push(entry),
       ...serverOptions,
     });
-    const { local, create, keyWith } = serverOver(store);
+    const { url } = server;
     let isStopped = false;
-    const once: HttpServer = {
-      url: server.url,
-      stop: (timeout) => {
-        isStopped = true;
-        return server.stop(timeout);
-      },
+    const stop = (timeout: number): Promise<number> => {
+      isStopped = true;
+      return server.stop(timeout);
     };
+    const at = (path: string): string => new URL(path, url).href;
     try {
-      const at = (path: string): string => new URL(path, server.url).href;
-      await test({
-        url: server.url,
-        at,
-        server: once,
-        store,
-        local,
-        create,
-        keyWith,
-        network: fetchAt(server.url),
-        errorLog,
-        accesses,
-      });
+      const network = fetchFrom(url);
+      await test({ ...serverOver(store), url, at, server: { url, stop }, store, network, errorLog, accessLog });
     } finally {
       if (!isStopped) await server.stop(1000);
     }
   });
 }
 
-/** Sends requests for GraphQL to a server on HTTP. */
-export function fetchAt(url: string): Handler {
-  return async ({ method, headers, url: asked, body, ...request }) =>
-    await fetch(`${url}${new URL(asked).search}`, {
+/** Creates a key of an administrator and returns the header that carries it. */
+export async function bearer({ create }: Pick<HttpTest, "create">): Promise<Readonly<Record<string, string>>> {
+  const { key } = await create({ name: "admin", roles: ["ADMIN"] });
+  return { Authorization: `Bearer ${key}` };
+}
+
+/** The path of a GraphQL query sent with GET. */
+export function pathOf(query: string): string {
+  return `/graphql?query=${encodeURIComponent(query)}`;
+}
+
+/** Sends a request and returns only the status of the response. */
+export async function statusOf(...request: Parameters<typeof fetch>): Promise<number> {
+  const response = await fetch(...request);
+  await response.body?.cancel();
+  return response.status;
+}
+
+/** Sends GraphQL requests to an HTTP server. */
+export function fetchFrom(url: string): Fetch {
+  return async ({ method, headers, url: requested, body, ...request }) =>
+    await fetch(`${url}${new URL(requested).search}`, {
       method,
       headers,
       ...(body === null ? {} : { body: await new Response(body).bytes() }),

@@ -1,9 +1,9 @@
 /** The access log of `serve`: one line a request, on standard error. */
-import type { Access } from "../../../server/http/listener.ts";
+import type { AccessLogEntry } from "../../../server/http/request_handler.ts";
 import type { Host } from "../../host/host.ts";
 
 export interface AccessLog {
-  readonly record: (access: Access) => void;
+  readonly record: (access: AccessLogEntry) => void;
   /** Resolves when everything so far is written. */
   readonly flush: () => Promise<void>;
 }
@@ -51,12 +51,12 @@ export function openAccessLog(host: Host): AccessLog {
   };
 }
 
-function toJson({ time, duration, ...access }: Access): string {
+function toJson({ time, duration, ...access }: AccessLogEntry): string {
   const durationMs = Math.round(duration * 1000) / 1000;
   return `${JSON.stringify({ time: time.toISOString(), level: "info", ...access, durationMs })}\n`;
 }
 
-function toText({ time, method, path, status, duration, code, keyId, address, requestId }: Access): string {
+function toText({ time, method, path, status, duration, code, keyId, address, requestId }: AccessLogEntry): string {
   const words = [
     time.toISOString().slice(11, 19),
     method,

@@ -1,7 +1,7 @@
 /** `serve`: the embedded server on HTTP. */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../../apikey/failure.ts";
-import type { HttpServerOptions } from "../../../server/http/routes.ts";
+import type { HttpServerOptions } from "../../../server/http/http_server.ts";
 import { openAccessLog } from "./access_log.ts";
 import { isLoopback } from "../../settings/base_url.ts";
 import type { Session } from "../../command.ts";

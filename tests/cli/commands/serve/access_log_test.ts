@@ -1,10 +1,10 @@
 /** The access log of `serve`: lines on standard error. */
 import { expect } from "expect";
 import { openAccessLog } from "../../../../src/cli/commands/serve/access_log.ts";
-import type { Access } from "../../../../src/server/http/listener.ts";
+import type { AccessLogEntry } from "../../../../src/server/http/request_handler.ts";
 import { FakeHost } from "../../../program/program.ts";
 
-const ACCESS: Access = {
+const ACCESS: AccessLogEntry = {
   time: new Date("2026-02-03T04:05:06.789Z"),
   requestId: "request-1",
   address: "203.0.113.7",

@@ -161,10 +161,10 @@ Deno.test("the limits of serve are those of its flags", () => {
       return await response.text();
     };
     expect(await post("{ me { id } a: __typename }")).toContain('"data"');
-    expect(await post("{ me { permissions { resource } } }")).toContain("3 levels of fields; at most 2");
-    expect(await post("{ a: __typename b: __typename }")).toContain("2 aliases; at most 1");
+    expect(await post("{ me { permissions { resource } } }")).toContain("3 levels of fields. The limit is 2.");
+    expect(await post("{ a: __typename b: __typename }")).toContain("2 aliases. The limit is 1.");
     expect(await post(`{ ${"__typename ".repeat(19)} }`)).toContain("20 tokens");
-    expect(await post(" ".repeat(1000))).toContain("1000 bytes at most");
+    expect(await post(" ".repeat(1000))).toContain("at most 1000 bytes");
     expect([await statusAt(url), await statusAt(url), await statusAt(url)]).toEqual([401, 401, 429]);
   });
 });
@@ -308,7 +308,7 @@ for (
     [["--audit-retention", "3651d"], /--audit-retention takes a duration/],
     [
       ["--trust-proxy", "proxy.example"],
-      /--trust-proxy takes IP addresses and networks such as 10\.0\.0\.0\/8, not "proxy\.example"/,
+      /--trust-proxy takes IP addresses and networks like 10\.0\.0\.0\/8, not "proxy\.example"/,
     ],
     [["--trust-proxy", "127.0.0.1,,10.0.0.0/8"], /--trust-proxy takes IP addresses/],
     [["--data-dir", "/a", "--database-url", "postgres://a@b/c"], /Give either --data-dir or --database-url/],

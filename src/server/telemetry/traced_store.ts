@@ -1,8 +1,8 @@
-/** A store whose look-ups and changes can be seen in traces and metrics. */
-import type { KeyStore } from "../store/key_store.ts";
-import type { Trace } from "./telemetry.ts";
+/** A key store whose look-ups and changes appear in traces and metrics. */
+import type { KeyStore } from "../../store/key_store.ts";
+import type { Trace } from "./tracing.ts";
 
-export function traced(store: KeyStore, trace: Trace): KeyStore {
+export function traceStore(store: KeyStore, trace: Trace): KeyStore {
   return {
     add: (...given) => trace("add key", () => store.add(...given)),
     findIdBySecretHash: (hash) => trace("find key by secret", () => store.findIdBySecretHash(hash)),

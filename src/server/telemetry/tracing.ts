@@ -1,9 +1,12 @@
-/** Spans and metrics of the store, through Deno's own OpenTelemetry, which covers requests by itself. */
+/**
+ * What operators see of the server: this folder holds spans, metrics and the error log. This module opens spans and
+ * measures durations through Deno's built-in OpenTelemetry, which already covers HTTP requests.
+ */
 
-/** Does `act` in a span, and measures how long it takes. */
+/** Runs `act` in a span and records its duration. */
 export type Trace = <Result>(name: string, act: () => Promise<Result>) => Promise<Result>;
 
-/** The little of OpenTelemetry's interfaces that is used here. */
+/** The parts of the OpenTelemetry API that this module uses. */
 interface Span {
   setAttribute(name: string, value: string): void;
   end(): void;
@@ -24,16 +27,16 @@ interface Providers {
   };
 }
 
-/** @returns `undefined` where the runtime has its OpenTelemetry off, which it says by throwing */
+/** @returns `undefined` if OpenTelemetry is off; the runtime then throws on access */
 export function openTelemetry(): Trace | undefined {
   try {
-    return traceThrough(Deno.telemetry);
+    return createTrace(Deno.telemetry);
   } catch {
     return undefined;
   }
 }
 
-function traceThrough({ tracerProvider, meterProvider }: Providers): Trace {
+function createTrace({ tracerProvider, meterProvider }: Providers): Trace {
   const tracer = tracerProvider.getTracer("service-api");
   const durations = meterProvider.getMeter("service-api").createHistogram("service_api.store.duration", {
     description: "Duration of look-ups and changes in the store",

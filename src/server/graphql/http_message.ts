@@ -1,0 +1,54 @@
+/** HTTP requests and responses without a transport: the network and embedded mode hand them to the same handlers. */
+import { Failure } from "../../apikey/failure.ts";
+
+export interface HttpRequest {
+  readonly method: string;
+  /** Path and query, or the whole URL. */
+  readonly url: string;
+  /** @returns the value of a header, given its name in lower case; `null` if there is none */
+  readonly header: (name: string) => string | null;
+  /** @throws {HttpError} if the body is too long, incomplete or not UTF-8 */
+  readonly body: () => Promise<string>;
+  /** The client's IP address; `null` for the local caller. */
+  readonly address: string | null;
+  readonly requestId: string | null;
+  /** Aborted when the client no longer waits for the response. */
+  readonly signal: AbortSignal;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  /** The id of the key that authenticated the request. */
+  readonly keyId?: string | undefined;
+  /** The `FailureCode` of the first error; not set if the GraphQL document itself was invalid. */
+  readonly code?: string | undefined;
+}
+
+/** Answers a request. It never rejects. */
+export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
+
+/** A request that is rejected with an HTTP status of its own. */
+export class HttpError extends Failure {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super("USAGE", message);
+  }
+}
+
+/** No cache may keep a response: it may hold a secret. */
+export const NO_STORE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+const GRAPHQL_RESPONSE = "application/graphql-response+json";
+
+/** The headers of a GraphQL response, with the media type that the client prefers. */
+export function responseHeaders(request: HttpRequest): Readonly<Record<string, string>> {
+  const type = request.header("accept")?.toLowerCase().includes(GRAPHQL_RESPONSE)
+    ? GRAPHQL_RESPONSE
+    : "application/json";
+  return { "content-type": `${type}; charset=utf-8`, ...NO_STORE };
+}

@@ -1,0 +1,73 @@
+/**
+ * HTTP: this folder turns bytes on sockets into requests for `graphql/`. This module assembles the server that `serve`
+ * runs: address of the client, telemetry, handlers, listener and periodic work on the store.
+ */
+import { hash } from "node:crypto";
+import type { KeyStore } from "../../store/key_store.ts";
+import { createGraphqlHandler } from "../graphql/handler.ts";
+import type { DocumentLimits } from "../graphql/limits.ts";
+import { traceStore } from "../telemetry/traced_store.ts";
+import { openTelemetry } from "../telemetry/tracing.ts";
+import { behindProxies } from "./client_address.ts";
+import { type HttpServer, listen, type ListenOptions } from "./listener.ts";
+import { route } from "./routes.ts";
+
+export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> {
+  readonly limits: DocumentLimits;
+  /** How often an address may fail to authenticate per minute; 0 for no limit. */
+  readonly maxAuthFailures: number;
+  /** IP addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
+  readonly trustedProxies: readonly string[];
+  /** How long events stay in the audit trail, in milliseconds; `undefined` for ever. */
+  readonly auditRetention: number | undefined;
+  /** Whether the user has turned on OpenTelemetry. */
+  readonly expectsTelemetry: boolean;
+  readonly now: () => Date;
+}
+
+/** How often times of last use are written, in milliseconds. The stored times are at most a minute old. */
+const LAST_USE_INTERVAL = 30_000;
+
+/** How often old audit events are dropped, in milliseconds. */
+const RETENTION_INTERVAL = 3_600_000;
+
+/**
+ * Serves a store over HTTP.
+ *
+ * @returns the server; stopping it closes the store
+ * @throws {Failure} `USAGE` if it cannot listen on the address, or if a trusted proxy is not an address or network
+ */
+export async function serveHttp(untracedStore: KeyStore, options: HttpServerOptions): Promise<HttpServer> {
+  const { now, logError, trustedProxies, auditRetention } = options;
+  const clientAddress = behindProxies(trustedProxies);
+  const trace = openTelemetry();
+  if (trace === undefined && options.expectsTelemetry) {
+    logError("OTEL_DENO is set, but this executable was compiled without OpenTelemetry. See the README.", {});
+  }
+  const store = trace === undefined ? untracedStore : traceStore(untracedStore, trace);
+  const hashSecret = (secret: string): string => hash("sha256", secret);
+  const { handle, lastUse } = createGraphqlHandler({ ...options, store, hashSecret });
+  const server = await listen({ ...options, clientAddress }, route(handle, store, logError));
+
+  const writeUses = (): Promise<void> =>
+    lastUse.write().catch((error) => logError("Could not write the times of last use: {error}", { error }));
+  const dropOldEvents = async (): Promise<void> => {
+    if (auditRetention === undefined) return;
+    await store.dropEventsBefore(new Date(now().getTime() - auditRetention)).catch((error) =>
+      logError("Could not drop old events of the audit trail: {error}", { error })
+    );
+  };
+  const timers = [setInterval(writeUses, LAST_USE_INTERVAL), setInterval(dropOldEvents, RETENTION_INTERVAL)];
+  void dropOldEvents();
+
+  return {
+    url: server.url,
+    stop: async (timeout) => {
+      timers.forEach(clearInterval);
+      const unfinished = await server.stop(timeout);
+      await writeUses();
+      await store.close();
+      return unfinished;
+    },
+  };
+}

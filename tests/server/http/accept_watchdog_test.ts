@@ -1,0 +1,64 @@
+/** A server that stops accepting connections, which Deno does without an error, listens again. */
+import { EventEmitter } from "node:events";
+import { expect } from "expect";
+import { watchAccepting } from "../../../src/server/http/accept_watchdog.ts";
+import { until } from "../until.ts";
+
+/** Records what the watchdog does with a server. */
+class FakeServer extends EventEmitter {
+  readonly calls: string[] = [];
+
+  accept(remotePort: number): void {
+    this.emit("connection", Object.assign(new EventEmitter(), { remotePort }));
+  }
+
+  close(): void {
+    this.calls.push("close");
+  }
+
+  listen(port: number, hostname: string): void {
+    this.calls.push(`listen ${hostname}:${port}`);
+  }
+}
+
+/** Watches a server with some open connections. */
+async function watch(
+  openConnections: number,
+  accepts: boolean,
+  isDone: (server: FakeServer, probes: number) => boolean,
+): Promise<{ readonly calls: readonly string[]; readonly logged: readonly string[]; readonly port: number }> {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  const server = new FakeServer();
+  const logged: string[] = [];
+  const probes: Promise<unknown>[] = [];
+  const stop = watchAccepting(server, "127.0.0.1", port, (message) => void logged.push(message), {
+    check: 200,
+    accept: 100,
+  });
+  for (let i = 0; i < openConnections; i++) server.accept(i);
+  void (async () => {
+    for await (const connection of listener) {
+      if (accepts) server.accept(connection.remoteAddr.port);
+      probes.push(connection.read(new Uint8Array(1)).finally(() => connection.close()));
+    }
+  })().catch(() => {});
+  try {
+    await until(() => isDone(server, probes.length));
+  } finally {
+    stop();
+    await Promise.all(probes);
+  }
+  return { calls: server.calls, logged, port };
+}
+
+Deno.test("With many open connections, a server that no longer accepts listens again and logs the reason", async () => {
+  const { calls, logged, port } = await watch(100, false, (server) => server.calls.length >= 2);
+  expect(calls.slice(0, 2)).toEqual(["close", `listen 127.0.0.1:${port}`]);
+  expect(logged[0]).toMatch(/^Stopped accepting connections: out of file descriptors\..*ulimit -n/);
+});
+
+Deno.test("With many open connections, a server that still accepts is left alone", async () => {
+  const { calls, logged } = await watch(100, true, (_server, probes) => probes >= 3);
+  expect([calls, logged]).toEqual([[], []]);
+});

@@ -1,0 +1,22 @@
+/** Deleting and reading keys through GraphQL, as the local caller, who has every right. */
+import { expect } from "expect";
+import { DELETE, keysIn, namesIn, post, READ, readKey, withServer } from "../graphql/graphql.ts";
+
+Deno.test("delete returns true and deletes all keys that it names", () =>
+  withServer(async ({ local, create, store }) => {
+    const [a, , c] = await Promise.all(["a", "b", "c"].map((name) => create({ name, roles: ["GUEST"] })));
+    expect((await post(local, DELETE, { ids: [a?.id, c?.id] })).data).toEqual({ apiKey: { delete: true } });
+    expect(await namesIn(store)).toEqual(["b"]);
+  }));
+
+Deno.test("If one of the keys does not exist, delete returns false and deletes none", () =>
+  withServer(async ({ local, create, store }) => {
+    const { id } = await create({ name: "deploy", roles: ["GUEST"] });
+    expect((await post(local, DELETE, { ids: [id, "key_nowhere"] })).data).toEqual({ apiKey: { delete: false } });
+    expect(await keysIn(store)).toHaveLength(1);
+  }));
+
+Deno.test("A key that does not exist reads as null", () =>
+  withServer(async ({ local }) => {
+    expect(readKey(await post(local, READ, { id: "key_nowhere" }))).toBeNull();
+  }));
