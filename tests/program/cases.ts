@@ -72,12 +72,12 @@ const BAD_NAMES: readonly (readonly [string, string])[] = [
 ];
 
 const BAD_PERMISSIONS: readonly (readonly [string, RegExp])[] = [
-  ["DOCKER", /"DOCKER" is not of the form RESOURCE:ACTION; did you mean DOCKER:READ_ANY\?/],
-  ["DOCKER:", /"DOCKER:" is not of the form RESOURCE:ACTION/],
-  [":READ_ANY", /":READ_ANY" is not of the form RESOURCE:ACTION/],
-  ["DOCKER:FLY", /no action "FLY"/],
-  ["DOCKR:READ_ANY", /no resource "DOCKR".*did you mean DOCKER:READ_ANY\?/],
-  ["DOCKER:READ_ANY,", /empty permission/],
+  ["DOCKER", /"DOCKER" does not have the form RESOURCE:ACTION\. Did you mean DOCKER:READ_ANY\?/],
+  ["DOCKER:", /"DOCKER:" does not have the form RESOURCE:ACTION/],
+  [":READ_ANY", /":READ_ANY" does not have the form RESOURCE:ACTION/],
+  ["DOCKER:FLY", /Unknown action "FLY"/],
+  ["DOCKR:READ_ANY", /Unknown resource "DOCKR".*Did you mean DOCKER:READ_ANY\?/],
+  ["DOCKER:READ_ANY,", /empty item/],
 ];
 
 /** Names that the rule allows, with what they become. */
@@ -229,13 +229,13 @@ export const CASES: readonly Case[] = [
       ),
   },
   {
-    rule: "a comma too many in --roles is refused",
-    check: (program) => refuses(program, create("--name", "a", "--roles", "ADMIN,"), 2, "INVALID_ROLE", /empty role/),
+    rule: "an extra comma in --roles is refused",
+    check: (program) => refuses(program, create("--name", "a", "--roles", "ADMIN,"), 2, "INVALID_ROLE", /empty item/),
   },
   {
     rule: "an unknown role is refused with the nearest one",
     check: (program) =>
-      refuses(program, create("--name", "a", "--roles", "ADMN"), 2, "INVALID_ROLE", /"ADMN"; did you mean ADMIN\?/),
+      refuses(program, create("--name", "a", "--roles", "ADMN"), 2, "INVALID_ROLE", /"ADMN"\. Did you mean ADMIN\?/),
   },
   ...BAD_PERMISSIONS.map(([permission, message]): Case => ({
     rule: `--permissions ${permission} is refused`,
