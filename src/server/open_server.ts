@@ -88,9 +88,9 @@ export function asFetch(handler: Handler): LocalServer["fetch"] {
  * @throws {Failure} when the store or the address cannot be used
  */
 export async function openHttpServer(options: StoreOptions & HttpServerOptions): Promise<HttpServer> {
-  const [{ serveHttp }, { nextTurn }] = await Promise.all([
+  const [{ serveHttp }, { setImmediate: nextTurn }] = await Promise.all([
     import("./http/routes.ts"),
-    import("../store/next_turn.ts"),
+    import("node:timers/promises"),
   ]);
   const store = await openStore(options, nextTurn);
   try {

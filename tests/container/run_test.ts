@@ -138,7 +138,7 @@ testInContainer(
       const { code, stdout } = await runContainer(image, [...CREATE, "--json"], { env });
       expect(code).toBe(4);
       expect(JSON.parse(stdout)).toEqual({
-        error: expect.stringMatching(/^Cannot use the store "\/.*": Read-only file system\. It must be/),
+        error: expect.stringMatching(/^Cannot use the store "\/.*": Read-only file system\. The current user must be/),
         code: "UNREACHABLE",
       });
     }
@@ -154,7 +154,9 @@ testInContainer("a volume of somebody else's is UNREACHABLE, for serve too", asy
     const { code, stderr } = await runContainer(image, args, store);
     expect({ code, stderr }).toEqual({
       code: 4,
-      stderr: expect.stringMatching(/Cannot use the store "\/data\/service-api": Permission denied\. It must be/),
+      stderr: expect.stringMatching(
+        /Cannot use the store "\/data\/service-api": Permission denied\. The current user must be/,
+      ),
     });
   }
 });

@@ -52,7 +52,7 @@ Deno.test("a file in place of the data directory is a usage error", async () => 
       // deno-lint-ignore no-await-in-loop -- a list of two
       const { code, stdout } = await installation.program([...CREATE, "--data-dir", directory]);
       expect(code).toBe(2);
-      expect(JSON.parse(stdout)).toEqual({ error: expect.stringMatching(/is a file, or lies in one/), code: "USAGE" });
+      expect(JSON.parse(stdout)).toEqual({ error: expect.stringMatching(/is a file, or is inside one/), code: "USAGE" });
     }
     expect(await Deno.readTextFile(file)).toBe("");
   } finally {
