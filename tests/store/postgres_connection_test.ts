@@ -59,12 +59,6 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
       }));
   }
 
-  Deno.test("PostgreSQL: a password may contain any characters", () =>
-    server.withNewDatabase(async (name) => {
-      expect(PASSWORD).toMatch(/[/:@ %?#]{5}|%\?#/);
-      await withStoreAt(server.address(name), async (store) => expect(await store.isEmpty()).toBe(true));
-    }));
-
   Deno.test("PostgreSQL: while the server is stopped, every call fails with UNREACHABLE at once; afterwards the store works", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {

@@ -3,7 +3,7 @@
 import pg from "pg";
 import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
 import { CERTIFICATE, PRIVATE_KEY } from "../client/certificates.ts";
-import { findBinaries, type Source } from "./postgres_binaries.ts";
+import { findBinaries } from "./postgres_binaries.ts";
 
 /** The password of both users. It contains every character that has a meaning in URLs. */
 export const PASSWORD = "never/be:shown @ 100%?#";
@@ -11,7 +11,6 @@ export const PASSWORD = "never/be:shown @ 100%?#";
 export interface PostgresOptions {
   /** Whether the server offers TLS, with the certificate of `tests/client/certificates.ts`. */
   readonly tls?: boolean;
-  readonly sources?: readonly Source[];
 }
 
 /** Runs a statement on one connection and returns its rows. */
@@ -42,11 +41,11 @@ export async function testOnPostgres(
  *
  * @throws {Error} if PostgreSQL is installed but does not start
  */
-export async function startPostgres({ tls = false, sources }: PostgresOptions = {}): Promise<Start> {
+export async function startPostgres({ tls = false }: PostgresOptions = {}): Promise<Start> {
   if (Deno.build.os === "windows") return { kind: "not running", reason: "it needs a POSIX shell" };
   const directory = await Deno.makeTempDir({ prefix: "service-api-postgres-" });
   try {
-    const binaries = await findBinaries(directory, sources);
+    const binaries = await findBinaries(directory);
     if ("reason" in binaries) {
       await Deno.remove(directory, { recursive: true });
       return { kind: "not running", reason: binaries.reason };

@@ -139,7 +139,7 @@ Deno.test("A keys.db that is a directory is rejected as UNREACHABLE", () =>
     expect(message).toContain(`${directory}/keys.db`);
   }));
 
-Deno.test("A keys.db with a text in it is refused as UNREACHABLE and stays as it is", () =>
+Deno.test("A keys.db that is not a database is rejected as UNREACHABLE and stays unchanged, without new files", () =>
   inTemporaryDirectory(async (directory) => {
     await Deno.writeTextFile(`${directory}/keys.db`, "any text\n".repeat(500));
     const { code, message } = await failureWithoutChange(directory);
