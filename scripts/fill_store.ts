@@ -1,8 +1,8 @@
-/** Keys by the thousand, straight into a store. */
+/** Inserts thousands of keys into a store by SQL, for benchmarks. */
 import { DatabaseSync } from "node:sqlite";
 import type { PostgresServer } from "../tests/store/postgres_server.ts";
 
-/** Puts keys straight into an SQLite store. */
+/** Inserts keys into the SQLite store at a path. */
 export function fillSqlite(path: string, count: number): void {
   const database = new DatabaseSync(path);
   database.exec(`
@@ -14,7 +14,7 @@ export function fillSqlite(path: string, count: number): void {
   database.close();
 }
 
-/** Puts keys straight into a PostgreSQL store. */
+/** Inserts keys into the PostgreSQL store in a database. */
 export async function fillPostgres(server: PostgresServer, database: string, count: number): Promise<void> {
   await server.execute(
     database,

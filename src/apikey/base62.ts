@@ -1,10 +1,11 @@
-/** Bytes as digits and letters, so that a double click selects the whole of it and no shell or URL minds. */
+/** Base62: bytes as ASCII digits and letters, which URLs and shells take unquoted and a double click selects whole. */
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
- * Writes bytes as one big-endian number in base 62, with leading zeros up to `length` characters. The caller
- * gives a length that holds them: 16 bytes need 22 characters, 32 bytes 43.
+ * Encodes bytes as one big-endian number in base 62, padded with zeros to `length` characters.
+ *
+ * @param length the number of characters that any such input fits in: 22 for 16 bytes, 43 for 32 bytes
  */
 export function encodeBase62(bytes: Uint8Array, length: number): string {
   let rest = 0n;

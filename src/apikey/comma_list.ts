@@ -1,14 +1,13 @@
-/** Lists as they are written in one argument: `ADMIN, viewer`. */
+/** Comma-separated lists in one argument, for example `ADMIN, viewer`. */
 
-/** Words are the same in any case, as ASCII has it: no other alphabet has a way to write `ADMIN`. */
+/** Converts ASCII letters only. With Unicode rules, `admın` (with a dotless i) would be accepted as `ADMIN`. */
 export function toUpperCase(word: string): string {
   return word.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
 /**
- * Splits at commas, trims each item and parses it; items that come out equal count once, in the order of their
- * first appearance. A blank text is the empty list; an empty item among others is handed to `parseItem`, which
- * refuses it.
+ * Splits a text at commas, trims each item and parses it. Equal results count once, in the order of their first
+ * appearance. A blank text is the empty list. An empty item in a longer list is passed to `parseItem`, which rejects it.
  */
 export function parseCommaList<Item extends string>(text: string, parseItem: (typed: string) => Item): readonly Item[] {
   if (text.trim() === "") return [];

@@ -1,9 +1,9 @@
 /**
- * Why something was refused or did not work: the one family of errors of the program. A failure is made where
- * the fact is known and turned into text, JSON and an exit status in one place, `src/cli/report.ts`.
+ * The errors that users see. Code throws a `Failure` where the fact is known; `src/cli/report.ts` alone turns it into
+ * text, JSON and an exit code.
  */
 
-/** What kind of failure it is; scripts read it in the `code` member of `--json`. */
+/** The kind of failure. With `--json`, scripts read it in the member `code`. */
 export type FailureCode =
   | "INVALID_NAME"
   | "ALREADY_EXISTS"
@@ -17,15 +17,15 @@ export type FailureCode =
   | "TLS"
   | "TIMEOUT"
   | "BAD_RESPONSE"
-  /** Refused or failed for a reason that none of the others names. */
+  /** A failure that none of the other codes describes. */
   | "FAILED"
   /** Ctrl-C. */
   | "INTERRUPTED";
 
-/** The executable has this module twice, in the bundle of the program and in that of the server. */
+/** The executable contains this module more than once: in the bundle of the program and in that of the server. */
 const isFailure = Symbol.for("service-api failure");
 
-/** A refusal or failure whose message says what is wrong and how to mend it. It never contains a secret. */
+/** An error whose message says what happened, to what, and what to do. It never contains a secret. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly [isFailure] = true;
@@ -34,31 +34,32 @@ export class Failure extends Error {
     super(message, options);
   }
 
-  /** A failure is one whichever copy of this module it comes from. */
+  /** Recognizes failures from every copy of this module. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (this !== Failure) return super[Symbol.hasInstance](value);
     return value instanceof Error && isFailure in value;
   }
 }
 
-/** What is said of an interruption that came before anything was asked for. */
+/** The message for an interruption before any request was sent. */
 export const NOTHING_CHANGED = "Interrupted. Nothing was changed.";
 
-const LONGEST_QUOTE = 80;
+/** In code points. */
+const MAX_QUOTE_LENGTH = 80;
 
 /**
- * Shows somebody's input inside a message: in quotes, cut after 80 code points, and with everything that could
- * move the cursor or reorder the line (control, format and other invisible characters) written as an escape.
+ * Quotes untrusted input for a message: truncated to 80 code points, with every character escaped that could move the
+ * cursor, reorder the line or stay invisible.
  *
  * @example quote("a\u202eb") // "\"a\\u{202e}b\""
  */
 export function quote(input: string): string {
   const codePoints = [...input];
-  const shown = codePoints.length > LONGEST_QUOTE ? `${codePoints.slice(0, LONGEST_QUOTE).join("")}…` : input;
+  const shown = codePoints.length > MAX_QUOTE_LENGTH ? `${codePoints.slice(0, MAX_QUOTE_LENGTH).join("")}…` : input;
   return `"${escapeInvisible(shown)}"`;
 }
 
-/** Writes whatever cannot be seen, other than the ordinary space, as `\u{…}`. */
+/** Writes control, format and other invisible characters as `\u{…}`. U+0020 stays. */
 export function escapeInvisible(text: string): string {
   return text.replace(
     /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu,
@@ -66,8 +67,8 @@ export function escapeInvisible(text: string): string {
   );
 }
 
-/** What an error of the system or a library says, without the parts that say it twice. */
+/** The message of a system or library error, without Deno's appendix (`: open 'FILE'`) and the error number. */
 export function reasonOf(error: unknown): string {
-  const words = error instanceof Error ? error.message : String(error);
-  return words.replace(/: \w+ '.*$/s, "").replace(/ \(os error \d+\)/, "");
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/: \w+ '.*$/s, "").replace(/ \(os error \d+\)/, "");
 }

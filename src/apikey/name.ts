@@ -1,15 +1,15 @@
-/** The name of a key (spec section 2, "Name rules"). */
+/** The name of a key (spec section 2, "Name rules"; DESIGN, "Names are trimmed"). */
 import { Failure, quote } from "./failure.ts";
 
 declare const name: unique symbol;
 
-/** A trimmed, non-empty NFC string of letters, decimal digits and U+0020. */
+/** A trimmed, non-empty NFC string of `\p{L}`, `\p{Nd}` and U+0020. */
 export type Name = string & { readonly [name]: true };
 
 const RULE = "A name may contain only letters, digits and spaces";
 
-/** ASCII first, which is NFC too: Unicode's tables take half a millisecond to load. */
-function isPlainName(text: string): text is Name {
+/** ASCII is always NFC. Checking it first saves start-up half a millisecond: the Unicode tables are not loaded. */
+function isAsciiName(text: string): text is Name {
   return /^[A-Za-z0-9 ]+$/.test(text);
 }
 
@@ -18,22 +18,21 @@ function isName(text: string): text is Name {
 }
 
 /**
- * Reads a name as it was typed: trimmed, brought to NFC, then checked. How long a name may be is the server's
- * affair.
+ * Trims a name, normalizes it to NFC and checks it. Only the server limits the length of a name.
  *
- * @throws {Failure} `INVALID_NAME`, naming the first character that is not allowed
+ * @throws {Failure} `INVALID_NAME` with the first character that is not allowed
  */
 export function parseName(typed: string): Name {
   const trimmed = typed.trim();
-  if (isPlainName(trimmed)) return trimmed;
+  if (isAsciiName(trimmed)) return trimmed;
   const text = trimmed.normalize("NFC");
   if (isName(text)) return text;
-  if (text === "") throw new Failure("INVALID_NAME", `${RULE}, and at least one of them; this one is empty.`);
-  const offender = /[^\p{L}\p{Nd} ]/u.exec(text)?.[0] ?? "";
-  throw new Failure("INVALID_NAME", `${RULE}; ${quote(text)} contains ${quote(offender)}.`);
+  if (text === "") throw new Failure("INVALID_NAME", `The name is empty. ${RULE}.`);
+  const forbidden = /[^\p{L}\p{Nd} ]/u.exec(text)?.[0] ?? "";
+  throw new Failure("INVALID_NAME", `The name ${quote(text)} contains ${quote(forbidden)}. ${RULE}.`);
 }
 
-/** The refusal of a name in use (spec section 7). */
+/** The error for a name that another key has (spec section 7). */
 export function nameTaken(name: Name): Failure {
   return new Failure(
     "ALREADY_EXISTS",

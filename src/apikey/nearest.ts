@@ -1,6 +1,6 @@
-/** Finds the word that was probably meant. */
+/** Suggestions for mistyped words: "Did you mean …?" */
 
-/** Optimal string alignment distance: insertions, deletions, substitutions, swaps of neighbours. */
+/** The optimal string alignment distance: insertions, deletions, substitutions and swaps of adjacent characters. */
 function distance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -24,19 +24,19 @@ function at(row: readonly number[], index: number): number {
   return row[index] ?? Infinity;
 }
 
-/** Edits to the word, or to its beginning: people shorten words more often than they mistype them. */
-function effort(typed: string, word: string): number {
+/** Also compares with a prefix of the word, because people abbreviate words more often than they mistype them. */
+function editsTo(word: string, typed: string): number {
   const whole = distance(typed, word);
   return typed === "" ? whole : Math.min(whole, distance(typed, word.slice(0, typed.length)) + 1);
 }
 
-/** The word of `words` that takes the fewest edits to make of `typed`; the earlier one of equals. */
+/** The word that needs the fewest edits. Of several, the first. */
 export function nearest<Word extends string>(typed: string, words: readonly [Word, ...Word[]]): Word {
   const start = typed.slice(0, 64);
   let best = words[0];
   let fewest = Infinity;
   for (const word of words) {
-    const edits = effort(start, word);
+    const edits = editsTo(word, start);
     if (edits < fewest) {
       best = word;
       fewest = edits;

@@ -1,4 +1,4 @@
-/** What a key may do to what: `RESOURCE:ACTION` (spec section 2, "Permission pair format"). */
+/** Permissions: `RESOURCE:ACTION` pairs (spec section 2, "Permission pair format"). */
 import { parseCommaList, toUpperCase } from "./comma_list.ts";
 import { Failure, quote } from "./failure.ts";
 import { nearest } from "./nearest.ts";
@@ -51,7 +51,7 @@ export type Resource = typeof RESOURCES[number];
 export type Action = typeof ACTIONS[number];
 export type Permission = `${Resource}:${Action}`;
 
-/** The actions allowed on one resource: the shape permissions have in GraphQL. */
+/** The actions allowed on one resource: the shape of permissions in GraphQL. */
 export interface ResourceActions {
   readonly resource: Resource;
   readonly actions: readonly Action[];
@@ -67,36 +67,32 @@ function isAction(word: string): word is Action {
 
 function parsePermission(typed: string): Permission {
   const [resource = "", action = "", ...rest] = toUpperCase(typed).split(":").map((part) => part.trim());
-  const resourceFits = isResource(resource);
-  const actionFits = isAction(action);
-  if (resourceFits && actionFits && rest.length === 0) return `${resource}:${action}`;
-  if (typed === "") {
-    throw new Failure(
-      "INVALID_PERMISSION",
-      "There is an empty permission in the list of permissions: look for a comma too many.",
-    );
+  if (isResource(resource) && isAction(action) && rest.length === 0) return `${resource}:${action}`;
+  throw new Failure("INVALID_PERMISSION", explainInvalid(typed, resource, action, rest.length === 0));
+}
+
+/** The message for an invalid permission. `resource` and `action` are its first two parts, in upper case. */
+function explainInvalid(typed: string, resource: string, action: string, hasTwoParts: boolean): string {
+  if (typed === "") return "The list of permissions contains an empty item. Remove the extra comma.";
+  const isRole = ROLES.some((role) => role === resource) && !isResource(resource);
+  if (isRole && action === "" && hasTwoParts) {
+    return `${quote(typed)} is a role, not a permission. Pass it with --roles.`;
   }
-  const role = ROLES.find((known) => known === resource && rest.length === 0 && action === "");
-  if (role !== undefined && !resourceFits) {
-    throw new Failure("INVALID_PERMISSION", `${quote(typed)} is a role, not a permission: give it with --roles.`);
-  }
-  const problem = resource === "" || action === "" || rest.length > 0
-    ? `The permission ${quote(typed)} is not of the form RESOURCE:ACTION`
-    : resourceFits
-    ? `There is no action ${quote(action)}, asked for in the permission ${quote(typed)}`
-    : `There is no resource ${quote(resource)}, asked for in the permission ${quote(typed)}`;
+  const problem = resource === "" || action === "" || !hasTwoParts
+    ? `The permission ${quote(typed)} does not have the form RESOURCE:ACTION`
+    : isResource(resource)
+    ? `Unknown action ${quote(action)} in the permission ${quote(typed)}`
+    : `Unknown resource ${quote(resource)} in the permission ${quote(typed)}`;
   const isSwapped = isAction(resource) && isResource(action);
   const meant = isSwapped ? `${action}:${resource}` : `${nearest(resource, RESOURCES)}:${nearest(action, ACTIONS)}`;
-  throw new Failure(
-    "INVALID_PERMISSION",
-    `${problem}; did you mean ${meant}? "service-api apikey --help" lists the resources and actions.`,
-  );
+  return `${problem}. Did you mean ${meant}? To list the resources and actions, run "service-api apikey --help".`;
 }
 
 /**
- * Reads a comma-separated list of `RESOURCE:ACTION` pairs, in any case, with spaces around commas and colons.
+ * Parses a comma-separated list of `RESOURCE:ACTION` pairs, in any case, with or without spaces around commas and
+ * colons. Duplicates count once.
  *
- * @throws {Failure} `INVALID_PERMISSION`, naming the one that is none and the nearest one that is
+ * @throws {Failure} `INVALID_PERMISSION` with the first invalid permission and the nearest valid one
  */
 export function parsePermissions(list: string): readonly Permission[] {
   return parseCommaList(list, parsePermission);
@@ -114,7 +110,7 @@ export function groupByResource(permissions: Iterable<Permission>): readonly Res
   return [...groups].map(([resource, actions]) => ({ resource, actions }));
 }
 
-/** The opposite of `groupByResource`; pairs that occur twice count once. */
+/** The inverse of `groupByResource`. Duplicates count once. */
 export function ungroup(groups: readonly ResourceActions[]): readonly Permission[] {
   return [
     ...new Set(groups.flatMap(({ resource, actions }) => actions.map((action): Permission => `${resource}:${action}`))),

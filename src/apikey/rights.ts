@@ -1,13 +1,12 @@
 /**
- * What the holder of a key may do: the roles and permissions of the key spelled out as `RESOURCE:ACTION` pairs.
- * DESIGN of the roles: ADMIN holds every action on every resource, VIEWER READ_ANY on every resource, CONNECT
- * every action on CONNECT and CONNECT__REMOTE_ACCESS, GUEST READ_OWN on ME; `_ANY` contains `_OWN`.
+ * Rights: everything that the roles and permissions of a key allow on the embedded server, as `RESOURCE:ACTION` pairs
+ * (DESIGN, "Keys and rights on the embedded server").
  */
 import { Failure } from "./failure.ts";
 import { ACTIONS, type Permission, RESOURCES } from "./permission.ts";
 import type { Role } from "./role.ts";
 
-/** A set of rights that is complete: with `X:READ_ANY` it also has `X:READ_OWN`. */
+/** A complete set: if it has `X:READ_ANY`, it also has `X:READ_OWN`. */
 export type Rights = ReadonlySet<Permission>;
 
 const EVERY_PERMISSION: readonly Permission[] = RESOURCES.flatMap((resource) =>
@@ -21,38 +20,38 @@ const GRANTS: Readonly<Record<Role, (permission: Permission) => boolean>> = {
   GUEST: (permission) => permission === "ME:READ_OWN",
 };
 
-/** For each permission on one's own the one that contains it; for each of the others itself. */
-const CONTAINING: ReadonlyMap<Permission, string> = new Map(
+/** Maps each `_OWN` permission to the `_ANY` permission that includes it, and each `_ANY` permission to itself. */
+const INCLUDED_IN: ReadonlyMap<Permission, string> = new Map(
   EVERY_PERMISSION.map((permission) => [permission, permission.replace(/_OWN$/, "_ANY")]),
 );
 
-/** The rights that roles and permissions give together. */
+/** The rights that roles and permissions grant together. */
 export function rightsOf(roles: readonly Role[], permissions: readonly Permission[]): Rights {
-  const given = new Set<string>(permissions);
+  const granted = new Set<string>(permissions);
   for (const role of roles) {
-    for (const permission of EVERY_PERMISSION) if (GRANTS[role](permission)) given.add(permission);
+    for (const permission of EVERY_PERMISSION) if (GRANTS[role](permission)) granted.add(permission);
   }
   return new Set(
     EVERY_PERMISSION.filter((permission) =>
-      given.has(permission) || given.has(CONTAINING.get(permission) ?? permission)
+      granted.has(permission) || granted.has(INCLUDED_IN.get(permission) ?? permission)
     ),
   );
 }
 
-/** Every right there is. */
+/** Every action on every resource. */
 export const EVERY_RIGHT: Rights = new Set(EVERY_PERMISSION);
 
-/** The rights of `wanted` that `held` lacks, in the order of the lists of resources and actions. */
-export function missingRights(held: Rights, wanted: Rights): readonly Permission[] {
-  return [...wanted].filter((permission) => !held.has(permission));
+/** The required rights that are not held, in the order of the lists of resources and actions. */
+export function missingRights(held: Rights, required: Rights): readonly Permission[] {
+  return [...required].filter((permission) => !held.has(permission));
 }
 
 /**
- * Refuses a key that could do nothing (spec 4.1 rule 1).
+ * Checks that a key gets any rights (spec section 4.1, rule 1).
  *
- * @throws {Failure} `NO_RIGHTS` when there is neither a role nor a permission
+ * @throws {Failure} `NO_RIGHTS` if there is neither a role nor a permission
  */
 export function requireSomeRights(roles: readonly Role[], permissions: readonly Permission[]): void {
   if (roles.length > 0 || permissions.length > 0) return;
-  throw new Failure("NO_RIGHTS", "A key needs at least one role or permission: give --roles or --permissions.");
+  throw new Failure("NO_RIGHTS", "A key needs at least one role or permission. Add --roles or --permissions.");
 }

@@ -22,20 +22,20 @@ function parseRole(typed: string): Role {
   const word = toUpperCase(typed);
   if (isRole(word)) return word;
   if (word.includes(":")) {
-    throw new Failure("INVALID_ROLE", `${quote(typed)} is a permission, not a role: give it with --permissions.`);
+    throw new Failure("INVALID_ROLE", `${quote(typed)} is a permission, not a role. Pass it with --permissions.`);
   }
   throw new Failure(
     "INVALID_ROLE",
     typed === ""
-      ? "There is an empty role in the list of roles: look for a comma too many."
-      : `There is no role ${quote(typed)}; did you mean ${nearest(word, ROLES)}? The roles are ${ROLES.join(", ")}.`,
+      ? "The list of roles contains an empty item. Remove the extra comma."
+      : `Unknown role ${quote(typed)}. Did you mean ${nearest(word, ROLES)}? Valid roles: ${ROLES.join(", ")}.`,
   );
 }
 
 /**
- * Reads a comma-separated list of roles, in any case, with spaces around commas.
+ * Parses a comma-separated list of roles, in any case, with or without spaces around the commas. Duplicates count once.
  *
- * @throws {Failure} `INVALID_ROLE`, naming the one that is none and the nearest one that is
+ * @throws {Failure} `INVALID_ROLE` with the first invalid role, the nearest valid one and the list of roles
  */
 export function parseRoles(list: string): readonly Role[] {
   return parseCommaList(list, parseRole);

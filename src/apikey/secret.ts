@@ -1,7 +1,7 @@
 /**
- * The secret that is the key itself: `sak_`, 43 base62 characters for 32 random bytes, and 6 base62 characters
- * of checksum. The checksum tells a typo from a revoked key without a look-up, and lets scanners recognize a
- * leaked key without a false alarm.
+ * Secrets, the bearer credentials (DESIGN, "Keys and rights on the embedded server"): `sak_`, 43 base62 characters for
+ * 32 random bytes, and a checksum of 6 base62 characters. The checksum tells a typo from a revoked key without a
+ * look-up, and lets scanners find leaked secrets without false positives.
  */
 import { encodeBase62 } from "./base62.ts";
 
@@ -9,10 +9,10 @@ const PREFIX = "sak_";
 const CHECKSUM_LENGTH = 6;
 const FORM = /^sak_[0-9A-Za-z]{49}$/;
 
-/** How many random bytes a secret is made of. */
+/** The number of random bytes in a secret. */
 export const SECRET_BYTES = 32;
 
-/** CRC-32 as in ISO 3309, PNG and zip. */
+/** CRC-32 as in ISO 3309, PNG and zip. `node:zlib` has it too, but loading that module takes 30 ms. */
 function crc32(text: string): number {
   let crc = -1;
   for (const byte of new TextEncoder().encode(text)) {
@@ -28,33 +28,33 @@ function checksum(body: string): string {
   return encodeBase62(bytes, CHECKSUM_LENGTH);
 }
 
-/** Makes a secret of {@linkcode SECRET_BYTES} random bytes. */
+/** @param random {@linkcode SECRET_BYTES} random bytes */
 export function makeSecret(random: Uint8Array): string {
   const body = `${PREFIX}${encodeBase62(random, 43)}`;
   return `${body}${checksum(body)}`;
 }
 
-/** Whether a text has the form of a secret and a checksum that fits, so that some server may know it. */
+/** Whether a text has the form of a secret and the right checksum. Only a server knows whether the secret is valid. */
 export function isWellFormedSecret(text: string): boolean {
   return FORM.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 }
 
-/** SHA-256 of a secret: what a store holds in its place. 32 bytes. */
+/** The SHA-256 of a secret, 32 bytes. Stores hold it instead of the secret. */
 export async function hashSecret(secret: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret)));
 }
 
-/** The last four characters, which belong to the checksum: enough to tell keys apart, nothing to guess from. */
+/** The last four characters of a secret. They are part of the checksum, not of the random part. */
 export function secretTail(secret: string): string {
   return secret.slice(-4);
 }
 
-/** What is shown of a secret after its creation. */
+/** What users see of a secret after its creation: `sak_…` and its last four characters. */
 export function maskSecret(tail: string): string {
   return `${PREFIX}…${tail}`;
 }
 
-/** Replaces everything in a text that has the beginnings of a secret by a mask. */
+/** Masks everything in a text that looks like a secret, even if it is truncated. */
 export function redactSecrets(text: string): string {
   return text.replace(/sak_[0-9A-Za-z_]{8,}/g, "sak_…");
 }

@@ -91,9 +91,9 @@ export function toFetch(handler: Handler): LocalServer["fetch"] {
  * @throws {Failure} if the store or the address cannot be used
  */
 export async function openHttpServer(options: StoreOptions & HttpServerOptions): Promise<HttpServer> {
-  const [{ serveHttp }, { nextTurn }] = await Promise.all([
+  const [{ serveHttp }, { setImmediate: nextTurn }] = await Promise.all([
     import("./http/http_server.ts"),
-    import("../store/next_turn.ts"),
+    import("node:timers/promises"),
   ]);
   const store = await openStore(options, nextTurn);
   try {

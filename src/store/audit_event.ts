@@ -1,48 +1,48 @@
-/** The audit trail: who changed which key, when, from where, and what came of it. Events are only ever added. */
+/** Audit events: who changed which key, when, from where, and with what outcome. Events are never changed. */
 import { Failure } from "../apikey/failure.ts";
 import type { StoredKey } from "./stored_key.ts";
 
-/** What was done to a key, or asked for. A replacement is a `REPLACE` of the old key and a `CREATE` of the new one. */
+/** What a caller did to a key or tried to do. A replacement is a `REPLACE` of the old key and a `CREATE` of the new. */
 export const AUDIT_ACTIONS = ["CREATE", "REPLACE", "DELETE"] as const;
 
 export type AuditAction = typeof AUDIT_ACTIONS[number];
 
-/** Where a change comes from. */
+/** Who requests a change, when and from where. */
 export interface Origin {
   readonly at: Date;
-  /** The key that asks; `null` for the local caller. */
+  /** The calling key; `null` for the local caller. */
   readonly actor: { readonly id: string; readonly name: string } | null;
   /** The IP address of the client; `null` for the local caller. */
   readonly address: string | null;
-  /** As in the access log; `null` for the local caller. */
+  /** The request id of the access log; `null` for the local caller. */
   readonly requestId: string | null;
 }
 
 export interface AuditEvent extends Origin {
-  /** A decimal number that grows with every event; gaps are possible. */
+  /** A decimal number that increases with every event, possibly with gaps. */
   readonly id: string;
   readonly action: AuditAction;
-  /** The key that it was done to. */
+  /** The key that the action applies to. */
   readonly keyId: string | null;
   readonly keyName: string | null;
-  /** `DONE`; `NOT_FOUND` for a key to delete that is not there; otherwise the `FailureCode` of the refusal. */
+  /** `DONE`; `NOT_FOUND` if the key to delete does not exist; otherwise the `FailureCode` of the rejection. */
   readonly outcome: string;
 }
 
-/** An event that is about to be recorded. */
+/** An event that is not recorded yet. */
 export type NewEvent = Omit<AuditEvent, "id">;
 
-/** The event of a change that was carried out. */
-export function eventOf(action: AuditAction, { id, name }: StoredKey, origin: Origin): NewEvent {
+/** The event for a change that was carried out. */
+export function doneEvent(action: AuditAction, { id, name }: StoredKey, origin: Origin): NewEvent {
   return { ...origin, action, keyId: id, keyName: name, outcome: "DONE" };
 }
 
-/** The event of a key that was to be deleted and is not there. */
-export function notFound(keyId: string, origin: Origin): NewEvent {
+/** The event for a deletion of a key that does not exist. */
+export function notFoundEvent(keyId: string, origin: Origin): NewEvent {
   return { ...origin, action: "DELETE", keyId, keyName: null, outcome: "NOT_FOUND" };
 }
 
-/** The refusal of a change that a key asked for which is gone by now. */
-export function actorIsGone(): Failure {
-  return new Failure("UNAUTHENTICATED", "The key that asks was deleted in the meantime.");
+/** The error for a change by a key that was deleted after it was authenticated. */
+export function actorDeleted(): Failure {
+  return new Failure("UNAUTHENTICATED", "The key of this request was deleted while the request was running.");
 }

@@ -1,16 +1,15 @@
 /**
- * Writes to an SQLite database that are asked for at about the same time share one transaction, and with it the one
- * wait for the disk that a transaction costs. Each of them takes place wholly or not at all, and is told so only
- * when it is on disk.
+ * Combines concurrent writes to an SQLite database into one transaction, because each transaction waits for the disk
+ * once. Each write still succeeds or fails on its own, and its promise resolves when it is on disk.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { errorAfterWaiting, isBusy, pause, storeFailure, type WaitOptions } from "./sqlite_database.ts";
+import { isBusy, randomDelay, storeFailure, waitFailure, type WaitOptions } from "./sqlite_database.ts";
 
 interface Write {
-  /** Changes everything or throws, and returns what tells the caller of the result. */
-  readonly act: () => () => void;
+  /** Makes the change or throws. Returns the function that resolves the caller's promise. */
+  readonly run: () => () => void;
   readonly reject: (error: unknown) => void;
-  /** When the waiting began, in milliseconds. */
+  /** When the wait began, in milliseconds since the epoch. */
   readonly since: number;
 }
 
@@ -19,10 +18,10 @@ export class GroupCommit {
   readonly #path: string;
   readonly #waitOptions: WaitOptions;
   readonly #beforeCommit: (() => Promise<void>) | undefined;
-  #waiting: Write[] = [];
+  #pending: Write[] = [];
   #isWriting = false;
 
-  /** @param beforeCommit waited for before a transaction begins: what is asked for meanwhile shares it */
+  /** @param beforeCommit awaited before a transaction begins; writes that arrive meanwhile join it */
   constructor(database: DatabaseSync, path: string, waitOptions: WaitOptions, beforeCommit?: () => Promise<void>) {
     this.#database = database;
     this.#path = path;
@@ -31,20 +30,18 @@ export class GroupCommit {
   }
 
   /**
-   * Does `act`, which changes everything or, when it throws, nothing.
+   * Runs `act` in a transaction. If it throws, nothing changes.
    *
-   * @throws {Failure} `TIMEOUT` or `INTERRUPTED` when another process holds the store for too long; what `act` throws
+   * @throws {Failure} `TIMEOUT` or `INTERRUPTED` if another process keeps the database locked
+   * @throws what `act` throws
    */
   write<Result>(act: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({
-        act: () => {
-          const result = act();
-          return () => resolve(result);
-        },
-        reject,
-        since: Date.now(),
-      });
+      const run = (): () => void => {
+        const result = act();
+        return () => resolve(result);
+      };
+      this.#pending.push({ run, reject, since: Date.now() });
       if (!this.#isWriting) void this.#writeAll();
     });
   }
@@ -52,36 +49,40 @@ export class GroupCommit {
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
     await this.#beforeCommit?.();
-    while (this.#waiting.length > 0) {
-      const busy = this.#writeOnce();
+    while (this.#pending.length > 0) {
+      const busy = this.#writePending();
       if (busy === undefined) continue;
-      const late = new Map(
-        this.#waiting.map((write) => [write, errorAfterWaiting(busy, this.#path, this.#waitOptions, write.since)]),
-      );
-      this.#waiting = this.#waiting.filter((write) => late.get(write) === undefined);
-      for (const [write, error] of late) if (error !== undefined) write.reject(error);
-      // deno-lint-ignore no-await-in-loop -- it waits for its turn
-      if (this.#waiting.length > 0) await pause();
+      this.#pending = this.#pending.filter(({ reject, since }) => {
+        const failure = waitFailure(busy, this.#path, this.#waitOptions, since);
+        if (failure !== undefined) reject(failure);
+        return failure === undefined;
+      });
+      // deno-lint-ignore no-await-in-loop -- it waits for another process
+      if (this.#pending.length > 0) await randomDelay();
     }
     this.#isWriting = false;
   }
 
-  /** Writes everything that waits, unless another process holds the store: then it returns SQLite's error. */
-  #writeOnce(): Error | undefined {
-    const group = this.#waiting;
+  /**
+   * Commits all pending writes in one transaction.
+   *
+   * @returns SQLite's error if another process has the database locked; then the writes stay pending
+   */
+  #writePending(): Error | undefined {
+    const group = this.#pending;
     try {
       this.#database.exec("BEGIN IMMEDIATE");
     } catch (error) {
       if (isBusy(error)) return error;
-      this.#waiting = [];
+      this.#pending = [];
       this.#rejectAll(group, error);
       return undefined;
     }
-    this.#waiting = [];
+    this.#pending = [];
     try {
-      const settle = group.map((write) => this.#writeOne(write));
+      const settlers = group.map((write) => this.#writeOne(write));
       this.#database.exec("COMMIT");
-      for (const tell of settle) tell();
+      for (const settle of settlers) settle();
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       this.#rejectAll(group, error);
@@ -89,11 +90,11 @@ export class GroupCommit {
     return undefined;
   }
 
-  /** @throws when the transaction is gone, as it is when the disk is full */
-  #writeOne({ act, reject }: Write): () => void {
+  /** @throws if the error ended the whole transaction, for example a full disk */
+  #writeOne({ run, reject }: Write): () => void {
     this.#database.exec("SAVEPOINT one");
     try {
-      const settle = act();
+      const settle = run();
       this.#database.exec("RELEASE one");
       return settle;
     } catch (error) {

@@ -1,62 +1,67 @@
-/** Where keys and their audit trail live. The guarantees stated here hold between processes, not only between calls. */
+/**
+ * The `KeyStore` interface: keys and their audit trail, on SQLite or PostgreSQL. Its guarantees hold between processes,
+ * not only between calls.
+ */
 import type { Name } from "../apikey/name.ts";
 import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 /**
- * Has the last word on a change, inside its transaction, and throws to leave everything as it is.
+ * Checks a change inside its transaction and throws to roll it back.
  *
- * @param held the key that would be removed, as it is at that moment; `undefined` when none would be
+ * @param held the key that the change would remove, as it is at that moment; `undefined` if it would remove none
  */
 export type Precondition = (held: StoredKey | undefined) => void;
 
 /**
- * A store of keys. Every method throws {@linkcode Failure} `UNREACHABLE` or `TIMEOUT` when the store is away, and
- * then nothing was changed unless the message says that it may have been.
+ * A store of keys. Every method throws {@linkcode Failure} `UNREACHABLE` or `TIMEOUT` if the store is unavailable. Then
+ * nothing was changed, unless the message says that the change may have been carried out.
  */
 export interface KeyStore {
   /**
-   * Adds a key, and the events of it to the audit trail, in one transaction. The key that has the name, if there is
-   * one, is removed in the same transaction, so that there is no moment with neither and the old secret fails from
-   * the commit on; the keys that it created are then the new key's. Of any number of callers racing for a name exactly one at a time has it. When the promise
-   * resolves the key is on disk.
+   * Adds a key and its audit events in one transaction, and removes the key that has the same name in that transaction.
+   * The new key becomes the creator of the keys that the removed key had created. At no moment do both keys exist, or
+   * neither. The promise resolves when the key is on disk.
    *
-   * @param precondition is asked with the key that has the name
-   * @throws {Failure} `UNAUTHENTICATED` when the key that asks is gone; what `precondition` throws
+   * @param precondition called with the key that has the name
+   * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
+   * @throws what `precondition` throws
    */
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void>;
-  /** The id of the key with that hash of its secret: what each request is let in by. */
+  /** The id of the key with that SHA-256 of its secret. Each request is authenticated by this. */
   findIdBySecretHash(hash: Uint8Array): Promise<string | undefined>;
   findById(id: string): Promise<StoredKey | undefined>;
   findByName(name: Name): Promise<StoredKey | undefined>;
   /**
-   * Every key, or those that `owner` is or has created, in the order of creation. They are read page by page: what
-   * is changed meanwhile may or may not be among them.
+   * Lists keys in the order of creation, page by page. The list may or may not include changes made meanwhile.
+   *
+   * @param owner the id of a key: lists only that key and the keys it created
    */
   list(owner?: string): AsyncIterable<StoredKey>;
   isEmpty(): Promise<boolean>;
   /**
-   * Removes keys, and adds an event for each to the audit trail, in one transaction, all or none: when one of the
-   * ids is not there, nothing is removed and the trail tells which one.
+   * Removes all of the keys and records an audit event for each, in one transaction. If one of the ids does not exist,
+   * it removes none, and records that id as `NOT_FOUND`.
    *
-   * @param precondition is asked with each of the keys
+   * @param precondition called with each key
    * @returns whether the keys were removed
-   * @throws {Failure} `UNAUTHENTICATED` when the key that asks is gone; what `precondition` throws
+   * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
+   * @throws what `precondition` throws
    */
   remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean>;
-  /** Records when keys were last used; ids that are gone are passed over, and no time is put back. */
+  /** Records when keys were last used. Ignores ids that do not exist and times before the recorded one. */
   recordUses(uses: ReadonlyMap<string, Date>): Promise<void>;
-  /** Adds an event to the audit trail that is not part of a change: a refusal. */
+  /** Adds an audit event that belongs to no change: a rejection. */
   recordEvent(event: NewEvent): Promise<void>;
   /**
    * A page of the audit trail, oldest first.
    *
-   * @param after the id of the event before the first one; from the beginning without it
-   * @param limit the most events to return
+   * @param after the id of the last event of the previous page; `undefined` for the first page
+   * @param limit the maximum number of events
    */
   listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]>;
-  /** Drops the events that are older than a time. */
+  /** Deletes the audit events from before a time. */
   dropEventsBefore(time: Date): Promise<void>;
-  /** Ends the use of the store. */
+  /** Closes the connections and files of the store. */
   close(): Promise<void>;
 }

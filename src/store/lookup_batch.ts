@@ -1,10 +1,10 @@
 /**
- * Look-ups by hash that are asked for in the same turn of the event loop, sent as one. Each is sent after it was asked
- * for, so that it sees whatever was committed before.
+ * Combines look-ups of the same turn of the event loop into one query. The query is sent after each look-up was
+ * requested, so it sees everything that was committed before.
  */
-import { nextTurn } from "./next_turn.ts";
+import { setImmediate } from "node:timers/promises";
 
-/** Finds the ids that go with hashes in hexadecimal; a hash that nobody has is not among the keys of the answer. */
+/** Finds ids by hashes in hexadecimal. The result omits hashes that no key has. */
 export type FindAll = (hashes: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 interface Batch {
@@ -12,28 +12,24 @@ interface Batch {
   readonly found: Promise<ReadonlyMap<string, string>>;
 }
 
-export class LookupBatch {
-  readonly #findAll: FindAll;
-  /** The one that is still to be sent. */
-  #next: Batch | undefined;
+/** @returns a function that finds the id for one hash */
+export function batchLookups(findAll: FindAll): (hash: Uint8Array) => Promise<string | undefined> {
+  /** The batch that is not sent yet. */
+  let next: Batch | undefined;
 
-  constructor(findAll: FindAll) {
-    this.#findAll = findAll;
-  }
-
-  async find(hash: Uint8Array): Promise<string | undefined> {
-    const batch = this.#next ??= this.#open();
-    const digits = hash.toHex();
-    batch.hashes.add(digits);
-    return (await batch.found).get(digits);
-  }
-
-  #open(): Batch {
+  function openBatch(): Batch {
     const hashes = new Set<string>();
-    const found = nextTurn().then(() => {
-      this.#next = undefined;
-      return this.#findAll([...hashes]);
+    const found = setImmediate().then(() => {
+      next = undefined;
+      return findAll([...hashes]);
     });
     return { hashes, found };
   }
+
+  return async (hash) => {
+    const batch = next ??= openBatch();
+    const hex = hash.toHex();
+    batch.hashes.add(hex);
+    return (await batch.found).get(hex);
+  };
 }

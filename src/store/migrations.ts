@@ -1,9 +1,9 @@
-/** The schemas of both engines, each as the steps that led to it. Steps are only ever added. */
+/** The migrations of both engines. A published migration never changes; new ones are appended. */
 
-/** What `application_id` is in an SQLite store: `sak_` in ASCII. No other program's database has it. */
+/** SQLite's `application_id` of our databases: `sak_` in ASCII. It tells them from those of other programs. */
 export const APPLICATION_ID = 0x73616b5f;
 
-/** A database's `user_version` says how many of these it has seen. */
+/** `PRAGMA user_version` holds the number of these that ran. */
 export const SQLITE_MIGRATIONS: readonly string[] = [
   `CREATE TABLE api_key (
      number INTEGER PRIMARY KEY,
@@ -36,10 +36,10 @@ export const SQLITE_MIGRATIONS: readonly string[] = [
    BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END`,
 ];
 
-/** The schema that the tables are in on PostgreSQL, so that they share a database with others. */
-export const POSTGRES_SCHEMA = "service_api";
-
-/** `service_api.schema_version` says how many of these a database has seen. */
+/**
+ * The table `service_api.schema_version` holds the number of these that ran. Everything is in the schema `service_api`,
+ * so that a database can be shared with other programs.
+ */
 export const POSTGRES_MIGRATIONS: readonly string[] = [
   `CREATE TABLE service_api.api_key (
      number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

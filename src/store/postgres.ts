@@ -1,16 +1,15 @@
 /**
- * Keys in a PostgreSQL database that any number of processes on any number of machines may use at once. Its unique
- * constraints carry the guarantees; events enter the audit trail one transaction after the other, so that whoever
- * reads on from the last event misses none.
+ * The PostgreSQL store. Any number of processes on any number of machines may use the database at once. Unique
+ * constraints guarantee that names and hashes are unique. A lock serializes the transactions that add audit events, so
+ * that a reader who continues after the last event misses none.
  */
 // @ts-types="@types/pg"
 import type { Pool, QueryConfig } from "pg";
 import { Failure } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
-import { actorIsGone, type AuditEvent, eventOf, type NewEvent, notFound, type Origin } from "./audit_event.ts";
+import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, notFoundEvent, type Origin } from "./audit_event.ts";
 import type { KeyStore, Precondition } from "./key_store.ts";
-import type { StoredKey } from "./stored_key.ts";
-import { LookupBatch } from "./lookup_batch.ts";
+import { batchLookups } from "./lookup_batch.ts";
 import {
   AUDIT_LOCK,
   connectPostgres,
@@ -21,24 +20,25 @@ import {
   NAME_LOCK,
   type Sql,
 } from "./postgres_database.ts";
-import { EVENT_COLUMNS, fromEvent, fromKey, KEY_COLUMNS, type Row, toEvent, toKey } from "./row.ts";
+import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, type Row, rowToEvent, rowToKey } from "./row.ts";
+import type { StoredKey } from "./stored_key.ts";
 
 export interface PostgresOptions {
   readonly address: DatabaseAddress;
-  /** For a connection and for a statement, in milliseconds. */
+  /** The timeout of a connection attempt and of a statement, in milliseconds. */
   readonly timeout: number;
   /** Ends every wait for the database at once. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How many keys are read, and how many old events dropped, at once. */
+/** The number of keys to read, or of events to delete, with one statement. */
 const PAGE = 1000;
 
 /**
- * Opens a store and brings its schema up to date.
+ * Connects to the database and migrates its schema.
  *
- * @throws {Failure} `UNREACHABLE` when the database cannot be reached or used, or was written by a newer version;
- * `TIMEOUT`; `INTERRUPTED`
+ * @throws {Failure} `UNREACHABLE` if the database cannot be reached or used, or was written by a newer version
+ * @throws {Failure} `TIMEOUT` or `INTERRUPTED`
  */
 export async function openPostgresStore({ address, timeout, signal }: PostgresOptions): Promise<KeyStore> {
   const { label } = address;
@@ -47,7 +47,7 @@ export async function openPostgresStore({ address, timeout, signal }: PostgresOp
     await unlessAborted(migrate(pool, label), signal);
     return new PostgresStore(pool, label, signal);
   } catch (error) {
-    // Not waited for: it waits for whoever still uses a connection.
+    // Not awaited: it waits for statements that are still running.
     void pool.end();
     throw databaseFailure(label, error);
   }
@@ -57,7 +57,7 @@ class PostgresStore implements KeyStore {
   readonly #pool: Pool;
   readonly #label: string;
   readonly #signal: AbortSignal | undefined;
-  readonly #lookups = new LookupBatch((hashes) => this.#findIds(hashes));
+  readonly findIdBySecretHash = batchLookups((hashes) => this.#findIds(hashes));
 
   constructor(pool: Pool, label: string, signal: AbortSignal | undefined) {
     this.#pool = pool;
@@ -68,47 +68,43 @@ class PostgresStore implements KeyStore {
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
     return this.#change(async (sql) => {
       await requireActor(sql, origin);
-      // Whoever wants the same name waits for its turn: the row alone would let all but one of them in, in vain.
+      // Serializes transactions for the same name: if no key has the name yet, there is no row to lock.
       await sql.query("SELECT pg_advisory_xact_lock($1, hashtext($2))", [NAME_LOCK, key.name]);
       const { rows: [row] } = await sql.query("SELECT * FROM service_api.api_key WHERE name = $1 FOR UPDATE", [
         key.name,
       ]);
-      const held = row && toKey(row, this.#label);
+      const held = row && rowToKey(row, this.#label);
       precondition(held);
       if (held !== undefined) {
         await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
         await sql.query("UPDATE service_api.api_key SET created_by = $1 WHERE created_by = $2", [key.id, held.id]);
       }
       await insertKey(sql, key);
-      const replaced = held === undefined ? [] : [eventOf("REPLACE", held, origin)];
-      await insertEvents(sql, [...replaced, eventOf("CREATE", key, origin)]);
+      const replaced = held === undefined ? [] : [doneEvent("REPLACE", held, origin)];
+      await insertEvents(sql, [...replaced, doneEvent("CREATE", key, origin)]);
     });
   }
 
   remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean> {
-    const wanted = [...new Set(ids)];
+    const distinctIds = [...new Set(ids)];
     return this.#change(async (sql) => {
       await requireActor(sql, origin);
       const { rows } = await sql.query(
         "SELECT * FROM service_api.api_key WHERE id = ANY($1) ORDER BY number FOR UPDATE",
-        [wanted],
+        [distinctIds],
       );
-      const held = rows.map((row) => toKey(row, this.#label));
+      const held = rows.map((row) => rowToKey(row, this.#label));
       for (const key of held) precondition(key);
-      const there = new Set(held.map(({ id }) => id));
-      const missing = wanted.find((id) => !there.has(id));
+      const existing = new Set(held.map(({ id }) => id));
+      const missing = distinctIds.find((id) => !existing.has(id));
       if (missing !== undefined) {
-        await insertEvents(sql, [notFound(missing, origin)]);
+        await insertEvents(sql, [notFoundEvent(missing, origin)]);
         return false;
       }
-      await sql.query("DELETE FROM service_api.api_key WHERE id = ANY($1)", [wanted]);
-      await insertEvents(sql, held.map((key) => eventOf("DELETE", key, origin)));
+      await sql.query("DELETE FROM service_api.api_key WHERE id = ANY($1)", [distinctIds]);
+      await insertEvents(sql, held.map((key) => doneEvent("DELETE", key, origin)));
       return true;
     });
-  }
-
-  findIdBySecretHash(hash: Uint8Array): Promise<string | undefined> {
-    return this.#lookups.find(hash);
   }
 
   async #findIds(hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -134,9 +130,9 @@ class PostgresStore implements KeyStore {
     const owners = owner === undefined ? [] : [owner];
     const text = `SELECT * FROM service_api.api_key WHERE number > $1 ${own} ORDER BY number LIMIT ${PAGE}`;
     for (let last = "0";;) {
-      // deno-lint-ignore no-await-in-loop -- a page begins where the one before it ends
+      // deno-lint-ignore no-await-in-loop -- each page begins after the previous one
       const rows = await this.#rows({ text, values: [last, ...owners] });
-      for (const row of rows) yield toKey(row, this.#label);
+      for (const row of rows) yield rowToKey(row, this.#label);
       if (rows.length < PAGE) return;
       last = String(rows.at(-1)?.["number"]);
     }
@@ -147,12 +143,12 @@ class PostgresStore implements KeyStore {
   }
 
   async recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
-    // Rows are locked in the order in which `remove` does it, so that nobody waits in a circle.
+    // Locks rows in the same order as `remove` does, which avoids deadlocks.
     await this.#rows({
       text: `
         WITH used AS (
-          SELECT id, asked.at FROM service_api.api_key
-          JOIN unnest($1::text[], $2::timestamptz[]) AS asked(id, at) USING (id)
+          SELECT id, use.at FROM service_api.api_key
+          JOIN unnest($1::text[], $2::timestamptz[]) AS use(id, at) USING (id)
           ORDER BY number FOR NO KEY UPDATE OF api_key
         )
         UPDATE service_api.api_key SET last_used_at = used.at
@@ -170,7 +166,7 @@ class PostgresStore implements KeyStore {
       text: "SELECT * FROM service_api.audit_event WHERE id > $1 ORDER BY id LIMIT $2",
       values: [after ?? "0", limit],
     });
-    return rows.map((row) => toEvent(row, this.#label));
+    return rows.map((row) => rowToEvent(row, this.#label));
   }
 
   async dropEventsBefore(time: Date): Promise<void> {
@@ -178,7 +174,7 @@ class PostgresStore implements KeyStore {
       DELETE FROM service_api.audit_event
       WHERE id IN (SELECT id FROM service_api.audit_event WHERE at < $1 ORDER BY at LIMIT ${PAGE})
       RETURNING id`;
-    // deno-lint-ignore no-await-in-loop -- others get their turn in between
+    // deno-lint-ignore no-await-in-loop -- other requests get their turn in between
     while ((await this.#rows({ text, values: [time.toISOString()] })).length === PAGE);
   }
 
@@ -188,51 +184,55 @@ class PostgresStore implements KeyStore {
 
   async #find(text: string, value: string): Promise<StoredKey | undefined> {
     const [row] = await this.#rows({ text, values: [value] });
-    return row && toKey(row, this.#label);
+    return row && rowToKey(row, this.#label);
   }
 
   async #rows(query: QueryConfig): Promise<readonly Row[]> {
-    return (await this.#do(this.#pool.query<Row>(query))).rows;
+    return (await this.#await(this.#pool.query<Row>(query))).rows;
   }
 
   #change<Result>(act: (sql: Sql) => Promise<Result>): Promise<Result> {
-    return this.#do(inTransaction(this.#pool, this.#label, act));
+    return this.#await(inTransaction(this.#pool, this.#label, act));
   }
 
-  async #do<Result>(work: Promise<Result>): Promise<Result> {
+  /** Explains errors of the database to the user. */
+  async #await<Result>(result: Promise<Result>): Promise<Result> {
     try {
-      return await unlessAborted(work, this.#signal);
+      return await unlessAborted(result, this.#signal);
     } catch (error) {
       throw databaseFailure(this.#label, error);
     }
   }
 }
 
-/** What comes of it, unless the signal is aborted first. */
+/** Settles as `result` does, or rejects with `INTERRUPTED` if the signal is aborted first. */
 function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return result;
   const { promise, reject } = Promise.withResolvers<never>();
   const interrupt = (): void =>
-    reject(new Failure("INTERRUPTED", "Interrupted. The database may have carried out the change under way."));
+    reject(new Failure("INTERRUPTED", "Interrupted. The current change may have been carried out."));
   if (signal.aborted) interrupt();
   signal.addEventListener("abort", interrupt);
   return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", interrupt));
 }
 
-/** Nobody deletes the key that asks before the change is committed. */
+/** Checks that the calling key exists, and locks it against deletion until the change is committed. */
 async function requireActor(sql: Sql, { actor }: Origin): Promise<void> {
   if (actor === null) return;
   const { rows } = await sql.query("SELECT 1 FROM service_api.api_key WHERE id = $1 FOR KEY SHARE", [actor.id]);
-  if (rows.length === 0) throw actorIsGone();
+  if (rows.length === 0) throw actorDeleted();
 }
 
 async function insertKey(sql: Sql, key: StoredKey): Promise<void> {
-  const places = KEY_COLUMNS.map((_column, i) => `$${i + 1}`).join(", ");
-  await sql.query(`INSERT INTO service_api.api_key (${KEY_COLUMNS.join(", ")}) VALUES (${places})`, fromKey(key));
+  const placeholders = KEY_COLUMNS.map((_column, i) => `$${i + 1}`).join(", ");
+  await sql.query(
+    `INSERT INTO service_api.api_key (${KEY_COLUMNS.join(", ")}) VALUES (${placeholders})`,
+    keyToRow(key),
+  );
 }
 
 async function insertEvents(sql: Sql, events: readonly NewEvent[]): Promise<void> {
-  const rows = events.map(fromEvent);
+  const rows = events.map(eventToRow);
   const arrays = EVENT_COLUMNS.map((column, i) => `$${i + 1}::${column === "at" ? "timestamptz" : "text"}[]`);
   await sql.query("SELECT pg_advisory_xact_lock($1)", [AUDIT_LOCK]);
   await sql.query(

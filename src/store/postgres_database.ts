@@ -1,44 +1,44 @@
-/** The PostgreSQL database behind the store: how it is reached, whose schema it has, what its errors mean. */
+/** The database of the PostgreSQL store: connections, transactions, migrations, and errors. */
 // @ts-types="@types/pg"
 import pg, { type Pool, type PoolClient, type PoolConfig } from "pg";
 import { Failure, reasonOf } from "../apikey/failure.ts";
 import { POSTGRES_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
 
-/** A database as `--database-url` names it. */
+/** What `--database-url` specifies. */
 export interface DatabaseAddress {
   /** A host name, an IP address, or the directory of a Unix socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** Never shown. */
+  /** Never part of a message. */
   readonly password: string;
   readonly database: string;
-  /** How messages call the database: host, port and name. */
+  /** The name of the database in messages: `HOST:PORT/DATABASE`. */
   readonly label: string;
-  /** How the connection is secured; `undefined` for a connection in clear. */
+  /** `undefined` for an unencrypted connection. */
   readonly tls: DatabaseTls | undefined;
 }
 
 export interface DatabaseTls {
-  /** Whether the certificate has to be valid for the host. */
+  /** Whether to reject a certificate that is not trusted or not valid for the host. */
   readonly rejectUnauthorized: boolean;
-  /** PEM certificates of authorities to trust besides Mozilla's. */
+  /** Additional CA certificates to trust, in PEM. */
   readonly ca: readonly string[];
 }
 
-/** The connections that one process holds at most. */
+/** The maximum number of connections of one process. */
 const POOL_SIZE = 10;
 
-/** Keys of advisory locks: numbers that nobody else's application is likely to have. */
+/** Keys of advisory locks, unlikely to collide with those of other programs in the same database. */
 const MIGRATION_LOCK = 0x73616b_01;
 export const AUDIT_LOCK = 0x73616b_02;
-/** With the hash of a name. */
+/** The first key of the pair; the second is the hash of a name. */
 export const NAME_LOCK = 0x73616b_03;
 
-/** How long a connection that nobody needs is kept, in milliseconds. */
+/** After how many milliseconds an idle connection is closed. */
 const IDLE_TIMEOUT = 60_000;
 
-/** Whatever the server, the database or the user has for other programs. */
+/** Overrides what the server, the database or the user may have configured differently. */
 const SETTINGS = [
   "DateStyle=ISO",
   "TimeZone=UTC",
@@ -47,9 +47,9 @@ const SETTINGS = [
 ];
 
 /**
- * ConnectionTimeouts to a database, each made when it is needed.
+ * Creates a pool, which opens connections when they are needed.
  *
- * @param timeout for a connection and for a statement, in milliseconds
+ * @param timeout of a connection attempt and of a statement, in milliseconds
  */
 export function connectPostgres(address: DatabaseAddress, timeout: number): Pool {
   const { host, port, user, password, database, tls } = address;
@@ -68,23 +68,23 @@ export function connectPostgres(address: DatabaseAddress, timeout: number): Pool
     statement_timeout: timeout,
     lock_timeout: timeout,
     idle_in_transaction_session_timeout: timeout,
-    // The server's own timeout is to come first, since it leaves no doubt.
+    // Longer than the server's timeout, after which it is certain that nothing was changed.
     query_timeout: timeout + timeout / 4,
     keepAlive: true,
   };
   const pool = new pg.Pool(config);
-  // A connection that breaks while nobody uses it: the pool makes a new one.
+  // If an idle connection breaks, the pool opens a new one.
   pool.on("error", () => {});
   return pool;
 }
 
-/** Whatever statements can be sent to. */
+/** A connection or a pool. */
 export type Sql = Pick<PoolClient, "query">;
 
 /**
- * Does `act` in one transaction, or, when it throws, nothing.
+ * Runs `act` in a transaction, and rolls back if it throws.
  *
- * @throws {Failure} whose message says so when nobody can know whether the transaction was committed
+ * @throws {Failure} If the answer to the commit is lost, the message says that the change may have been carried out.
  */
 export async function inTransaction<Result>(
   pool: Pool,
@@ -93,7 +93,7 @@ export async function inTransaction<Result>(
 ): Promise<Result> {
   const client = await pool.connect();
   let isBroken = true;
-  // Told by the query that is under way, if there is one.
+  // The running query reports the error too.
   client.on("error", ignore);
   try {
     await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
@@ -115,10 +115,10 @@ export async function inTransaction<Result>(
 function ignore(): void {}
 
 /**
- * Brings the schema up to date. Ten processes may do so at once.
+ * Migrates the schema. Several processes may do so at once.
  *
- * @param label how messages call the database
- * @throws {Failure} `UNREACHABLE` when it was written by a newer version
+ * @param label the name of the database in messages
+ * @throws {Failure} `UNREACHABLE` if the database was written by a newer version
  */
 export async function migrate(pool: Pool, label: string): Promise<void> {
   if (await schemaVersion(pool, label) === MIGRATIONS.length) return;
@@ -126,14 +126,14 @@ export async function migrate(pool: Pool, label: string): Promise<void> {
     await sql.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
     const version = await schemaVersion(sql, label);
     if (version === undefined) {
-      // Not "if not exists": that takes the right to create it even where somebody else already has.
+      // Not "IF NOT EXISTS": it needs the right to create a schema even if the schema exists.
       const schema = await sql.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'service_api'");
       if (schema.rows.length === 0) await sql.query("CREATE SCHEMA service_api");
       await sql.query("CREATE TABLE service_api.schema_version (version INTEGER NOT NULL)");
       await sql.query("INSERT INTO service_api.schema_version VALUES (0)");
     }
     for (const step of MIGRATIONS.slice(version ?? 0)) {
-      // deno-lint-ignore no-await-in-loop -- each step builds on the one before it
+      // deno-lint-ignore no-await-in-loop -- each migration depends on the previous one
       await sql.query(step);
     }
     await sql.query("UPDATE service_api.schema_version SET version = $1", [MIGRATIONS.length]);
@@ -141,12 +141,12 @@ export async function migrate(pool: Pool, label: string): Promise<void> {
 }
 
 /**
- * How many of the migrations a database has seen; `undefined` when it has nothing of ours.
+ * The number of migrations that ran on a database; `undefined` if it has no table of this program.
  *
- * @throws {Failure} `UNREACHABLE` when it was written by a newer version
+ * @throws {Failure} `UNREACHABLE` if the database was written by a newer version
  */
 async function schemaVersion(sql: Sql, label: string): Promise<number | undefined> {
-  // Not `to_regclass`, which may go by what the connection has seen before it waited for the lock.
+  // Not `to_regclass`: it may use a catalog cache from before the connection waited for the lock.
   const tables = await sql.query(
     "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'service_api' AND tablename = 'schema_version'",
   );
@@ -156,52 +156,55 @@ async function schemaVersion(sql: Sql, label: string): Promise<number | undefine
   if (version <= MIGRATIONS.length) return version;
   throw new Failure(
     "UNREACHABLE",
-    `The database ${label} was written by a newer version of service-api (schema ${version}; this one knows ` +
-      `${MIGRATIONS.length}). Use that version, or choose another --database-url.`,
+    `The database ${label} was written by a newer version of service-api (schema ${version}; this version ` +
+      `supports ${MIGRATIONS.length}). Upgrade service-api, or choose another --database-url.`,
   );
 }
 
-/** What to do about an error, by the codes of PostgreSQL, of the driver or of the system, or by a piece of its words. */
+/** The remedy for each error, matched against its code (of PostgreSQL or the system), a space and its message. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/^(28P01|28000)/, "Check the user and the password of --database-url, and pg_hba.conf; the user has to be there."],
-  [/^3D000/, "Create the database, or name another one in --database-url."],
+  [/^(28P01|28000)/, "Check the user and password in --database-url, and the server's pg_hba.conf."],
+  [/^3D000/, "Create the database, or choose another one in --database-url."],
   [
     /^42501/,
-    "The user needs the right to create the schema service_api (GRANT CREATE ON DATABASE), or to use what is in it; see the README.",
+    "The user needs the right to create the schema service_api (GRANT CREATE ON DATABASE) or, if it exists, to use its tables.",
   ],
-  [/^25006/, "It takes no changes: it is read-only, or a standby."],
-  [/^53300/, "Raise max_connections, or start fewer processes."],
-  [/^(53100|58030)/, "Its disk may be full or failing. Nothing was changed."],
-  [/does not support SSL/, "Does it offer TLS? If it is not to, say sslmode=disable in the URL."],
+  [/^25006/, "The database is read-only, or a standby."],
+  [/^53300/, "Raise max_connections on the server, or run fewer processes."],
+  [/^(53100|58030)/, "Nothing was changed. The server's disk may be full or failing."],
+  [
+    /does not support SSL/,
+    "Enable TLS on the server. To connect without encryption, add sslmode=disable to --database-url.",
+  ],
   [
     /^(57P0|ECONN|EPIPE|ENOTFOUND|EAI_)|^ (Connection terminated|timeout exceeded)/,
-    "Is it running, and is --database-url right?",
+    "Check that the server is running and that --database-url is right.",
   ],
-  [/ALTNAME_INVALID/, "Name the host in --database-url as its certificate does."],
+  [/ALTNAME_INVALID/, "Use the host name of the certificate in --database-url."],
   [
     /certificate|SELF_SIGNED|UNABLE_TO_|CERT_|tls|ssl/i,
-    "Give the authority of its certificate with sslrootcert=FILE in the URL; see the README.",
+    "Add sslrootcert=FILE to --database-url, with the CA certificate of the server in FILE.",
   ],
 ];
 
-const DOUBT = " The change under way may have been carried out.";
+const DOUBT = " The current change may have been carried out.";
 
 /**
- * What a user is to be told of an error of the database or the way to it; a `Failure` stays what it is.
+ * Explains an error of the database or the connection to the user. Returns a `Failure` unchanged.
  *
- * @param doubt what to say of a change whose end is not known
+ * @param doubt the sentence for a change of which it is unknown whether it was carried out
  */
 export function databaseFailure(label: string, error: unknown, doubt = ""): Failure {
   if (error instanceof Failure) return error;
   const code = codeOf(error);
   const reason = reasonOf(error);
   if (code === "57014" || code === "55P03" || code === "25P03") {
-    return new Failure("TIMEOUT", `The database ${label} did not answer in time: ${reason}. Nothing was changed.`, {
+    return new Failure("TIMEOUT", `The database ${label} did not respond in time: ${reason}. Nothing was changed.`, {
       cause: error,
     });
   }
   if (reason === "Query read timeout") {
-    return new Failure("TIMEOUT", `The database ${label} did not answer in time.${doubt}`, { cause: error });
+    return new Failure("TIMEOUT", `The database ${label} did not respond in time.${doubt}`, { cause: error });
   }
   const remedy = REMEDIES.find(([pattern]) => pattern.test(`${code} ${reason}`))?.[1] ?? "";
   return new Failure("UNREACHABLE", `Cannot use the database ${label}: ${reason}.${doubt} ${remedy}`.trim(), {

@@ -1,4 +1,4 @@
-/** What the rows of the two tables stand for, on either engine. */
+/** Converts keys and audit events to and from table rows. Both engines use it. */
 import { Failure, quote } from "../apikey/failure.ts";
 import { parseName } from "../apikey/name.ts";
 import { parsePermissions } from "../apikey/permission.ts";
@@ -21,11 +21,11 @@ export const KEY_COLUMNS = [
   "secret_tail",
 ] as const;
 
-/** Values as both engines take them; times in the form of `Date.toISOString`. */
+/** What both engines accept. Times have the form of `Date.toISOString`. */
 type Value = string | Uint8Array | null;
 
-/** A key as values for `KEY_COLUMNS`. */
-export function fromKey(key: StoredKey): Value[] {
+/** @returns the values of `KEY_COLUMNS` */
+export function keyToRow(key: StoredKey): Value[] {
   return [
     key.id,
     key.name,
@@ -41,12 +41,10 @@ export function fromKey(key: StoredKey): Value[] {
 }
 
 /**
- * The key that a row stands for.
- *
- * @param store how messages call the store
- * @throws {Failure} `UNREACHABLE` when the row is not as it was written
+ * @param store the name of the store in messages
+ * @throws {Failure} `UNREACHABLE` if the row is damaged
  */
-export function toKey(row: Row, store: string): StoredKey {
+export function rowToKey(row: Row, store: string): StoredKey {
   try {
     const { secret_hash } = row;
     if (!(secret_hash instanceof Uint8Array)) throw new TypeError("secret_hash is not bytes");
@@ -65,8 +63,7 @@ export function toKey(row: Row, store: string): StoredKey {
   } catch (cause) {
     throw new Failure(
       "UNREACHABLE",
-      `The store ${store} is damaged: the key ${quote(String(row["id"]))} is not as it was written. ` +
-        "Restore it from a backup.",
+      `The store ${store} is damaged: cannot read the key ${quote(String(row["id"]))}. Restore it from a backup.`,
       { cause },
     );
   }
@@ -84,8 +81,8 @@ export const EVENT_COLUMNS = [
   "outcome",
 ] as const;
 
-/** An event as values for `EVENT_COLUMNS`. */
-export function fromEvent(event: NewEvent): (string | null)[] {
+/** @returns the values of `EVENT_COLUMNS` */
+export function eventToRow(event: NewEvent): (string | null)[] {
   return [
     event.at.toISOString(),
     event.actor?.id ?? null,
@@ -100,15 +97,13 @@ export function fromEvent(event: NewEvent): (string | null)[] {
 }
 
 /**
- * The event that a row stands for.
- *
- * @param store how messages call the store
- * @throws {Failure} `UNREACHABLE` when the row is not as it was written
+ * @param store the name of the store in messages
+ * @throws {Failure} `UNREACHABLE` if the row is damaged
  */
-export function toEvent(row: Row, store: string): AuditEvent {
+export function rowToEvent(row: Row, store: string): AuditEvent {
   try {
     const action = AUDIT_ACTIONS.find((known) => known === row["action"]);
-    if (action === undefined) throw new TypeError("not an action");
+    if (action === undefined) throw new TypeError("unknown action");
     const actorId = toText(row["actor_id"]);
     return {
       id: String(row["id"]),
@@ -124,7 +119,7 @@ export function toEvent(row: Row, store: string): AuditEvent {
   } catch (cause) {
     throw new Failure(
       "UNREACHABLE",
-      `The store ${store} is damaged: the audit event ${row["id"]} is not as it was written. Restore it from a backup.`,
+      `The store ${store} is damaged: cannot read the audit event ${row["id"]}. Restore it from a backup.`,
       { cause },
     );
   }

@@ -1,36 +1,37 @@
 /**
- * Keys in an SQLite file that any number of processes of one machine may use at once: WAL, `synchronous=FULL`,
- * waiting for one another, and `BEGIN IMMEDIATE` around whatever reads and then writes.
+ * The SQLite store. Any number of processes on one machine may use the file at once: it is in WAL mode with
+ * `synchronous=FULL`, and transactions that read before they write begin with `BEGIN IMMEDIATE`.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { quote } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
-import { actorIsGone, type AuditEvent, eventOf, type NewEvent, notFound, type Origin } from "./audit_event.ts";
+import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, notFoundEvent, type Origin } from "./audit_event.ts";
 import { GroupCommit } from "./group_commit.ts";
 import type { KeyStore, Precondition } from "./key_store.ts";
+import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToKey } from "./row.ts";
+import { openDatabase, retryWhileBusy, type WaitOptions } from "./sqlite_database.ts";
 import type { StoredKey } from "./stored_key.ts";
-import { EVENT_COLUMNS, fromEvent, fromKey, KEY_COLUMNS, toEvent, toKey } from "./row.ts";
-import { openDatabase, type WaitOptions, whenFree } from "./sqlite_database.ts";
 
 export interface SqliteOptions extends WaitOptions {
-  /** The data directory, made with mode 0700 if it is not there; the store is the file `keys.db` in it. */
+  /** The data directory, created with mode 0700 if missing. The store is the file `keys.db` in it. */
   readonly directory: string;
   /**
-   * Gives others their turn. Waited for before a transaction begins, so that writes that are asked for meanwhile share
-   * it, and between the pages of a long list.
+   * Awaited before a transaction begins, so that concurrent writes join it, and between the pages of a long list, so
+   * that other requests get their turn. A command that makes one write does not need it.
    */
   readonly beforeCommit?: (() => Promise<void>) | undefined;
 }
 
-/** How many keys are read, and how many old events dropped, at once. */
+/** The number of keys to read, or of events to delete, with one statement. */
 const PAGE = 1000;
 
 /**
- * Opens a store and brings its schema up to date.
+ * Opens the store, creates it if it is missing, and migrates its schema.
  *
- * @throws {Failure} `USAGE` when the directory is a file; `UNREACHABLE` when the store cannot be made, read or
- * written, is no database, is another program's, or was written by a newer version; `TIMEOUT` when another
- * process holds it for too long; `INTERRUPTED`
+ * @throws {Failure} `USAGE` if the directory is a file
+ * @throws {Failure} `UNREACHABLE` if the file cannot be created, read or written, is damaged, belongs to another
+ * program or was written by a newer version
+ * @throws {Failure} `TIMEOUT` or `INTERRUPTED` if another process keeps it locked
  */
 export async function openSqliteStore({ directory, beforeCommit, ...waitOptions }: SqliteOptions): Promise<KeyStore> {
   const path = `${directory}/keys.db`;
@@ -68,19 +69,19 @@ class SqliteStore implements KeyStore {
         this.#removeOne(held, "REPLACE", origin);
         this.#prepared("UPDATE api_key SET created_by = ? WHERE created_by = ?").run(key.id, held.id);
       }
-      this.#insert("api_key", KEY_COLUMNS, fromKey(key));
-      this.#insertEvent(eventOf("CREATE", key, origin));
+      this.#insert("api_key", KEY_COLUMNS, keyToRow(key));
+      this.#insertEvent(doneEvent("CREATE", key, origin));
     });
   }
 
   remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean> {
-    const wanted = [...new Set(ids)];
+    const distinctIds = [...new Set(ids)];
     return this.#writes.write(() => {
       this.#requireActor(origin);
-      const held = wanted.map((id) => this.#find("id", id));
+      const held = distinctIds.map((id) => this.#find("id", id));
       for (const key of held) if (key !== undefined) precondition(key);
-      const missing = wanted.find((_id, i) => held[i] === undefined);
-      if (missing !== undefined) this.#insertEvent(notFound(missing, origin));
+      const missing = distinctIds.find((_id, i) => held[i] === undefined);
+      if (missing !== undefined) this.#insertEvent(notFoundEvent(missing, origin));
       else for (const key of held) if (key !== undefined) this.#removeOne(key, "DELETE", origin);
       return missing === undefined;
     });
@@ -106,12 +107,12 @@ class SqliteStore implements KeyStore {
     const owners = owner === undefined ? [] : [owner, owner];
     const select = `SELECT * FROM api_key WHERE number > ? ${own} ORDER BY number LIMIT ${PAGE}`;
     for (let last = 0;;) {
-      // deno-lint-ignore no-await-in-loop -- a page begins where the one before it ends
+      // deno-lint-ignore no-await-in-loop -- each page begins after the previous one
       const rows = await this.#read(() => this.#prepared(select).all(last, ...owners));
-      for (const row of rows) yield toKey(row, quote(this.#path));
+      for (const row of rows) yield rowToKey(row, quote(this.#path));
       if (rows.length < PAGE) return;
       last = Number(rows.at(-1)?.["number"]);
-      // deno-lint-ignore no-await-in-loop -- others get their turn in between
+      // deno-lint-ignore no-await-in-loop -- other requests get their turn in between
       await this.#beforeCommit?.();
     }
   }
@@ -136,7 +137,7 @@ class SqliteStore implements KeyStore {
   listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]> {
     return this.#read(() =>
       this.#prepared("SELECT * FROM audit_event WHERE id > ? ORDER BY id LIMIT ?")
-        .all(BigInt(after ?? 0), limit).map((row) => toEvent(row, quote(this.#path)))
+        .all(BigInt(after ?? 0), limit).map((row) => rowToEvent(row, quote(this.#path)))
     );
   }
 
@@ -145,7 +146,7 @@ class SqliteStore implements KeyStore {
       this.#prepared(
         `DELETE FROM audit_event WHERE id IN (SELECT id FROM audit_event WHERE at < ? ORDER BY at LIMIT ${PAGE})`,
       ).run(time.toISOString()).changes;
-    // deno-lint-ignore no-await-in-loop -- others get their turn in between
+    // deno-lint-ignore no-await-in-loop -- other requests get their turn in between
     while (Number(await this.#writes.write(drop)) === PAGE);
   }
 
@@ -155,25 +156,25 @@ class SqliteStore implements KeyStore {
 
   #find(column: "id" | "name", value: string): StoredKey | undefined {
     const row = this.#prepared(`SELECT * FROM api_key WHERE ${column} = ?`).get(value);
-    return row && toKey(row, quote(this.#path));
+    return row && rowToKey(row, quote(this.#path));
   }
 
   #requireActor({ actor }: Origin): void {
-    if (actor !== null && this.#find("id", actor.id) === undefined) throw actorIsGone();
+    if (actor !== null && this.#find("id", actor.id) === undefined) throw actorDeleted();
   }
 
   #removeOne(key: StoredKey, action: "REPLACE" | "DELETE", origin: Origin): void {
     this.#prepared("DELETE FROM api_key WHERE id = ?").run(key.id);
-    this.#insertEvent(eventOf(action, key, origin));
+    this.#insertEvent(doneEvent(action, key, origin));
   }
 
   #insertEvent(event: NewEvent): void {
-    this.#insert("audit_event", EVENT_COLUMNS, fromEvent(event));
+    this.#insert("audit_event", EVENT_COLUMNS, eventToRow(event));
   }
 
   #insert(table: string, columns: readonly string[], values: SQLInputValue[]): void {
-    const places = columns.map(() => "?").join(", ");
-    this.#prepared(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places})`).run(...values);
+    const placeholders = columns.map(() => "?").join(", ");
+    this.#prepared(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${placeholders})`).run(...values);
   }
 
   #prepared(sql: string): StatementSync {
@@ -183,6 +184,6 @@ class SqliteStore implements KeyStore {
   }
 
   #read<Result>(act: () => Result): Promise<Result> {
-    return whenFree(this.#path, this.#waitOptions, act);
+    return retryWhileBusy(this.#path, this.#waitOptions, act);
   }
 }

@@ -1,51 +1,51 @@
 /**
- * The file behind the SQLite store: whose it is, who may read it, what is to be done when another process has it or
- * the disk fails.
+ * The database file of the SQLite store: file modes, schema version, locks of other processes, and errors of SQLite and
+ * the disk.
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { Failure, quote, reasonOf } from "../apikey/failure.ts";
 import { APPLICATION_ID, SQLITE_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
 
-/** How long SQLite itself waits for another process, in milliseconds; this process does nothing else meanwhile. */
+/** How long SQLite itself waits for a lock, in milliseconds. It blocks the whole process meanwhile. */
 const BUSY_TIMEOUT = 5;
 
-/** How long this process does other things between two tries, in milliseconds. */
-const LONGEST_PAUSE = 10;
+/** The maximum delay between two tries, in milliseconds. */
+const MAX_DELAY = 10;
 
-/** How to wait for other processes. */
+/** How to wait for locks of other processes. */
 export interface WaitOptions {
-  /** For how long, in milliseconds. */
+  /** In milliseconds. */
   readonly busyTimeout: number;
-  /** Ends the waiting at once. */
+  /** Ends the wait at once. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Opens the database of a data directory and brings its schema up to date. Directory and files are for their owner
- * alone.
+ * Opens the database of a data directory, creates both if they are missing, and migrates the schema. Only the owner can
+ * read and write the new directory (0700) and files (0600).
  *
- * @throws {Failure} as `openSqliteStore` in `sqlite.ts` says
+ * @throws {Failure} the failures of `openSqliteStore` in `sqlite.ts`
  */
 export async function openDatabase(directory: string, path: string, waitOptions: WaitOptions): Promise<DatabaseSync> {
-  await makePrivateDirectory(directory);
-  await makePrivateFile(path);
+  await createPrivateDirectory(directory);
+  await createPrivateFile(path);
   const { DatabaseSync } = await import("node:sqlite");
-  return await whenFree(path, waitOptions, () => openOnce(DatabaseSync, path));
+  return await retryWhileBusy(path, waitOptions, () => openOnce(DatabaseSync, path));
 }
 
-async function makePrivateDirectory(path: string): Promise<void> {
+async function createPrivateDirectory(path: string): Promise<void> {
   try {
     await Deno.mkdir(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     if (error instanceof Deno.errors.AlreadyExists || error instanceof Deno.errors.NotADirectory) {
-      throw new Failure("USAGE", `The data directory ${quote(path)} is a file, or lies in one: name a directory.`);
+      throw new Failure("USAGE", `The data directory ${quote(path)} is a file, or is inside one. Choose a directory.`);
     }
     throw fileFailure(path, error);
   }
 }
 
-/** Makes the file before SQLite does, for its mode: the files that SQLite puts beside it take the same one. */
-async function makePrivateFile(path: string): Promise<void> {
+/** Creates the file before SQLite does, for its mode. SQLite gives the same mode to the files it adds. */
+async function createPrivateFile(path: string): Promise<void> {
   try {
     const file = await Deno.open(path, { write: true, create: true, mode: 0o600 });
     file.close();
@@ -57,7 +57,7 @@ async function makePrivateFile(path: string): Promise<void> {
 function openOnce(Database: typeof DatabaseSync, path: string): DatabaseSync {
   const database = new Database(path, { timeout: BUSY_TIMEOUT });
   try {
-    // fullfsync: what "on disk" takes on macOS.
+    // Without fullfsync, macOS reports data as written that is still in the disk's cache.
     database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
     const version = inTransaction(database, "DEFERRED", () => schemaVersion(database, path));
     if (pragma(database, "journal_mode") !== "wal") database.exec("PRAGMA journal_mode = WAL");
@@ -76,21 +76,21 @@ function migrate(database: DatabaseSync, path: string): void {
 }
 
 /**
- * How many of the migrations a database has seen.
+ * The number of migrations that ran on a database.
  *
- * @throws {Failure} `UNREACHABLE` when it is another program's or a newer version's
+ * @throws {Failure} `UNREACHABLE` if the database belongs to another program or to a newer version
  */
 function schemaVersion(database: DatabaseSync, path: string): number {
   const version = Number(pragma(database, "user_version"));
   if (pragma(database, "application_id") !== APPLICATION_ID) {
     if (version === 0 && database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) return 0;
-    throw new Failure("UNREACHABLE", `${quote(path)} is another program's database. Choose another --data-dir.`);
+    throw new Failure("UNREACHABLE", `${quote(path)} belongs to another program. Choose another --data-dir.`);
   }
   if (version <= MIGRATIONS.length) return version;
   throw new Failure(
     "UNREACHABLE",
-    `The store ${quote(path)} was written by a newer version of service-api (schema ${version}; this one knows ` +
-      `${MIGRATIONS.length}). Use that version, or choose another --data-dir.`,
+    `The store ${quote(path)} was written by a newer version of service-api (schema ${version}; this version ` +
+      `supports ${MIGRATIONS.length}). Upgrade service-api, or choose another --data-dir.`,
   );
 }
 
@@ -98,8 +98,8 @@ function pragma(database: DatabaseSync, name: string): SQLOutputValue | undefine
   return database.prepare(`PRAGMA ${name}`).get()?.[name];
 }
 
-/** Does `act` in one transaction, or, when it throws, nothing. */
-export function inTransaction<Result>(
+/** Runs `act` in a transaction, and rolls back if it throws. */
+function inTransaction<Result>(
   database: DatabaseSync,
   kind: "DEFERRED" | "IMMEDIATE",
   act: () => Result,
@@ -116,50 +116,59 @@ export function inTransaction<Result>(
 }
 
 /**
- * Does `act`, which changes nothing, again and again while another process holds the store.
+ * Runs `act`, and retries it while another process has the database locked.
  *
- * @throws {Failure} `TIMEOUT` or `INTERRUPTED` when the waiting ends; otherwise what went wrong
+ * @param act must have no effect if it throws
+ * @throws {Failure} `TIMEOUT` or `INTERRUPTED` if the database stays locked; `UNREACHABLE` for other errors of SQLite
  */
-export async function whenFree<Result>(path: string, waitOptions: WaitOptions, act: () => Result): Promise<Result> {
+export async function retryWhileBusy<Result>(
+  path: string,
+  waitOptions: WaitOptions,
+  act: () => Result,
+): Promise<Result> {
   const since = Date.now();
   for (;;) {
     try {
       return act();
     } catch (error) {
-      const failure = isBusy(error) ? errorAfterWaiting(error, path, waitOptions, since) : storeFailure(path, error);
+      const failure = isBusy(error) ? waitFailure(error, path, waitOptions, since) : storeFailure(path, error);
       if (failure !== undefined) throw failure;
     }
-    // deno-lint-ignore no-await-in-loop -- it waits for its turn
-    await pause();
+    // deno-lint-ignore no-await-in-loop -- it waits for another process
+    await randomDelay();
   }
 }
 
-/**
- * Lets this process go on with other things while another one holds the store, which a longer busy timeout of SQLite
- * would not let it.
- */
-export function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * LONGEST_PAUSE));
+/** A short wait between two tries. Unlike SQLite's own wait, it lets this process handle other requests. */
+export function randomDelay(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * MAX_DELAY));
 }
 
-/** What to tell whoever has waited for another process long enough; `undefined` while they are to go on waiting. */
-export function errorAfterWaiting(
+/**
+ * The failure of a wait for another process; `undefined` if the wait may go on.
+ *
+ * @param since when the wait began, in milliseconds since the epoch
+ */
+export function waitFailure(
   busy: Error,
   path: string,
   { busyTimeout, signal }: WaitOptions,
   since: number,
 ): Failure | undefined {
   if (signal?.aborted) {
-    return new Failure("INTERRUPTED", "Interrupted while another process held the store. Nothing was changed.");
+    return new Failure(
+      "INTERRUPTED",
+      "Interrupted while waiting for another process that uses the store. Nothing was changed.",
+    );
   }
   return Date.now() < since + busyTimeout ? undefined : new Failure(
     "TIMEOUT",
-    `Another process holds the store ${quote(path)}. Try again, or raise --timeout.`,
+    `Another process has locked the store ${quote(path)}. Try again, or raise --timeout.`,
     { cause: busy },
   );
 }
 
-/** Whether SQLite says that another process holds the database. */
+/** Whether an error of SQLite says that another process has the database locked. */
 export function isBusy(error: unknown): error is Error {
   return isSqliteError(error) && error.message.includes("database is locked");
 }
@@ -168,16 +177,16 @@ function isSqliteError(error: unknown): error is Error {
   return error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR";
 }
 
-/** What to do about the most likely reasons, by a piece of SQLite's or the system's own words for them. */
+/** The remedy for each part of an error message of SQLite or the system. */
 const REMEDIES: readonly (readonly [string, string])[] = [
-  ["file is not a database", "The file is not an SQLite database: move it away, or choose another --data-dir."],
-  ["malformed", "The file is damaged: restore it from a backup, or choose another --data-dir."],
-  ["disk is full", "Nothing was changed. Free some space, or choose another --data-dir."],
+  ["file is not a database", "The file is not an SQLite database. Move it away, or choose another --data-dir."],
+  ["malformed", "The file is damaged. Restore it from a backup, or choose another --data-dir."],
+  ["disk is full", "Nothing was changed. Free some disk space, or choose another --data-dir."],
   ["disk I/O error", "The disk may be full or failing."],
-  ["No space left", "Nothing was changed. Free some space, or choose another --data-dir."],
+  ["No space left", "Nothing was changed. Free some disk space, or choose another --data-dir."],
 ];
 
-/** What a user is to be told of an error of SQLite or the system; anything else stays what it is. */
+/** Explains an error of SQLite to the user. Returns any other error unchanged. */
 export function storeFailure(path: string, error: unknown): unknown {
   if (!isSqliteError(error)) return error;
   return fileFailure(path, error);
@@ -185,7 +194,7 @@ export function storeFailure(path: string, error: unknown): unknown {
 
 function fileFailure(path: string, error: unknown): Failure {
   const reason = reasonOf(error);
-  const remedy = REMEDIES.find(([words]) => reason.includes(words))?.[1] ??
-    "It must be a file that this user can read and write, in a directory where it can make files.";
+  const remedy = REMEDIES.find(([part]) => reason.includes(part))?.[1] ??
+    "The current user must be able to read and write this file, and to create files in its directory.";
   return new Failure("UNREACHABLE", `Cannot use the store ${quote(path)}: ${reason}. ${remedy}`, { cause: error });
 }

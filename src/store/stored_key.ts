@@ -3,7 +3,7 @@ import type { Name } from "../apikey/name.ts";
 import type { Permission } from "../apikey/permission.ts";
 import type { Role } from "../apikey/role.ts";
 
-/** A key as it is stored: everything but its secret. Of all this only `lastUsedAt` ever changes. */
+/** Everything about a key except its secret. Only `lastUsedAt` and `createdBy` ever change. */
 export interface StoredKey {
   /** `key_` and 22 base62 characters. */
   readonly id: string;
@@ -13,11 +13,11 @@ export interface StoredKey {
   readonly roles: readonly Role[];
   readonly permissions: readonly Permission[];
   readonly createdAt: Date;
-  /** The id of the key that created it; `null` when the local caller did. That key may be gone. */
+  /** The id of the key that created it, which may be deleted by now; `null` if the local caller created it. */
   readonly createdBy: string | null;
-  /** When it last let somebody in, as far as it was recorded; `null` for never. */
+  /** The last recorded time of a request with this key; `null` for none. */
   readonly lastUsedAt: Date | null;
-  /** SHA-256 of the secret, unique, 32 bytes. */
+  /** The SHA-256 of the secret, 32 bytes. Unique. */
   readonly secretHash: Uint8Array;
   /** The last four characters of the secret, for its mask. */
   readonly secretTail: string;

@@ -1,7 +1,6 @@
-/** What tests look at of a refusal: the failure itself, with its code and message. */
+/** Gives tests the failure that a call throws or a promise rejects with. Any other outcome is an error of the test. */
 import { Failure } from "../../src/apikey/failure.ts";
 
-/** The failure that `act` throws; whatever else happens is an error of the test. */
 export function failureOf(act: () => unknown): Failure {
   try {
     act();
@@ -9,10 +8,9 @@ export function failureOf(act: () => unknown): Failure {
     if (error instanceof Failure) return error;
     throw error;
   }
-  throw new Error("this was to be refused, and was not");
+  throw new Error("expected a failure, but the call succeeded");
 }
 
-/** The failure that a promise is rejected with. */
 export async function failureOfPromise(promise: Promise<unknown>): Promise<Failure> {
   try {
     await promise;
@@ -20,5 +18,5 @@ export async function failureOfPromise(promise: Promise<unknown>): Promise<Failu
     if (error instanceof Failure) return error;
     throw error;
   }
-  throw new Error("this was to be refused, and was not");
+  throw new Error("expected a failure, but the promise was fulfilled");
 }

@@ -1,7 +1,4 @@
-/**
- * Spec section 2 and the roles of DESIGN, written down a second time and independently of `src/`, so that tests
- * have something to compare with.
- */
+/** Spec section 2 and the roles of DESIGN, written a second time, independently of `src/`, for tests to compare with. */
 
 /** Spec section 2, "Permission resources". */
 export const SPEC_RESOURCES =
@@ -16,7 +13,7 @@ export const SPEC_ACTIONS = "CREATE_ANY, CREATE_OWN, READ_ANY, READ_OWN, UPDATE_
 /** Spec section 2, "Roles". */
 export const SPEC_ROLES = ["ADMIN", "CONNECT", "VIEWER", "GUEST"];
 
-/** The pairs DESIGN gives to a role, `_OWN` under `_ANY` included. */
+/** The pairs that DESIGN grants to a role, including each `_OWN` that an `_ANY` includes. */
 function rightsOfRole(role: string): readonly string[] {
   switch (role) {
     case "ADMIN":
@@ -28,11 +25,11 @@ function rightsOfRole(role: string): readonly string[] {
     case "GUEST":
       return ["ME:READ_OWN"];
     default:
-      throw new Error(`no such role: ${role}`);
+      throw new Error(`unknown role: ${role}`);
   }
 }
 
-/** What DESIGN lets the holder of these roles and permissions do. */
+/** The rights that DESIGN gives to a key with these roles and permissions. */
 export function rightsByDesign(roles: readonly string[], permissions: readonly string[]): ReadonlySet<string> {
   const rights = new Set(roles.flatMap(rightsOfRole));
   for (const permission of permissions) {

@@ -52,7 +52,10 @@ Deno.test("a data directory that is a file is a usage error", async () => {
       // deno-lint-ignore no-await-in-loop -- both use one store
       const { code, stdout } = await installation.program([...CREATE, "--data-dir", directory]);
       expect(code).toBe(2);
-      expect(JSON.parse(stdout)).toEqual({ error: expect.stringMatching(/is a file, or lies in one/), code: "USAGE" });
+      expect(JSON.parse(stdout)).toEqual({
+        error: expect.stringMatching(/is a file, or is inside one/),
+        code: "USAGE",
+      });
     }
     expect(await Deno.readTextFile(file)).toBe("");
   } finally {

@@ -155,7 +155,7 @@ testWithSignals("SIGINT while another process locks the store: exit status 130",
     const stdout = await new Response(child.stdout).text();
     expect((await child.status).code).toBe(130);
     expect(JSON.parse(stdout)).toEqual({
-      error: "Interrupted while another process held the store. Nothing was changed.",
+      error: "Interrupted while waiting for another process that uses the store. Nothing was changed.",
       code: "INTERRUPTED",
     });
     await errors.cancel();

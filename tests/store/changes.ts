@@ -1,4 +1,4 @@
-/** Who asks for the changes in tests, what they precondition to, and ways to do many of them. */
+/** Callers and preconditions of the changes in tests, and ways to make many changes. */
 import { nameTaken } from "../../src/apikey/name.ts";
 import type { Origin } from "../../src/store/audit_event.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
@@ -19,54 +19,54 @@ export const REMOTE: Origin = {
   requestId: "4f1c9a52-7d1e-4c7e-9a6b-0d9d8a6f1b11",
 };
 
-/** Adds the key that `REMOTE` speaks of: who is not there changes nothing. */
+/** Adds the key of `REMOTE`: deleted keys cannot change anything. */
 export async function addDeployer(store: KeyStore): Promise<void> {
-  await store.add(await newKey("deployer", { id: REMOTE.actor?.id ?? "" }), LOCAL, unlessTaken);
+  await store.add(await newKey("deployer", { id: REMOTE.actor?.id ?? "" }), LOCAL, rejectTakenName);
 }
 
-/** Consents to whatever would be removed. */
-export function anyway(): void {}
+/** Allows every change. */
+export function allowAny(): void {}
 
-/** As the server does without `overwrite`. */
-export function unlessTaken(held: StoredKey | undefined): void {
+/** The precondition of a create without `overwrite`. */
+export function rejectTakenName(held: StoredKey | undefined): void {
   if (held !== undefined) throw nameTaken(held.name);
 }
 
-/** Adds keys in their order, to a store where their names are free. */
+/** Adds keys one after the other, to a store where their names are free. */
 export async function addAll(store: KeyStore, keys: readonly StoredKey[]): Promise<void> {
-  await inTurn(keys, (key) => store.add(key, LOCAL, unlessTaken));
+  await inSequence(keys, (key) => store.add(key, LOCAL, rejectTakenName));
 }
 
-/** Adds keys many at once, so that their order is anyone's guess. */
-export async function addAtOnce(store: KeyStore, keys: readonly StoredKey[]): Promise<void> {
-  await inWaves(keys, (key) => store.add(key, LOCAL, unlessTaken));
+/** Adds keys concurrently, in any order. */
+export async function addInParallel(store: KeyStore, keys: readonly StoredKey[]): Promise<void> {
+  await inBatches(keys, (key) => store.add(key, LOCAL, rejectTakenName));
 }
 
-/** Every key that `list` gives. */
-export function listed(store: KeyStore, owner?: string): Promise<readonly StoredKey[]> {
+/** All keys that `list` returns. */
+export function listKeys(store: KeyStore, owner?: string): Promise<readonly StoredKey[]> {
   return Array.fromAsync(store.list(owner));
 }
 
-/** Does one thing after the other. */
-export async function inTurn<Item>(items: Iterable<Item>, act: (item: Item) => Promise<unknown>): Promise<void> {
+/** Awaits each call before the next. */
+export async function inSequence<Item>(items: Iterable<Item>, act: (item: Item) => Promise<unknown>): Promise<void> {
   for (const item of items) {
-    // deno-lint-ignore no-await-in-loop -- that is what it is for
+    // deno-lint-ignore no-await-in-loop -- one after the other is the point
     await act(item);
   }
 }
 
-/** How many changes wait for a store together: the last of them in line is not to run out of time on a slow machine. */
-const WAVE = 100;
+/** The number of changes that wait for a store at the same time, small enough for the timeouts on a slow machine. */
+const BATCH = 100;
 
-/** Does many things at once, yet never more than a store gets through in time. */
-export async function inWaves<Item>(items: readonly Item[], act: (item: Item) => Promise<unknown>): Promise<void> {
-  for (let start = 0; start < items.length; start += WAVE) {
-    // deno-lint-ignore no-await-in-loop -- a wave begins when the one before it is over
-    await Promise.all(items.slice(start, start + WAVE).map(act));
+/** Runs many calls concurrently, at most a batch at a time. */
+export async function inBatches<Item>(items: readonly Item[], act: (item: Item) => Promise<unknown>): Promise<void> {
+  for (let start = 0; start < items.length; start += BATCH) {
+    // deno-lint-ignore no-await-in-loop -- each batch begins after the previous one
+    await Promise.all(items.slice(start, start + BATCH).map(act));
   }
 }
 
-/** `count` promises at once; `act` is told which of them it is, from 0 on. */
-export function atOnce<Result>(count: number, act: (i: number) => Promise<Result>): Promise<readonly Result[]> {
+/** Runs `count` calls concurrently, with the arguments 0, 1, 2 … */
+export function inParallel<Result>(count: number, act: (i: number) => Promise<Result>): Promise<readonly Result[]> {
   return Promise.all(Array.from({ length: count }, (_, i) => act(i)));
 }

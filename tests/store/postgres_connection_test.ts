@@ -1,24 +1,24 @@
-/** What the PostgreSQL store does about the way to its server: passwords, and a server that goes and comes back. */
+/** Authentication, lost connections and restarts of the PostgreSQL server. */
 import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
 import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
 import { until } from "../server/until.ts";
-import { trail } from "./audit_trail_contract.ts";
-import { addAll, anyway, atOnce, inTurn, listed, LOCAL } from "./changes.ts";
+import { readTrail } from "./audit_trail_contract.ts";
+import { addAll, allowAny, inParallel, inSequence, listKeys, LOCAL } from "./changes.ts";
 import { PASSWORD, testOnPostgres } from "./postgres_server.ts";
-import { refusalAt, withStoreAt } from "./postgres_store.ts";
+import { failureAt, withStoreAt } from "./postgres_store.ts";
 import { type Proxy, withProxy } from "./proxy.ts";
 import { newKey } from "./stored_key.ts";
 
-/** A timeout, in milliseconds, that tests are willing to wait for. */
-const SHORT = 1000;
+/** A timeout that tests wait for, in milliseconds. */
+const SHORT_TIMEOUT = 1000;
 
 function throughProxy(address: DatabaseAddress, { port }: Proxy): DatabaseAddress {
   return { ...address, port };
 }
 
-/** The failure of a promise; `undefined` when there is none. */
+/** The failure that a promise rejects with; `undefined` if it is fulfilled. */
 async function failureIn(promise: Promise<unknown>): Promise<Failure | undefined> {
   try {
     await promise;
@@ -33,23 +33,23 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   return (await failureIn(promise))?.code ?? "done";
 }
 
-/** Fails when `act` takes too long, in milliseconds. */
+/** Fails if `act` takes longer than `limit` milliseconds. */
 async function within(limit: number, act: () => Promise<void>): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`it takes longer than ${limit} ms`)), limit);
+  const timer = setTimeout(() => reject(new Error(`took longer than ${limit} ms`)), limit);
   await Promise.race([act(), promise]).finally(() => clearTimeout(timer));
 }
 
-await testOnPostgres("The way to PostgreSQL", {}, (server) => {
-  const wrong: readonly (readonly [string, Partial<DatabaseAddress>, string])[] = [
+await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
+  const invalidAddresses: readonly (readonly [string, Partial<DatabaseAddress>, string])[] = [
     ["wrong password", { password: "Tr0ub4dor&3" }, "password authentication failed"],
-    ["user that is not there", { user: "somebody" }, "password authentication failed"],
-    ["database that is not there", { database: "nowhere" }, '"nowhere" does not exist'],
+    ["missing user", { user: "missing" }, "password authentication failed"],
+    ["missing database", { database: "nowhere" }, '"nowhere" does not exist'],
   ];
-  for (const [what, part, reason] of wrong) {
-    Deno.test(`PostgreSQL: a ${what} is UNREACHABLE, told with the place and the reason, and no password`, () =>
+  for (const [what, part, reason] of invalidAddresses) {
+    Deno.test(`PostgreSQL: a ${what} is UNREACHABLE, with the database and the reason but no password`, () =>
       server.withNewDatabase(async (name) => {
-        const { code, message } = await refusalAt({ ...server.address(name), ...part });
+        const { code, message } = await failureAt({ ...server.address(name), ...part });
         expect(code).toBe("UNREACHABLE");
         expect(message).toContain(`127.0.0.1:${server.port}/${name}`);
         expect(message).toContain(reason);
@@ -59,13 +59,7 @@ await testOnPostgres("The way to PostgreSQL", {}, (server) => {
       }));
   }
 
-  Deno.test("PostgreSQL: a password of any characters is a password like any other", () =>
-    server.withNewDatabase(async (name) => {
-      expect(PASSWORD).toMatch(/[/:@ %?#]{5}|%\?#/);
-      await withStoreAt(server.address(name), async (store) => expect(await store.isEmpty()).toBe(true));
-    }));
-
-  Deno.test("PostgreSQL: while the server is stopped everything is UNREACHABLE at once, and then the store goes on", () =>
+  Deno.test("PostgreSQL: while the server is stopped, every call fails with UNREACHABLE at once; afterwards the store works", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
         const [key, other] = await Promise.all([newKey("deploy"), newKey("other")]);
@@ -73,19 +67,19 @@ await testOnPostgres("The way to PostgreSQL", {}, (server) => {
         await server.stop();
         try {
           await within(2_000, async () => {
-            const { code, message } = await refusalAt(server.address(name));
+            const { code, message } = await failureAt(server.address(name));
             expect(code).toBe("UNREACHABLE");
             expect(message).toContain(`127.0.0.1:${server.port}/${name}`);
-            expect(message).toContain("Is it running");
+            expect(message).toContain("Check that the server is running");
             expect(message).not.toContain(PASSWORD);
-            const reads = await atOnce(100, () => codeOf(store.findIdBySecretHash(key.secretHash)));
+            const reads = await inParallel(100, () => codeOf(store.findIdBySecretHash(key.secretHash)));
             const changes = [
-              store.add(other, LOCAL, anyway),
-              store.remove([key.id], LOCAL, anyway),
+              store.add(other, LOCAL, allowAny),
+              store.remove([key.id], LOCAL, allowAny),
               store.recordUses(new Map([[key.id, LOCAL.at]])),
               store.dropEventsBefore(new Date()),
               store.listEvents(undefined, 10),
-              listed(store),
+              listKeys(store),
             ];
             const codes = [...reads, ...await Promise.all(changes.map(codeOf))];
             expect(new Set(codes)).toEqual(new Set(["UNREACHABLE"]));
@@ -93,37 +87,37 @@ await testOnPostgres("The way to PostgreSQL", {}, (server) => {
         } finally {
           await server.start();
         }
-        expect(await listed(store)).toEqual([key]);
-        await store.add(other, LOCAL, anyway);
-        expect(await listed(store)).toEqual([key, other]);
+        expect(await listKeys(store)).toEqual([key]);
+        await store.add(other, LOCAL, allowAny);
+        expect(await listKeys(store)).toEqual([key, other]);
       })
     ));
 
-  Deno.test("PostgreSQL: a store that nobody used while the server was restarted works as if nothing had been", () =>
+  Deno.test("PostgreSQL: an idle store survives a restart of the server", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
         const key = await newKey("deploy");
         await addAll(store, [key]);
-        await atOnce(30, () => store.isEmpty());
+        await inParallel(30, () => store.isEmpty());
         await server.stop();
         await server.start();
-        const ids = await atOnce(30, () => store.findIdBySecretHash(key.secretHash));
+        const ids = await inParallel(30, () => store.findIdBySecretHash(key.secretHash));
         expect(new Set(ids)).toEqual(new Set([key.id]));
       })
     ));
 
-  Deno.test("PostgreSQL: a change that the stop of the server interrupts fails and does not take place", () =>
+  Deno.test("PostgreSQL: a change that a stop of the server interrupts fails and changes nothing", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
         const [old, fresh] = await Promise.all([newKey("deploy"), newKey("deploy")]);
         await addAll(store, [old]);
-        // A prepared transaction keeps its locks while the server is stopped: nothing lets the change go on.
+        // A prepared transaction keeps its locks across the stop, so the change cannot continue.
         await server.as(
           "service",
           name,
           (run) => run("BEGIN; SELECT FROM api_key FOR UPDATE; PREPARE TRANSACTION 'x'"),
         );
-        const change = codeOf(store.add(fresh, LOCAL, anyway));
+        const change = codeOf(store.add(fresh, LOCAL, allowAny));
         await server.untilWaiting(name);
         try {
           await server.stop();
@@ -132,28 +126,28 @@ await testOnPostgres("The way to PostgreSQL", {}, (server) => {
           await server.start();
           await server.execute(name, "ROLLBACK PREPARED 'x'");
         }
-        expect(await listed(store)).toEqual([old]);
+        expect(await listKeys(store)).toEqual([old]);
       })
     ));
 
-  Deno.test("PostgreSQL: under load, a server that is restarted takes no half changes and no changes that were refused", () =>
+  Deno.test("PostgreSQL: under load, restarts of the server leave no partial changes and no changes that were reported as failed", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
         const outcomes = new Map<string, "done" | "failed" | "doubtful">();
-        let asked = 0;
+        let count = 0;
         let isOver = false;
         async function work(): Promise<void> {
-          const key = await newKey(`key ${++asked}`);
-          const { message = "done", code = "done" } = await failureIn(store.add(key, LOCAL, anyway)) ?? {};
+          const key = await newKey(`key ${++count}`);
+          const { message = "done", code = "done" } = await failureIn(store.add(key, LOCAL, allowAny)) ?? {};
           expect(code).toMatch(/^(done|UNREACHABLE)$/);
           const isDoubtful = message.includes("may have been carried out");
           outcomes.set(key.id, code === "done" ? code : isDoubtful ? "doubtful" : "failed");
-          // What is refused at once would else leave nobody else a turn.
+          // Immediate failures must not starve the other workers.
           if (code !== "done") await new Promise((resolve) => setTimeout(resolve, 1));
           if (!isOver) await work();
         }
-        const working = atOnce(30, work);
-        await inTurn(Array(5), async () => {
+        const working = inParallel(30, work);
+        await inSequence(Array(5), async () => {
           const before = outcomes.size;
           await until(() => outcomes.size > before + 200);
           await server.stop();
@@ -161,74 +155,76 @@ await testOnPostgres("The way to PostgreSQL", {}, (server) => {
         });
         isOver = true;
         await working;
-        const there = (await listed(store)).map(({ id }) => id);
+        const existing = (await listKeys(store)).map(({ id }) => id);
         const withOutcome = (outcome: string): readonly string[] =>
           [...outcomes].filter((entry) => entry[1] === outcome).map(([id]) => id);
-        expect(new Set(withOutcome("done")).difference(new Set(there))).toEqual(new Set());
-        expect(new Set(withOutcome("failed")).intersection(new Set(there))).toEqual(new Set());
+        expect(new Set(withOutcome("done")).difference(new Set(existing))).toEqual(new Set());
+        expect(new Set(withOutcome("failed")).intersection(new Set(existing))).toEqual(new Set());
         expect(withOutcome("failed").length).toBeGreaterThan(0);
-        const events = await trail(store);
+        const events = await readTrail(store);
         expect(events.map(({ action, keyId }) => `${action} ${keyId}`).toSorted()).toEqual(
-          there.map((id) => `CREATE ${id}`).toSorted(),
+          existing.map((id) => `CREATE ${id}`).toSorted(),
         );
       })
     ));
 
-  Deno.test("PostgreSQL: whoever misses the answer to a change is told that it may have been carried out", () =>
+  Deno.test("PostgreSQL: if the answer to a commit is lost, the message says that the change may have been carried out", () =>
     server.withNewDatabase((name) =>
       withProxy(server.port, (proxy) =>
         withStoreAt(throughProxy(server.address(name), proxy), async (store) => {
           const key = await newKey("deploy");
-          proxy.rule = (direction, bytes) => direction === "down" && bytes.includes("COMMIT\0") ? "close" : "pass";
-          const { code, message } = await failureOfPromise(store.add(key, LOCAL, anyway));
-          proxy.rule = () => "pass";
+          proxy.rule = (direction, bytes) => direction === "down" && bytes.includes("COMMIT\0") ? "close" : "forward";
+          const { code, message } = await failureOfPromise(store.add(key, LOCAL, allowAny));
+          proxy.rule = () => "forward";
           expect(code).toBe("UNREACHABLE");
           expect(message).toContain("may have been carried out");
-          expect(await listed(store)).toEqual([key]);
+          expect(await listKeys(store)).toEqual([key]);
         }))
     ));
 
-  Deno.test("PostgreSQL: a server that says nothing is given up after the timeout, and used again when it is back", () =>
+  Deno.test("PostgreSQL: if the server stops responding, calls fail after the timeout, and work again when it is back", () =>
     server.withNewDatabase((name) =>
       withProxy(server.port, (proxy) =>
         withStoreAt(throughProxy(server.address(name), proxy), async (store) => {
           const key = await newKey("deploy");
           await addAll(store, [key]);
-          proxy.rule = () => "lose";
-          await within(5 * SHORT, async () => {
-            const codes = await atOnce(30, () => codeOf(store.findIdBySecretHash(key.secretHash)));
+          proxy.rule = () => "drop";
+          await within(5 * SHORT_TIMEOUT, async () => {
+            const codes = await inParallel(30, () => codeOf(store.findIdBySecretHash(key.secretHash)));
             expect(codes.filter((code) => code !== "TIMEOUT" && code !== "UNREACHABLE")).toEqual([]);
-            expect((await refusalAt(throughProxy(server.address(name), proxy), SHORT)).code).toBe("UNREACHABLE");
+            expect((await failureAt(throughProxy(server.address(name), proxy), SHORT_TIMEOUT)).code).toBe(
+              "UNREACHABLE",
+            );
           });
-          proxy.rule = () => "pass";
+          proxy.rule = () => "forward";
           expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
-        }, SHORT))
+        }, SHORT_TIMEOUT))
     ));
 
-  Deno.test("PostgreSQL: where every connection is closed as soon as it is made, the store is given up after a while", () =>
+  Deno.test("PostgreSQL: if every connection is closed at once, calls fail within the timeout", () =>
     server.withNewDatabase((name) =>
       withProxy(server.port, (proxy) =>
         withStoreAt(throughProxy(server.address(name), proxy), async (store) => {
           const key = await newKey("deploy");
           proxy.rule = () => "close";
-          await within(6 * SHORT, async () => {
-            const { message } = await refusalAt(throughProxy(server.address(name), proxy), SHORT);
+          await within(6 * SHORT_TIMEOUT, async () => {
+            const { message } = await failureAt(throughProxy(server.address(name), proxy), SHORT_TIMEOUT);
             expect(message).toContain(`127.0.0.1:${server.port}/${name}`);
-            const codes = await atOnce(20, () => codeOf(store.add(key, LOCAL, anyway)));
+            const codes = await inParallel(20, () => codeOf(store.add(key, LOCAL, allowAny)));
             expect(codes.filter((code) => code !== "TIMEOUT" && code !== "UNREACHABLE")).toEqual([]);
           });
-          proxy.rule = () => "pass";
-          expect(await listed(store)).toEqual([]);
-          await store.add(key, LOCAL, anyway);
-          expect(await listed(store)).toEqual([key]);
-        }, SHORT))
+          proxy.rule = () => "forward";
+          expect(await listKeys(store)).toEqual([]);
+          await store.add(key, LOCAL, allowAny);
+          expect(await listKeys(store)).toEqual([key]);
+        }, SHORT_TIMEOUT))
     ));
 
-  Deno.test("PostgreSQL: a server with no connection left says so", () =>
+  Deno.test("PostgreSQL: if the server has no connection left, the message names max_connections", () =>
     server.withNewDatabase(async (name) => {
       await server.execute(name, `ALTER DATABASE ${name} CONNECTION LIMIT 1`);
       await withStoreAt(server.address(name), async () => {
-        const { code, message } = await refusalAt(server.address(name));
+        const { code, message } = await failureAt(server.address(name));
         expect(code).toBe("UNREACHABLE");
         expect(message).toContain("too many connections");
         expect(message).toContain("max_connections");

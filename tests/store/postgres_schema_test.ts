@@ -1,17 +1,17 @@
-/** What the PostgreSQL store makes in a database, and what it does with what others make or hold there. */
+/** The schema of the PostgreSQL store, rights and settings of the database, and locks of other transactions. */
 import { expect } from "expect";
 import { failureOfPromise } from "../apikey/failure_of.ts";
-import { trail } from "./audit_trail_contract.ts";
-import { addAll, anyway, atOnce, listed, LOCAL } from "./changes.ts";
+import { readTrail } from "./audit_trail_contract.ts";
+import { addAll, allowAny, inParallel, listKeys, LOCAL } from "./changes.ts";
 import { PASSWORD, type PostgresServer, testOnPostgres } from "./postgres_server.ts";
-import { refusalAt, withStoreAt } from "./postgres_store.ts";
+import { failureAt, withStoreAt } from "./postgres_store.ts";
 import { newKey, newKeys } from "./stored_key.ts";
 
-/** A timeout, in milliseconds, that tests are willing to wait for. */
-const SHORT = 1000;
+/** A timeout that tests wait for, in milliseconds. */
+const SHORT_TIMEOUT = 1000;
 
-/** Every relation that is not PostgreSQL's own, and what the tables of the store hold. */
-function everything(server: PostgresServer, name: string): Promise<unknown> {
+/** All relations except those of PostgreSQL itself, and the rows of the tables of the store. */
+function databaseContents(server: PostgresServer, name: string): Promise<unknown> {
   return server.as("admin", name, async (run) => [
     await run(`SELECT relname, nspname, relfilenode FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
                WHERE nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') ORDER BY relname`),
@@ -21,8 +21,8 @@ function everything(server: PostgresServer, name: string): Promise<unknown> {
   ]);
 }
 
-/** Runs SQL in a transaction that stays open while `test` runs, and is undone then. */
-function whileHeld(server: PostgresServer, name: string, sql: string, test: () => Promise<void>): Promise<void> {
+/** Runs SQL in a transaction that stays open while `test` runs, and is rolled back afterwards. */
+function whileLocked(server: PostgresServer, name: string, sql: string, test: () => Promise<void>): Promise<void> {
   return server.as("service", name, async (run) => {
     await run(`BEGIN; ${sql}`);
     await test();
@@ -30,8 +30,8 @@ function whileHeld(server: PostgresServer, name: string, sql: string, test: () =
   });
 }
 
-await testOnPostgres("What is in PostgreSQL", {}, (server) => {
-  Deno.test("PostgreSQL: everything that the store makes is in the schema service_api", () =>
+await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
+  Deno.test("PostgreSQL: everything that the store creates is in the schema service_api", () =>
     server.withNewDatabase(async (name) => {
       await withStoreAt(server.address(name), async (store) => addAll(store, [await newKey("deploy")]));
       const rows = await server.execute(
@@ -44,23 +44,23 @@ await testOnPostgres("What is in PostgreSQL", {}, (server) => {
       expect(rows).toEqual([{ nspname: "service_api" }]);
     }));
 
-  Deno.test("PostgreSQL: a database of a newer version is refused as UNREACHABLE, told as such, and stays as it is", () =>
+  Deno.test("PostgreSQL: a database of a newer version is rejected as UNREACHABLE, and stays unchanged", () =>
     server.withNewDatabase(async (name) => {
       await withStoreAt(server.address(name), async (store) => addAll(store, [await newKey("deploy")]));
       await server.execute(name, "UPDATE schema_version SET version = 99");
-      const before = await everything(server, name);
-      const { code, message } = await refusalAt(server.address(name));
+      const before = await databaseContents(server, name);
+      const { code, message } = await failureAt(server.address(name));
       expect(code).toBe("UNREACHABLE");
       expect(message).toContain(`127.0.0.1:${server.port}/${name}`);
       expect(message).toContain("newer version");
       expect(message).toContain("schema 99");
-      expect(await everything(server, name)).toEqual(before);
+      expect(await databaseContents(server, name)).toEqual(before);
     }));
 
-  Deno.test("PostgreSQL: a user who may not make the schema is told so, and nothing is made", () =>
+  Deno.test("PostgreSQL: if the user has no right to create the schema, the message says so and nothing is created", () =>
     server.withNewDatabase(async (name) => {
       await server.execute(name, `CREATE ROLE guest_of_${name} LOGIN PASSWORD '${PASSWORD}'`);
-      const { code, message } = await refusalAt({ ...server.address(name), user: `guest_of_${name}` });
+      const { code, message } = await failureAt({ ...server.address(name), user: `guest_of_${name}` });
       expect(code).toBe("UNREACHABLE");
       expect(message).toContain("permission denied");
       expect(message).toContain("right to create the schema service_api");
@@ -68,42 +68,42 @@ await testOnPostgres("What is in PostgreSQL", {}, (server) => {
       expect(await server.execute(name, "SELECT 1 FROM pg_namespace WHERE nspname = 'service_api'")).toEqual([]);
     }));
 
-  Deno.test("PostgreSQL: a schema that an administrator made for the user is used", () =>
+  Deno.test("PostgreSQL: the store uses a schema that an administrator created for the user", () =>
     server.withNewDatabase(async (name) => {
       await server.execute(name, `CREATE ROLE owner_in_${name} LOGIN PASSWORD '${PASSWORD}'`);
       await server.execute(name, `CREATE SCHEMA service_api AUTHORIZATION owner_in_${name}`);
       const key = await newKey("deploy");
       await withStoreAt({ ...server.address(name), user: `owner_in_${name}` }, async (store) => {
         await addAll(store, [key]);
-        expect(await listed(store)).toEqual([key]);
+        expect(await listKeys(store)).toEqual([key]);
       });
     }));
 
-  Deno.test("PostgreSQL: a user who may not use what another one made is told so", () =>
+  Deno.test("PostgreSQL: if the user has no right to use the tables, the message says so", () =>
     server.withNewDatabase(async (name) => {
       await withStoreAt(server.address(name), async (store) => addAll(store, [await newKey("deploy")]));
       await server.execute(name, `CREATE ROLE reader_of_${name} LOGIN PASSWORD '${PASSWORD}'`);
-      const { code, message } = await refusalAt({ ...server.address(name), user: `reader_of_${name}` });
+      const { code, message } = await failureAt({ ...server.address(name), user: `reader_of_${name}` });
       expect(code).toBe("UNREACHABLE");
       expect(message).toContain("permission denied");
-      expect(message).toContain("use what is in it");
+      expect(message).toContain("use its tables");
     }));
 
-  Deno.test("PostgreSQL: a database that takes no changes can be read, and says so to whoever would change it", () =>
+  Deno.test("PostgreSQL: a read-only database can be read, and rejects changes with a message that says so", () =>
     server.withNewDatabase(async (name) => {
       const key = await newKey("deploy");
       await withStoreAt(server.address(name), (store) => addAll(store, [key]));
       await server.execute(name, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
       await withStoreAt(server.address(name), async (store) => {
-        expect(await listed(store)).toEqual([key]);
-        const { code, message } = await failureOfPromise(store.remove([key.id], LOCAL, anyway));
+        expect(await listKeys(store)).toEqual([key]);
+        const { code, message } = await failureOfPromise(store.remove([key.id], LOCAL, allowAny));
         expect(code).toBe("UNREACHABLE");
         expect(message).toContain("read-only");
-        expect(await listed(store)).toEqual([key]);
+        expect(await listKeys(store)).toEqual([key]);
       });
     }));
 
-  Deno.test("PostgreSQL: settings that a database has for other programs change nothing", () =>
+  Deno.test("PostgreSQL: settings of the database do not affect the store", () =>
     server.withNewDatabase(async (name) => {
       await server.execute(
         name,
@@ -121,67 +121,67 @@ await testOnPostgres("What is in PostgreSQL", {}, (server) => {
             createdAt: new Date("2026-11-12T13:14:15.016Z"),
           });
           await addAll(one, [key]);
-          expect(await listed(two)).toEqual([key]);
+          expect(await listKeys(two)).toEqual([key]);
           expect(await two.findIdBySecretHash(key.secretHash)).toBe(key.id);
-          expect((await trail(two)).map(({ at }) => at)).toEqual([LOCAL.at]);
+          expect((await readTrail(two)).map(({ at }) => at)).toEqual([LOCAL.at]);
           const keys = await newKeys(20);
-          await Promise.all(keys.map((more, i) => (i % 2 === 0 ? one : two).add(more, LOCAL, anyway)));
-          await atOnce(20, (i) => {
+          await Promise.all(keys.map((more, i) => (i % 2 === 0 ? one : two).add(more, LOCAL, allowAny)));
+          await inParallel(20, (i) => {
             const uses = new Map(keys.map(({ id }) => [id, new Date(LOCAL.at.getTime() + i)]));
             return (i % 2 === 0 ? one : two).recordUses(uses);
           });
-          expect((await listed(one)).slice(1).map(({ lastUsedAt }) => lastUsedAt)).toEqual(
+          expect((await listKeys(one)).slice(1).map(({ lastUsedAt }) => lastUsedAt)).toEqual(
             keys.map(() => new Date(LOCAL.at.getTime() + 19)),
           );
         }));
     }));
 
-  Deno.test("PostgreSQL: a change that another transaction holds up for too long fails with TIMEOUT and changes nothing", () =>
+  Deno.test("PostgreSQL: a change that waits too long for a lock fails with TIMEOUT and changes nothing", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
         const [old, fresh] = await Promise.all([newKey("deploy"), newKey("deploy")]);
         await addAll(store, [old]);
-        const before = await everything(server, name);
-        await whileHeld(server, name, "SELECT FROM service_api.api_key FOR UPDATE", async () => {
+        const before = await databaseContents(server, name);
+        await whileLocked(server, name, "SELECT FROM service_api.api_key FOR UPDATE", async () => {
           const start = performance.now();
-          const changes = [store.add(fresh, LOCAL, anyway), store.remove([old.id], LOCAL, anyway)];
+          const changes = [store.add(fresh, LOCAL, allowAny), store.remove([old.id], LOCAL, allowAny)];
           const failures = await Promise.all(changes.map(failureOfPromise));
           expect(failures.map(({ code }) => code)).toEqual(["TIMEOUT", "TIMEOUT"]);
           for (const { message } of failures) expect(message).toContain("Nothing was changed");
-          expect(performance.now() - start).toBeLessThan(5 * SHORT);
-          expect(await listed(store)).toEqual([old]);
+          expect(performance.now() - start).toBeLessThan(5 * SHORT_TIMEOUT);
+          expect(await listKeys(store)).toEqual([old]);
         });
-        expect(await everything(server, name)).toEqual(before);
-        await store.add(fresh, LOCAL, anyway);
-        expect(await listed(store)).toEqual([fresh]);
-      }, SHORT)
+        expect(await databaseContents(server, name)).toEqual(before);
+        await store.add(fresh, LOCAL, allowAny);
+        expect(await listKeys(store)).toEqual([fresh]);
+      }, SHORT_TIMEOUT)
     ));
 
-  Deno.test("PostgreSQL: a table that another transaction holds for too long fails whoever reads with TIMEOUT", () =>
+  Deno.test("PostgreSQL: a read that waits too long for a lock fails with TIMEOUT", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
         const key = await newKey("deploy");
         await addAll(store, [key]);
-        await whileHeld(server, name, "LOCK TABLE service_api.api_key", async () => {
+        await whileLocked(server, name, "LOCK TABLE service_api.api_key", async () => {
           expect((await failureOfPromise(store.findIdBySecretHash(key.secretHash))).code).toBe("TIMEOUT");
-          expect((await failureOfPromise(listed(store))).code).toBe("TIMEOUT");
+          expect((await failureOfPromise(listKeys(store))).code).toBe("TIMEOUT");
         });
         expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
-      }, SHORT)
+      }, SHORT_TIMEOUT)
     ));
 
-  Deno.test("PostgreSQL: a schema that another process takes too long to make cannot be opened: TIMEOUT", () =>
+  Deno.test("PostgreSQL: opening fails with TIMEOUT if another process takes too long to create the schema", () =>
     server.withNewDatabase(async (name) => {
-      await whileHeld(server, name, "CREATE SCHEMA service_api", async () => {
-        expect((await refusalAt(server.address(name), SHORT)).code).toBe("TIMEOUT");
+      await whileLocked(server, name, "CREATE SCHEMA service_api", async () => {
+        expect((await failureAt(server.address(name), SHORT_TIMEOUT)).code).toBe("TIMEOUT");
       });
       await withStoreAt(server.address(name), async (store) => expect(await store.isEmpty()).toBe(true));
     }));
 
-  Deno.test("PostgreSQL: where TLS is asked for and the server has none, the store cannot be opened", () =>
+  Deno.test("PostgreSQL: opening fails if TLS is configured and the server does not offer it", () =>
     server.withNewDatabase(async (name) => {
       const tls = { rejectUnauthorized: false, ca: [] };
-      const { code, message } = await refusalAt({ ...server.address(name), tls });
+      const { code, message } = await failureAt({ ...server.address(name), tls });
       expect(code).toBe("UNREACHABLE");
       expect(message).toMatch(/TLS|SSL/);
     }));

@@ -1,10 +1,10 @@
-# Looks after a PostgreSQL server for postgres_server.ts: postgres_server.sh DIRECTORY BINARIES PORT OPTIONS.
-# It makes the server in DIRECTORY/data and does what the lines of standard input say, `start` or `stop`, each answered
-# by a line `done` or `failed`. When standard input ends, as it does however the tests end, it stops the server and
-# removes DIRECTORY.
+# Runs a PostgreSQL server for postgres_server.ts: postgres_server.sh DIRECTORY BINARIES PORT OPTIONS.
+# It creates the server in DIRECTORY/data, reads commands from standard input, `start` or `stop`, and answers each with
+# the line `done` or `failed`. At the end of standard input, which comes even if the tests are killed, it stops the
+# server and removes DIRECTORY.
 
 export directory=$1 binaries=$2 port=$3 options=$4
-trap '' HUP INT TERM PIPE # they are for the tests, whose end is the end of this
+trap '' HUP INT TERM PIPE # only the end of the tests ends this program
 cd "$directory" || exit
 
 # PostgreSQL does not run as root.
@@ -47,12 +47,12 @@ keep() {
       start) start ;;
       stop) stop INT ;;
     esac && echo done || echo failed
-  done 2>/dev/null # nobody may be there to be answered
+  done 2>/dev/null # the tests may be gone
   stop QUIT
   cd / && rm -rf "$directory"
 }
 
-# Deno kills its children when it ends by an error; a child of them sees the end of standard input and cleans up.
+# If Deno ends with an error, it kills its children. A grandchild sees the end of standard input and cleans up.
 exec 3<&0
 keep <&3 3<&- &
 wait

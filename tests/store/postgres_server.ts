@@ -1,27 +1,26 @@
-/** A PostgreSQL server that lasts as long as the tests of a file, and an empty database on it for each of them. */
+/** Runs a PostgreSQL server for the tests of a file, with a new database for each test. */
 // @ts-types="@types/pg"
 import pg from "pg";
 import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
 import { CERTIFICATE, PRIVATE_KEY } from "../client/certificates.ts";
-import { findBinaries, type Source } from "./postgres_binaries.ts";
+import { findBinaries } from "./postgres_binaries.ts";
 
-/** The password of both users, with every character that means something in a URL. */
+/** The password of both users. It contains every character that has a meaning in URLs. */
 export const PASSWORD = "never/be:shown @ 100%?#";
 
 export interface PostgresOptions {
-  /** Whether it accepts TLS besides connections in clear: its certificate is that of `tests/client/certificates.ts`. */
+  /** Whether the server offers TLS, with the certificate of `tests/client/certificates.ts`. */
   readonly tls?: boolean;
-  readonly sources?: readonly Source[];
 }
 
-/** Runs a statement on one connection, and returns its rows. */
+/** Runs a statement on one connection and returns its rows. */
 export type Run = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
 export type Start =
   | { readonly kind: "running"; readonly server: PostgresServer }
   | { readonly kind: "not running"; readonly reason: string };
 
-/** Registers tests that share a server, or, where there is none to be had, one that is ignored and says why. */
+/** Registers tests that share a server. Without PostgreSQL it registers one ignored test, whose name says why. */
 export async function testOnPostgres(
   what: string,
   options: PostgresOptions,
@@ -29,7 +28,7 @@ export async function testOnPostgres(
 ): Promise<void> {
   const start = await startPostgres(options);
   if (start.kind === "not running") {
-    Deno.test.ignore(`${what}: not run, for want of a server: ${start.reason}`, () => {});
+    Deno.test.ignore(`${what}: skipped, because PostgreSQL is missing: ${start.reason}`, () => {});
     return;
   }
   register(start.server);
@@ -37,16 +36,16 @@ export async function testOnPostgres(
 }
 
 /**
- * Starts a server on 127.0.0.1 that asks for passwords. It ends, and its files go, with `remove` or with the process
- * that runs the tests, however that ends.
+ * Starts a server on 127.0.0.1 with password authentication. `remove` stops it and deletes its files. So does the end of
+ * the process that runs the tests, even if that process is killed.
  *
- * @throws {Error} when PostgreSQL is there and yet does not start
+ * @throws {Error} if PostgreSQL is installed but does not start
  */
-export async function startPostgres({ tls = false, sources }: PostgresOptions = {}): Promise<Start> {
-  if (Deno.build.os === "windows") return { kind: "not running", reason: "it takes a POSIX shell" };
+export async function startPostgres({ tls = false }: PostgresOptions = {}): Promise<Start> {
+  if (Deno.build.os === "windows") return { kind: "not running", reason: "it needs a POSIX shell" };
   const directory = await Deno.makeTempDir({ prefix: "service-api-postgres-" });
   try {
-    const binaries = await findBinaries(directory, sources);
+    const binaries = await findBinaries(directory);
     if ("reason" in binaries) {
       await Deno.remove(directory, { recursive: true });
       return { kind: "not running", reason: binaries.reason };
@@ -61,7 +60,7 @@ export async function startPostgres({ tls = false, sources }: PostgresOptions = 
   }
 }
 
-/** What of `postgresql.conf` is not left as it is: nothing that a test stores need survive a power cut. */
+/** Settings of the server. The data of tests need not survive a power cut. */
 const SETTINGS = [
   "listen_addresses=127.0.0.1",
   "unix_socket_directories=.",
@@ -75,21 +74,21 @@ const TLS_SETTINGS = ["ssl=on", "ssl_cert_file=../certificate", "ssl_key_file=..
 
 export class PostgresServer {
   readonly #directory: string;
-  readonly #keeper: Deno.ChildProcess;
+  readonly #process: Deno.ChildProcess;
   readonly #commands: WritableStreamDefaultWriter<Uint8Array>;
-  readonly #answers: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #replies: ReadableStreamDefaultReader<Uint8Array>;
   #databases = 0;
 
   private constructor(directory: string, binaries: string, readonly port: number, tls: boolean) {
     const options = [...SETTINGS, ...tls ? TLS_SETTINGS : []].map((setting) => `-c ${setting}`).join(" ");
     this.#directory = directory;
-    this.#keeper = new Deno.Command("sh", {
+    this.#process = new Deno.Command("sh", {
       args: [`${import.meta.dirname}/postgres_server.sh`, directory, binaries, String(port), options],
       stdin: "piped",
       stdout: "piped",
     }).spawn();
-    this.#commands = this.#keeper.stdin.getWriter();
-    this.#answers = this.#keeper.stdout.getReader();
+    this.#commands = this.#process.stdin.getWriter();
+    this.#replies = this.#process.stdout.getReader();
   }
 
   /** Use `startPostgres`. */
@@ -105,34 +104,34 @@ export class PostgresServer {
     }
   }
 
-  /** Starts it again after `stop`, where it was. */
+  /** Starts the server, on the same port as before. */
   async start(): Promise<void> {
-    await this.#tell("start");
+    await this.#send("start");
   }
 
-  /** Stops it as `pg_ctl stop` does: who is connected is cut off. */
+  /** Stops the server as `pg_ctl stop` does: it closes all connections. */
   async stop(): Promise<void> {
-    await this.#tell("stop");
+    await this.#send("stop");
   }
 
-  /** Stops it for good and removes all that it left. */
+  /** Stops the server and deletes its files. */
   async remove(): Promise<void> {
     await this.#commands.close();
-    await this.#answers.cancel();
-    await this.#keeper.status;
+    await this.#replies.cancel();
+    await this.#process.status;
   }
 
-  /** The address of a database as the store takes it, for `service`, an ordinary user. */
+  /** The address of a database for the store, with the ordinary user `service`. */
   address(database: string): DatabaseAddress {
     const label = `127.0.0.1:${this.port}/${database}`;
     return { host: "127.0.0.1", port: this.port, user: "service", password: PASSWORD, database, label, tls: undefined };
   }
 
-  /** Does something in a database by SQL, as another program would, with the tables of the store in its path. */
+  /** Runs SQL in a database as another program would, with the tables of the store in the search path. */
   async as<Result>(user: "admin" | "service", database: string, act: (run: Run) => Promise<Result>): Promise<Result> {
     const { host, port, password } = this.address(database);
     const client = new pg.Client({ host, port, user, password, database, options: "-c search_path=service_api" });
-    // The server is stopped in the middle of some tests.
+    // Some tests stop the server.
     client.on("error", () => {});
     await client.connect();
     try {
@@ -142,12 +141,12 @@ export class PostgresServer {
     }
   }
 
-  /** Runs SQL in a database with the right to do anything. */
+  /** Runs SQL in a database as a superuser. */
   execute(database: string, sql: string): ReturnType<Run> {
     return this.as("admin", database, (run) => run(sql));
   }
 
-  /** Hands `test` the name of a new database, which belongs to `service`, and drops it however the test ends. */
+  /** Runs `test` with the name of a new database of the user `service`, and drops the database afterwards. */
   async withNewDatabase(test: (name: string) => Promise<void>): Promise<void> {
     const name = `test_${++this.#databases}`;
     await this.execute("postgres", `CREATE DATABASE ${name} OWNER service`);
@@ -158,30 +157,29 @@ export class PostgresServer {
     }
   }
 
-  /** Waits until somebody in a database waits for a lock. */
+  /** Waits until a statement in a database waits for a lock. */
   untilWaiting(database: string): Promise<void> {
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = 'Lock'`;
     const deadline = Date.now() + 20_000;
     return this.as("admin", "postgres", async (run) => {
-      // deno-lint-ignore no-await-in-loop -- it asks until it is so
-      while ((await run(waiting)).length === 0) if (Date.now() > deadline) throw new Error("nobody waits for a lock");
+      // deno-lint-ignore no-await-in-loop -- polls
+      while ((await run(waiting)).length === 0) {
+        if (Date.now() > deadline) throw new Error("no statement waits for a lock");
+      }
     });
   }
 
-  async #tell(command: "start" | "stop"): Promise<void> {
+  async #send(command: "start" | "stop"): Promise<void> {
     await this.#commands.write(new TextEncoder().encode(`${command}\n`));
-    const { value } = await this.#answers.read();
-    const answer = new TextDecoder().decode(value).trim();
-    if (answer === "done") return;
+    const { value } = await this.#replies.read();
+    const reply = new TextDecoder().decode(value).trim();
+    if (reply === "done") return;
     const log = await Deno.readTextFile(`${this.#directory}/log`).catch(String);
-    throw new Error(`PostgreSQL does not ${command}:\n${log}`);
+    throw new Error(`PostgreSQL did not ${command}:\n${log}`);
   }
 }
 
-/**
- * A port that is free now and stays so: from below those that systems hand out of themselves, since it is to be the
- * server's also while the server is stopped.
- */
+/** A free port below the ephemeral range, so that no other program gets it while the server is stopped. */
 function freePort(): number {
   const port = 20_000 + Math.floor(Math.random() * 12_000);
   try {

@@ -10,7 +10,7 @@ import { testRaces } from "./race_contract.ts";
 function postgresOn(server: PostgresServer): Engine {
   return {
     name: "PostgreSQL",
-    withNewPlace: (test) =>
+    withNewLocation: (test) =>
       server.withNewDatabase((name) => {
         const address = server.address(name);
         return test({

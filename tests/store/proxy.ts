@@ -1,33 +1,33 @@
-/** A way to a server that can be disturbed. */
+/** A TCP proxy that can drop data and close connections. */
 
-/** What becomes of some bytes: they go on, they are lost, or their connection is closed. */
-export type Fate = "pass" | "lose" | "close";
+/** What the proxy does with data: forward it, drop it, or close the connection. */
+export type Action = "forward" | "drop" | "close";
 
-/** Decides on what comes from the client (`up`) or the server (`down`), and, with no bytes, on a new connection. */
-export type Rule = (direction: "up" | "down", bytes: string) => Fate;
+/** Decides on data from the client (`up`) or the server (`down`). Empty data stands for a new connection. */
+export type Rule = (direction: "up" | "down", bytes: string) => Action;
 
 export interface Proxy {
   readonly port: number;
-  /** From now on, on every connection. */
+  /** Applies to every connection from now on. */
   rule: Rule;
 }
 
-/** Hands `test` a way to `port` of 127.0.0.1, undisturbed at first, and ends it however the test ends. */
+/** Runs `test` with a proxy to a port of 127.0.0.1, which forwards everything at first. */
 export async function withProxy(port: number, test: (proxy: Proxy) => Promise<void>): Promise<void> {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const proxy: Proxy = { port: listener.addr.port, rule: () => "pass" };
+  const proxy: Proxy = { port: listener.addr.port, rule: () => "forward" };
   const open = new Set<Deno.Conn>();
   const ended: Promise<void>[] = [];
 
-  async function carry(direction: "up" | "down", from: Deno.Conn, to: Deno.Conn): Promise<void> {
+  async function relay(direction: "up" | "down", from: Deno.Conn, to: Deno.Conn): Promise<void> {
     const buffer = new Uint8Array(65_536);
     const count = await from.read(buffer);
     if (count === null) return;
     const bytes = buffer.subarray(0, count);
-    const fate = proxy.rule(direction, new TextDecoder("latin1").decode(bytes));
-    if (fate === "close") return;
-    if (fate === "pass") await writeAll(to, bytes);
-    await carry(direction, from, to);
+    const action = proxy.rule(direction, new TextDecoder("latin1").decode(bytes));
+    if (action === "close") return;
+    if (action === "forward") await writeAll(to, bytes);
+    await relay(direction, from, to);
   }
 
   async function serve(client: Deno.Conn): Promise<void> {
@@ -35,7 +35,7 @@ export async function withProxy(port: number, test: (proxy: Proxy) => Promise<vo
     if (proxy.rule("up", "") === "close") return close(client);
     const server = await Deno.connect({ hostname: "127.0.0.1", port });
     open.add(server);
-    await Promise.race([carry("up", client, server), carry("down", server, client)]).catch(() => {});
+    await Promise.race([relay("up", client, server), relay("down", server, client)]).catch(() => {});
     close(client);
     close(server);
   }

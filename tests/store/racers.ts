@@ -1,7 +1,7 @@
-/** Processes of `racer.ts` that wait for the start. */
+/** Starts processes of `racer.ts`. */
 import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
 
-/** How `racer.ts` is told of the place of a store, and the permissions that it takes to use it. */
+/** The arguments of `racer.ts` that specify the store, and the permissions that the process needs. */
 export interface RacerOptions {
   readonly args: readonly string[];
   readonly permissions: readonly string[];
@@ -11,7 +11,7 @@ export function sqliteRacer(directory: string): RacerOptions {
   return { args: ["sqlite", directory], permissions: ["--allow-read", "--allow-write"] };
 }
 
-/** The variables are what the driver asks for whatever it is told. */
+/** The driver reads these variables in any case. */
 export function postgresRacer(address: DatabaseAddress): RacerOptions {
   return {
     args: ["postgres", JSON.stringify(address)],
@@ -21,7 +21,7 @@ export function postgresRacer(address: DatabaseAddress): RacerOptions {
 
 export interface Racer {
   readonly ready: Promise<void>;
-  /** Lets it go, and tells what became of each name. */
+  /** Starts the race. Returns the outcome of each name. */
   readonly run: () => Promise<readonly string[]>;
 }
 

@@ -1,4 +1,4 @@
-/** What the SQLite store leaves on the disk, and what it does with files that are not its own. */
+/** The files of the SQLite store: modes, foreign and damaged files, migrations, and locks of other processes. */
 import { expect } from "expect";
 import fc from "fast-check";
 import { DatabaseSync } from "node:sqlite";
@@ -8,15 +8,15 @@ import type { StoredKey } from "../../src/store/stored_key.ts";
 import { APPLICATION_ID, SQLITE_MIGRATIONS } from "../../src/store/migrations.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
-import { addAll, anyway, listed, LOCAL } from "./changes.ts";
+import { addAll, allowAny, listKeys, LOCAL } from "./changes.ts";
 import { sqliteRacer, startRacer } from "./racers.ts";
 import { newKey, newKeyWithSecret } from "./stored_key.ts";
 import { inTemporaryDirectory, withNewStore, withStoreIn } from "./temporary_store.ts";
 
 const hasNoFileModes = Deno.build.os === "windows";
 
-/** A busy timeout, in milliseconds, that tests are willing to wait for. */
-const SHORT = 50;
+/** A busy timeout that tests wait for, in milliseconds. */
+const SHORT_TIMEOUT = 50;
 
 function open(directory: string, busyTimeout = 5_000): Promise<KeyStore> {
   return openSqliteStore({ directory, busyTimeout });
@@ -34,15 +34,15 @@ async function sha256(path: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", await Deno.readFile(path))).toHex();
 }
 
-/** Opens a store where it must be refused, and checks that `keys.db` stays byte for byte what it was. */
-async function refusalThatChangesNothing(directory: string): Promise<Failure> {
+/** The failure of opening a store. Checks that `keys.db` stays the same, byte for byte. */
+async function failureWithoutChange(directory: string): Promise<Failure> {
   const before = await sha256(`${directory}/keys.db`);
   const failure = await failureOfPromise(open(directory));
   expect(await sha256(`${directory}/keys.db`)).toBe(before);
   return failure;
 }
 
-/** Runs SQL on the `keys.db` of a directory as another program would. */
+/** Opens `keys.db` as another program would. */
 async function inDatabase(directory: string, act: (database: DatabaseSync) => void | Promise<void>): Promise<void> {
   const database = new DatabaseSync(`${directory}/keys.db`);
   try {
@@ -52,8 +52,8 @@ async function inDatabase(directory: string, act: (database: DatabaseSync) => vo
   }
 }
 
-/** What the first version of the program would have left, with one key. */
-function makeFirstVersion(directory: string, key: StoredKey): Promise<void> {
+/** Creates a store as version 1 of the schema, with one key. */
+function createFirstVersion(directory: string, key: StoredKey): Promise<void> {
   return inDatabase(directory, (database) => {
     database.exec(`${SQLITE_MIGRATIONS[0]}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1`);
     const columns = "id, name, description, roles, permissions, created_at, secret_hash, secret_tail";
@@ -71,7 +71,7 @@ function makeFirstVersion(directory: string, key: StoredKey): Promise<void> {
 }
 
 Deno.test({
-  name: "The data directory is made with mode 0700 and the files in it with 0600",
+  name: "The data directory is created with mode 0700 and its files with 0600",
   ignore: hasNoFileModes,
   fn: () =>
     inTemporaryDirectory(async (parent) => {
@@ -92,7 +92,7 @@ Deno.test("A closed store is one file", () =>
     expect(await filesIn(directory)).toEqual(["keys.db"]);
   }));
 
-Deno.test("The secret is in none of the files, neither while the store is open nor after", () =>
+Deno.test("No file contains the secret, neither while the store is open nor afterwards", () =>
   inTemporaryDirectory(async (directory) => {
     const { key, secret } = await newKeyWithSecret("deploy", { description: "in the files" });
     async function everyByte(): Promise<string> {
@@ -118,7 +118,7 @@ Deno.test("An empty keys.db becomes a store", () =>
     await withStoreIn(directory, async (store) => expect(await store.isEmpty()).toBe(true));
   }));
 
-Deno.test("A data directory that is a file is refused as USAGE, and the file stays as it is", () =>
+Deno.test("A data directory that is a file is rejected as USAGE, and the file stays unchanged", () =>
   inTemporaryDirectory(async (directory) => {
     const file = `${directory}/file`;
     await Deno.writeTextFile(file, "mine");
@@ -131,7 +131,7 @@ Deno.test("A data directory that is a file is refused as USAGE, and the file sta
     expect(await Deno.readTextFile(file)).toBe("mine");
   }));
 
-Deno.test("A keys.db that is a directory is refused as UNREACHABLE", () =>
+Deno.test("A keys.db that is a directory is rejected as UNREACHABLE", () =>
   inTemporaryDirectory(async (directory) => {
     await Deno.mkdir(`${directory}/keys.db`);
     const { code, message } = await failureOfPromise(open(directory));
@@ -139,17 +139,17 @@ Deno.test("A keys.db that is a directory is refused as UNREACHABLE", () =>
     expect(message).toContain(`${directory}/keys.db`);
   }));
 
-Deno.test("A keys.db with a text in it is refused as UNREACHABLE and stays as it is", () =>
+Deno.test("A keys.db that is not a database is rejected as UNREACHABLE and stays unchanged, without new files", () =>
   inTemporaryDirectory(async (directory) => {
-    await Deno.writeTextFile(`${directory}/keys.db`, "a letter to my aunt\n".repeat(500));
-    const { code, message } = await refusalThatChangesNothing(directory);
+    await Deno.writeTextFile(`${directory}/keys.db`, "any text\n".repeat(500));
+    const { code, message } = await failureWithoutChange(directory);
     expect(code).toBe("UNREACHABLE");
     expect(message).toContain(`${directory}/keys.db`);
     expect(message).toContain("not an SQLite database");
     expect(await filesIn(directory)).toEqual(["keys.db"]);
   }));
 
-Deno.test("A keys.db with any bytes in it that are no database is refused as UNREACHABLE and stays as it is", () =>
+Deno.test("A keys.db with arbitrary bytes is rejected as UNREACHABLE and stays unchanged", () =>
   inTemporaryDirectory((directory) =>
     fc.assert(
       fc.asyncProperty(
@@ -157,40 +157,43 @@ Deno.test("A keys.db with any bytes in it that are no database is refused as UNR
         fc.constantFrom("", "SQLite format 3\0"),
         async (bytes, start) => {
           await Deno.writeFile(`${directory}/keys.db`, new Uint8Array([...new TextEncoder().encode(start), ...bytes]));
-          expect((await refusalThatChangesNothing(directory)).code).toBe("UNREACHABLE");
+          expect((await failureWithoutChange(directory)).code).toBe("UNREACHABLE");
         },
       ),
       { numRuns: 100 },
     )
   ));
 
-Deno.test("A damaged store is refused as UNREACHABLE and stays as it is", () =>
+Deno.test("A damaged store is rejected as UNREACHABLE and stays unchanged", () =>
   inTemporaryDirectory(async (directory) => {
     await withStoreIn(directory, async (store) => addAll(store, [await newKey("deploy")]));
     const bytes = await Deno.readFile(`${directory}/keys.db`);
     await Deno.writeFile(`${directory}/keys.db`, bytes.fill(0xff, 0, 100));
-    expect((await refusalThatChangesNothing(directory)).code).toBe("UNREACHABLE");
+    expect((await failureWithoutChange(directory)).code).toBe("UNREACHABLE");
   }));
 
-Deno.test("A store of a newer version is refused as UNREACHABLE, told as such, and stays as it is", () =>
+Deno.test("A store of a newer version is rejected as UNREACHABLE, and stays unchanged", () =>
   inTemporaryDirectory(async (directory) => {
     await withStoreIn(directory, async (store) => addAll(store, [await newKey("deploy")]));
     await inDatabase(directory, (database) => database.exec("PRAGMA user_version = 99"));
-    const { code, message } = await refusalThatChangesNothing(directory);
+    const { code, message } = await failureWithoutChange(directory);
     expect(code).toBe("UNREACHABLE");
     expect(message).toContain("newer version");
   }));
 
-Deno.test("A store of the first version is brought up to date, and keeps its keys", () =>
+Deno.test("A store of the first version is migrated and keeps its keys", () =>
   inTemporaryDirectory(async (directory) => {
     const [old, fresh] = await Promise.all([newKey("deploy", { permissions: ["DOCKER:READ_ANY"] }), newKey("fresh")]);
-    await makeFirstVersion(directory, old);
+    await createFirstVersion(directory, old);
     await withStoreIn(directory, async (store) => {
-      expect(await listed(store)).toEqual([old]);
+      expect(await listKeys(store)).toEqual([old]);
       expect(await store.findIdBySecretHash(old.secretHash)).toBe(old.id);
       await store.recordUses(new Map([[old.id, LOCAL.at]]));
       await addAll(store, [{ ...fresh, createdBy: old.id }]);
-      expect(await listed(store, old.id)).toEqual([{ ...old, lastUsedAt: LOCAL.at }, { ...fresh, createdBy: old.id }]);
+      expect(await listKeys(store, old.id)).toEqual([{ ...old, lastUsedAt: LOCAL.at }, {
+        ...fresh,
+        createdBy: old.id,
+      }]);
       expect((await store.listEvents(undefined, 10)).map(({ keyName }) => keyName)).toEqual(["fresh"]);
     });
     await inDatabase(directory, (database) => {
@@ -198,72 +201,72 @@ Deno.test("A store of the first version is brought up to date, and keeps its key
     });
   }));
 
-Deno.test("A store of the first version that five processes open at once is brought up to date once", () =>
+Deno.test("If five processes open a store of the first version, it is migrated once", () =>
   inTemporaryDirectory(async (directory) => {
     const old = await newKey("deploy");
-    await makeFirstVersion(directory, old);
+    await createFirstVersion(directory, old);
     const names = Array.from({ length: 5 }, (_, i) => `key ${i}`);
     const racers = names.map((name) => startRacer(sqliteRacer(directory), [name]));
     await Promise.all(racers.map(({ ready }) => ready));
     expect(await Promise.all(racers.map(({ run }) => run()))).toEqual(names.map(() => ["won"]));
     await withStoreIn(directory, async (store) => {
-      const [first, ...others] = await listed(store);
+      const [first, ...others] = await listKeys(store);
       expect(first).toEqual(old);
       expect(others.map(({ name }) => String(name)).toSorted()).toEqual(names);
     });
   }));
 
-Deno.test("A store of the first version that cannot be brought up to date is UNREACHABLE and stays as it is", () =>
+Deno.test("If a migration fails, opening fails with UNREACHABLE and the store stays unchanged", () =>
   inTemporaryDirectory(async (directory) => {
-    await makeFirstVersion(directory, await newKey("deploy"));
+    await createFirstVersion(directory, await newKey("deploy"));
     await inDatabase(
       directory,
       (database) => database.exec("PRAGMA journal_mode = WAL; CREATE TABLE audit_event (mine)"),
     );
-    expect((await refusalThatChangesNothing(directory)).code).toBe("UNREACHABLE");
+    expect((await failureWithoutChange(directory)).code).toBe("UNREACHABLE");
   }));
 
-for (const version of [0, 1, 99]) {
-  Deno.test(`Another program's database with user_version ${version} is refused as such and stays as it is`, () =>
+for (const version of [0, 1]) {
+  Deno.test(`Another program's database with user_version ${version} is rejected and stays unchanged`, () =>
     inTemporaryDirectory(async (directory) => {
       await inDatabase(directory, (other) => other.exec(`CREATE TABLE song (title); PRAGMA user_version = ${version}`));
-      const { code, message } = await refusalThatChangesNothing(directory);
+      const { code, message } = await failureWithoutChange(directory);
       expect(code).toBe("UNREACHABLE");
       expect(message).toContain("another program");
       expect(await filesIn(directory)).toEqual(["keys.db"]);
     }));
 }
 
-Deno.test("A write while another process holds the store for too long fails with TIMEOUT and changes nothing", () =>
+Deno.test("A write fails with TIMEOUT and changes nothing if another process locks the store for too long", () =>
   inTemporaryDirectory((directory) =>
     withStoreIn(directory, async (store) => {
       const [first, second] = await Promise.all([newKey("first"), newKey("second")]);
       await addAll(store, [first]);
       await inDatabase(directory, async (other) => {
         other.exec("BEGIN IMMEDIATE");
-        expect((await failureOfPromise(store.add(second, LOCAL, anyway))).code).toBe("TIMEOUT");
-        const { code, message } = await failureOfPromise(store.remove([first.id], LOCAL, anyway));
+        expect((await failureOfPromise(store.add(second, LOCAL, allowAny))).code).toBe("TIMEOUT");
+        const { code, message } = await failureOfPromise(store.remove([first.id], LOCAL, allowAny));
         expect(code).toBe("TIMEOUT");
-        expect(message).toContain("Another process");
+        expect(message).toContain("Another process has locked the store");
       });
-      expect(await listed(store)).toEqual([first]);
+      expect(await listKeys(store)).toEqual([first]);
       await addAll(store, [second]);
-      expect(await listed(store)).toEqual([first, second]);
-    }, SHORT)
+      expect(await listKeys(store)).toEqual([first, second]);
+    }, SHORT_TIMEOUT)
   ));
 
-Deno.test("Reading does not wait for another process that writes", () =>
+Deno.test("Reads do not wait for a writing process", () =>
   withNewStore(async (store, directory) => {
     const key = await newKey("deploy");
     await addAll(store, [key]);
     await inDatabase(directory, async (other) => {
       other.exec("BEGIN IMMEDIATE; DELETE FROM api_key");
       expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
-      expect(await listed(store)).toEqual([key]);
+      expect(await listKeys(store)).toEqual([key]);
     });
   }));
 
-Deno.test("However many writes wait for another process, reading goes on and each of them waits no longer than it may", () =>
+Deno.test("While many writes wait for another process, reads continue, and each write waits no longer than its timeout", () =>
   inTemporaryDirectory((directory) =>
     withStoreIn(directory, async (store) => {
       const keys = await Promise.all(Array.from({ length: 50 }, (_, i) => newKey(`key ${i}`)));
@@ -271,27 +274,27 @@ Deno.test("However many writes wait for another process, reading goes on and eac
         other.exec("BEGIN IMMEDIATE");
         const start = performance.now();
         const writes = Promise.all(
-          keys.map(async (key) => (await failureOfPromise(store.add(key, LOCAL, anyway))).code),
+          keys.map(async (key) => (await failureOfPromise(store.add(key, LOCAL, allowAny))).code),
         );
         const reads: number[] = [];
         for (let i = 0; i < 20; i++) {
-          const asked = performance.now();
-          // deno-lint-ignore no-await-in-loop -- each is to be timed
+          const before = performance.now();
+          // deno-lint-ignore no-await-in-loop -- measures each read
           await new Promise((resolve) => setTimeout(resolve)).then(() => store.isEmpty());
-          reads.push(performance.now() - asked);
+          reads.push(performance.now() - before);
         }
         expect(await writes).toEqual(keys.map(() => "TIMEOUT"));
-        // Were each of the fifty to wait inside SQLite in its turn, one read would take the time of all of them.
+        // If each of the fifty waited inside SQLite, a read would wait for all of them.
         expect(reads.toSorted((a, b) => a - b)[10]).toBeLessThan(100);
         expect(performance.now() - start).toBeLessThan(10 * 1000);
       });
     }, 1000)
   ));
 
-Deno.test("A new store that another process holds for too long cannot be opened: TIMEOUT", () =>
+Deno.test("Opening fails with TIMEOUT if another process locks the new store for too long", () =>
   inTemporaryDirectory((directory) =>
     inDatabase(directory, async (other) => {
       other.exec("BEGIN EXCLUSIVE; CREATE TABLE held (x)");
-      expect((await failureOfPromise(open(directory, SHORT))).code).toBe("TIMEOUT");
+      expect((await failureOfPromise(open(directory, SHORT_TIMEOUT))).code).toBe("TIMEOUT");
     })
   ));

@@ -12,7 +12,7 @@ import { inTemporaryDirectory } from "./temporary_store.ts";
 function sqlite(name: string, beforeCommit?: () => Promise<void>): Engine {
   return {
     name,
-    withNewPlace: (test) =>
+    withNewLocation: (test) =>
       inTemporaryDirectory((directory) =>
         test({
           open: () => openSqliteStore({ directory, busyTimeout: 30_000, beforeCommit }),
@@ -29,5 +29,5 @@ function sqlite(name: string, beforeCommit?: () => Promise<void>): Engine {
 testKeys(sqlite("SQLite"));
 testAuditTrail(sqlite("SQLite"));
 testRaces(sqlite("SQLite"));
-// As `serve` opens it.
-testRaces(sqlite("SQLite that gathers writes", () => new Promise((resolve) => setImmediate(resolve))));
+// As `serve` opens the store.
+testRaces(sqlite("SQLite with grouped commits", () => new Promise((resolve) => setImmediate(resolve))));

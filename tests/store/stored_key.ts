@@ -1,9 +1,9 @@
-/** Keys to put into a store. */
+/** New keys for stores. */
 import { parseName } from "../../src/apikey/name.ts";
 import { hashSecret, makeSecret, SECRET_BYTES, secretTail } from "../../src/apikey/secret.ts";
 import type { StoredKey } from "../../src/store/stored_key.ts";
 
-/** A new key that no other equals, and its secret. */
+/** A unique key and its secret. */
 export async function newKeyWithSecret(
   name: string,
   others: Partial<StoredKey> = {},
@@ -25,12 +25,12 @@ export async function newKeyWithSecret(
   return { key, secret };
 }
 
-/** A new key that no other equals. */
+/** A unique key. */
 export async function newKey(name: string, others: Partial<StoredKey> = {}): Promise<StoredKey> {
   return (await newKeyWithSecret(name, others)).key;
 }
 
-/** New keys of the names `prefix 1`, `prefix 2` and so on. */
+/** Unique keys with the names `prefix 1`, `prefix 2` … */
 export function newKeys(count: number, prefix = "key"): Promise<readonly StoredKey[]> {
   return Promise.all(Array.from({ length: count }, (_, i) => newKey(`${prefix} ${i + 1}`)));
 }

@@ -1,8 +1,8 @@
-/** Directories and stores that last as long as a test. */
+/** Temporary directories and stores. */
 import type { KeyStore } from "../../src/store/key_store.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 
-/** Hands `test` a new directory and removes it, with all that is in it, however the test ends. */
+/** Runs `test` with a new directory, and removes the directory with its contents afterwards. */
 export async function inTemporaryDirectory(test: (directory: string) => Promise<void>): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
   try {
@@ -12,7 +12,7 @@ export async function inTemporaryDirectory(test: (directory: string) => Promise<
   }
 }
 
-/** Opens the store in a directory and closes it, however the test ends. */
+/** Runs `test` with the store in a directory, and closes the store afterwards. */
 export async function withStoreIn(
   directory: string,
   test: (store: KeyStore) => Promise<void>,
@@ -26,7 +26,7 @@ export async function withStoreIn(
   }
 }
 
-/** Hands `test` a new store and the directory it is in. */
+/** Runs `test` with a new store and its directory. */
 export function withNewStore(test: (store: KeyStore, directory: string) => Promise<void>): Promise<void> {
   return inTemporaryDirectory((directory) => withStoreIn(directory, (store) => test(store, directory)));
 }

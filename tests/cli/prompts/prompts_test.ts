@@ -41,7 +41,7 @@ Deno.test("text: an error appears while the user types, and disappears when the 
   );
   screen.press(..."a-b");
   expect(await screen.until(/✖/)).toBe(
-    '? Name: a-b█\n  ✖ A name may contain only letters, digits and spaces; "a-b" contains "-".',
+    '? Name: a-b█\n  ✖ The name "a-b" contains "-". A name may contain only letters, digits and spaces.',
   );
   screen.press(KEYS.enter, KEYS.backspace, KEYS.backspace);
   expect(await screen.until(/Name: a█/)).toBe("? Name: a█\n  hint");
@@ -54,7 +54,7 @@ Deno.test("text: Enter rejects an invalid or empty text and keeps what was typed
     prompts.text({ label: "Name", hint: "hint", check: checkName })
   );
   screen.press(KEYS.enter);
-  expect(await screen.until(/✖/)).toMatch(/this one is empty\.$/);
+  expect(await screen.until(/✖/)).toContain("The name is empty.");
   screen.press("a", "!", KEYS.enter, KEYS.backspace, "b");
   await screen.until(/Name: ab█/);
   screen.press(KEYS.enter);
