@@ -61,7 +61,7 @@ const MAY_IMPORT: Readonly<Record<string, RegExp>> = {
   "src/server": /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
   "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers)$/,
   "src/cli":
-    /^src\/|^deno\.json$|^@(commander-js|logtape|clack)\/|^(yaml|fast-string-truncated-width)$|^node:(crypto|process|readline|stream)$/,
+    /^src\/|^deno\.json$|^@(commander-js|clack)\/|^(yaml|zod\/mini|fast-string-truncated-width)$|^node:(crypto|process|readline|stream)$/,
 };
 
 for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
