@@ -1,7 +1,7 @@
 /** The names of the keys on the server that a command line names, where it answers soon. */
 import { escapeInvisible } from "../../apikey/failure.ts";
 import type { KeySummary } from "../../client/client.ts";
-import { withClientOf } from "../connection/connection.ts";
+import { withClientFor } from "../connection/connection.ts";
 import type { Host } from "../host/host.ts";
 import { SILENT_LOG } from "../host/log.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
@@ -35,7 +35,7 @@ async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySum
   if (readsStandardInput) return [];
   const settings = await readSettings(flags, host, SILENT_LOG);
   if (!await canBeAsked(settings)) return [];
-  return await withClientOf(settings, host, SILENT_LOG)(async (connect) => await (await connect()).list());
+  return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await (await connect()).list());
 }
 
 /** The embedded server would make a store where there is none, and bring its tables into any database. */

@@ -5,7 +5,7 @@ import { ACTIONS, RESOURCES } from "../../../apikey/permission.ts";
 import { ROLE_MEANINGS, ROLES } from "../../../apikey/role.ts";
 import type { Session } from "../../command.ts";
 import { canPrompt } from "../../host/can_prompt.ts";
-import { type Ask, withClient } from "../../connection/connection.ts";
+import { type UseClient, withClient } from "../../connection/connection.ts";
 import { create, type CreateFlags } from "./create.ts";
 import { deleteKeys } from "./delete.ts";
 import { EXIT_STATUS, type ExitCode } from "../../exit_code.ts";
@@ -52,13 +52,13 @@ interface ApikeyFlags extends CreateFlags {
   readonly delete?: true | undefined;
 }
 
-async function apikey(flags: ApikeyFlags, host: Host, ask: Ask): Promise<ExitCode> {
+async function apikey(flags: ApikeyFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (flags.create && flags.delete) throw new Failure("USAGE", "Give either --create or --delete, not both.");
   const mode = flags.create ? "create" : flags.delete ? "delete" : await askForMode(flags, host);
-  if (mode === "create") return await create(flags, host, ask);
+  if (mode === "create") return await create(flags, host, useClient);
   const [stray] = FLAGS_OF_CREATE.filter((flag) => flag in flags);
   if (stray !== undefined) throw new Failure("USAGE", `--${stray} goes with --create, not with --delete.`);
-  return await deleteKeys(flags, host, ask);
+  return await deleteKeys(flags, host, useClient);
 }
 
 async function askForMode(flags: ApikeyFlags, host: Host): Promise<"create" | "delete"> {

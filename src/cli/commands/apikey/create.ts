@@ -6,7 +6,7 @@ import { requireSomeRights } from "../../../apikey/rights.ts";
 import { parseRoles } from "../../../apikey/role.ts";
 import type { CreatedKey, NewKey } from "../../../client/client.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
-import type { Ask } from "../../connection/connection.ts";
+import type { UseClient } from "../../connection/connection.ts";
 import type { GivenKey } from "./create_prompts.ts";
 import { ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
@@ -28,15 +28,15 @@ export interface CreateFlags extends PromptFlags {
  *
  * @throws {Failure} of any kind; no key was made, unless the message says otherwise
  */
-export async function create(flags: CreateFlags, host: Host, ask: Ask): Promise<ExitCode> {
+export async function create(flags: CreateFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   const given = decideCreate(flags);
   const isComplete = given.name !== undefined && (given.roles ?? given.permissions) !== undefined;
   if (isComplete || !canPrompt(flags, host)) {
     const key = requireComplete(given);
-    await ask(async (connect) => print(await (await connect()).create(key), key, "not asked", flags, host));
+    await useClient(async (connect) => print(await (await connect()).create(key), key, "not asked", flags, host));
   } else {
     const { promptForKey } = await import("#prompts");
-    await ask(async (connect, interrupted) => {
+    await useClient(async (connect, interrupted) => {
       const key = await promptForKey(given, flags, host, connect, interrupted);
       await print(await (await connect()).create(key), key, "asked", flags, host);
     });

@@ -3,7 +3,7 @@ import { Failure, reasonOf } from "../../../apikey/failure.ts";
 import { type Name, parseName } from "../../../apikey/name.ts";
 import type { Client, KeyReference } from "../../../client/client.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
-import type { Ask } from "../../connection/connection.ts";
+import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
 import { DeletionFailure, writeJson } from "../../report.ts";
@@ -26,13 +26,13 @@ type DeleteResult =
  *
  * @throws {DeletionFailure} of any kind; nothing was deleted, unless the message says otherwise
  */
-export async function deleteKeys(flags: DeleteFlags, host: Host, ask: Ask): Promise<ExitCode> {
+export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (flags.name === undefined && !canPrompt(flags, host)) {
     throw new Failure("USAGE", "Deleting a key needs its name: give --name.");
   }
   const name = flags.name === undefined ? undefined : parseName(flags.name);
   try {
-    return await ask(async (connect, interrupted) => {
+    return await useClient(async (connect, interrupted) => {
       const client = await connect();
       const result = name === undefined
         ? await deleteTicked(client, flags, host, interrupted)
