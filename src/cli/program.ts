@@ -5,10 +5,11 @@
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { Failure } from "../apikey/failure.ts";
 import { registerApikey } from "./commands/apikey/apikey.ts";
-import { isRepeatable, ProgramCommand, type RegisterCommand, type Session, UsageError } from "./command.ts";
+import { isRepeatable, type RegisterCommand, type Session } from "./command.ts";
 import { EXIT_STATUS_WITH_CODES, ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host/host.ts";
 import { flushWithTimeout, type Log, openLog, SILENT_LOG } from "./host/log.ts";
+import { ProgramCommand, UsageError } from "./program_command.ts";
 import { reportFailure } from "./report.ts";
 import type { KnownCommand } from "./usage_failure.ts";
 

@@ -1,7 +1,7 @@
 /** The messages for mistakes on the command line: what is wrong, the nearest valid word, and where the help is. */
 import { Failure, quote } from "../apikey/failure.ts";
 import { nearest } from "../apikey/nearest.ts";
-import type { UsageError } from "./command.ts";
+import type { UsageError } from "./program_command.ts";
 
 /** A command and its long flags. */
 export interface KnownCommand {
