@@ -134,24 +134,20 @@ for (
   ] as const
 ) {
   Deno.test(`config prints the database URL ${url} as ${masked}`, async () => {
-    // Ignored, because only a valid setting that takes effect could be printed otherwise.
+    // An ignored setting is masked without being validated.
     const env = { SERVICE_API_URL: "https://a.example", SERVICE_API_DATABASE_URL: url };
     const { stdout } = await inProcess(["config", "--json"], { env });
     expect(JSON.parse(stdout).settings.at(-1)).toMatchObject({ name: "database-url", value: masked });
   });
 }
 
-Deno.test("config does not read the key from standard input, and contacts no server", async () => {
+Deno.test("config does not read standard input, contacts no server and opens no store", async () => {
   await using home = await configHome();
   const { code, stdout } = await home.run(["config", "--key-file", "-", "--base-url", "http://127.0.0.1:9"], {
     stdin: SECRET,
   });
   expect(code).toBe(0);
   expect(stdout).toMatch(/^key +… +--key-file$/m);
-});
-
-Deno.test("config opens no store", async () => {
-  await using home = await configHome();
   expect((await home.run(["config", "--data-dir", `${home.home}/data`])).code).toBe(0);
   await expect(Deno.stat(`${home.home}/data`)).rejects.toThrow(Deno.errors.NotFound);
 });

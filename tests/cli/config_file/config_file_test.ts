@@ -262,7 +262,6 @@ for (
   const [platform, env, path] of [
     ["linux", (home: string) => ({ HOME: home }), ".config/service-api/config.yaml"],
     ["linux", (home: string) => ({ XDG_CONFIG_HOME: `${home}/xdg` }), "xdg/service-api/config.yaml"],
-    ["linux", (home: string) => ({ HOME: home, XDG_CONFIG_HOME: "relative" }), ".config/service-api/config.yaml"],
     ["darwin", (home: string) => ({ HOME: home }), "Library/Application Support/service-api/config.yaml"],
     ["windows", (home: string) => ({ APPDATA: `${home}/Roaming` }), "Roaming\\service-api\\config.yaml"],
   ] as const
@@ -289,14 +288,9 @@ for (
     ["linux", "/a.key", "/a.key"],
     ["linux", "~/a.key", "/home/u/a.key"],
     ["linux", "~other/a.key", "/etc/service-api/~other/a.key"],
-    ["linux", "C:\\a.key", "/etc/service-api/C:\\a.key"],
-    ["linux", "-", "/etc/service-api/-"],
     ["windows", "keys\\a.key", "C:\\Users\\u\\AppData\\keys\\a.key"],
-    ["windows", "keys/a.key", "C:\\Users\\u\\AppData\\keys/a.key"],
     ["windows", "D:\\a.key", "D:\\a.key"],
-    ["windows", "D:/a.key", "D:/a.key"],
     ["windows", "\\\\server\\share\\a.key", "\\\\server\\share\\a.key"],
-    ["windows", "~/a.key", "C:\\Users\\u/a.key"],
     ["windows", "~\\a.key", "C:\\Users\\u\\a.key"],
   ] as const
 ) {
