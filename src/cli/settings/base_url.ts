@@ -4,21 +4,18 @@ import { quote } from "../../apikey/failure.ts";
 import { parseSetting, textSchema } from "./schema.ts";
 import type { Setting } from "./setting.ts";
 
-const HTTP_URL = z.pipe(
-  textSchema(
-    (text) => {
-      const url = URL.canParse(text) ? new URL(text) : undefined;
-      return url !== undefined && ["http:", "https:"].includes(url.protocol) ? url : undefined;
-    },
-    (text) => `must be a URL, for example https://keys.example.com, not ${quote(text)}.`,
+const HTTP_URL = textSchema(
+  (text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    return url !== undefined && ["http:", "https:"].includes(url.protocol) ? url : undefined;
+  },
+  (text) => `must be a URL, for example https://keys.example.com, not ${quote(text)}.`,
+).check(
+  z.refine(
+    ({ username, password }) => username === "" && password === "",
+    "must not contain a user or password. Use --key-file or SERVICE_API_KEY.",
   ),
-  z.instanceof(URL).check(
-    z.refine(
-      ({ username, password }) => username === "" && password === "",
-      "must not contain a user or password. Use --key-file or SERVICE_API_KEY.",
-    ),
-    z.refine(({ search, hash }) => search === "" && hash === "", "must not have a query or fragment."),
-  ),
+  z.refine(({ search, hash }) => search === "" && hash === "", "must not have a query or fragment."),
 );
 
 const SECURE_URL = HTTP_URL.check(

@@ -25,18 +25,22 @@ const DATABASE_URL = textSchema(
     "%3F, %23 and %40.",
 );
 
-const PARAMETERS = z.strictObject({
-  host: z.optional(z.string()),
-  sslmode: z.optional(z.enum(["disable", "require", "verify-ca", "verify-full"], {
-    error: ({ input }) => `must be disable, require, verify-ca or verify-full, not ${quote(String(input))}.`,
-  })),
-  sslrootcert: z.optional(z.string()),
-}, {
-  error: ({ code, keys }) =>
-    code === "unrecognized_keys"
-      ? `has an unknown parameter ${quote(String(keys))}. The parameters are host, sslmode and sslrootcert.`
-      : undefined,
-});
+/** Created on demand: creating an object schema takes a noticeable part of the time of a short command. */
+// deno-lint-ignore explicit-function-return-type -- the schema is the type
+function parametersSchema() {
+  return z.strictObject({
+    host: z.optional(z.string()),
+    sslmode: z.optional(z.enum(["disable", "require", "verify-ca", "verify-full"], {
+      error: ({ input }) => `must be disable, require, verify-ca or verify-full, not ${quote(String(input))}.`,
+    })),
+    sslrootcert: z.optional(z.string()),
+  }, {
+    error: ({ code, keys }) =>
+      code === "unrecognized_keys"
+        ? `has an unknown parameter ${quote(String(keys))}. The parameters are host, sslmode and sslrootcert.`
+        : undefined,
+  });
+}
 
 const PERCENT_ENCODED = textSchema((text) => {
   try {
@@ -59,7 +63,7 @@ export async function parseDatabaseUrl(setting: Setting, host: Host): Promise<Da
   const url = parseSetting(setting, DATABASE_URL);
   // The first of several values counts.
   const value = Object.fromEntries([...url.searchParams].toReversed());
-  const parameters = parseSetting({ name, value }, PARAMETERS);
+  const parameters = parseSetting({ name, value }, parametersSchema());
   const urlHost = url.hostname === NO_HOST ? "" : withoutBrackets(decode(url.hostname));
   const hostname = parameters.host ?? (urlHost || host.env("PGHOST")) ?? "localhost";
   const user = decode(url.username) || host.env("PGUSER");
@@ -82,7 +86,7 @@ export async function parseDatabaseUrl(setting: Setting, host: Host): Promise<Da
 
 /** Without `sslmode`, a connection to another machine uses TLS and verifies the certificate. */
 async function readTls(
-  { sslmode, sslrootcert }: z.infer<typeof PARAMETERS>,
+  { sslmode, sslrootcert }: z.infer<ReturnType<typeof parametersSchema>>,
   hostname: string,
   setting: string,
   host: Host,
@@ -108,7 +112,7 @@ function withoutBrackets(hostname: string): string {
 /** A database URL for people to read, without its password; `…` if it is invalid, since any part may be a secret. */
 export function maskDatabaseUrl(text: string): string {
   const { data: url } = DATABASE_URL.safeParse(text);
-  if (url === undefined || !PARAMETERS.safeParse(Object.fromEntries(url.searchParams)).success) return "…";
+  if (url === undefined || !parametersSchema().safeParse(Object.fromEntries(url.searchParams)).success) return "…";
   if (url.password === "") return text;
   const host = url.hostname === NO_HOST ? "" : url.host;
   return `${url.protocol}//${url.username}:…@${host}${url.pathname}${url.search}`;
