@@ -76,7 +76,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, RegExp>> = {
   "src/server": /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
   "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers)$/,
   "src/cli":
-    /^src\/|^deno\.json$|^@(commander-js|logtape|clack)\/|^(yaml|fast-string-truncated-width)$|^zod\/mini$|^node:(crypto|process|readline|stream)$/,
+    /^src\/|^deno\.json$|^@(commander-js|clack)\/|^(yaml|zod\/mini|fast-string-truncated-width)$|^node:(crypto|process|readline|stream)$/,
 };
 
 for (const [folder, allowed] of Object.entries(ALLOWED_IMPORTS)) {

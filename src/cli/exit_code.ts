@@ -2,23 +2,23 @@
 import type { FailureCode } from "../apikey/failure.ts";
 
 export const ExitCode = {
-  /** Done. */
+  /** Success. */
   OK: 0,
   /** Refused or failed. */
   FAILED: 1,
-  /** A bad flag or value, or a question that would need a terminal when there is none. */
+  /** An invalid flag or value, or a prompt would be needed and there is no terminal. */
   USAGE: 2,
-  /** Not authenticated, or not permitted. */
+  /** Not authenticated or not authorized. */
   DENIED: 3,
-  /** The server could not be reached or did not answer in GraphQL. */
+  /** The server could not be reached, or did not answer in GraphQL. */
   UNREACHABLE: 4,
-  /** Ctrl-C. */
+  /** Interrupted by Ctrl-C, SIGINT or SIGTERM. */
   INTERRUPTED: 130,
 } as const;
 
 export type ExitCode = typeof ExitCode[keyof typeof ExitCode];
 
-/** The exit status that goes with each failure. */
+/** The exit status of each failure. */
 export const EXIT_CODES: Readonly<Record<FailureCode, ExitCode>> = {
   INVALID_NAME: ExitCode.USAGE,
   ALREADY_EXISTS: ExitCode.FAILED,
@@ -36,7 +36,29 @@ export const EXIT_CODES: Readonly<Record<FailureCode, ExitCode>> = {
   INTERRUPTED: ExitCode.INTERRUPTED,
 };
 
-/** The same, at the end of every help. */
+/** The end of every help page. */
 export const EXIT_STATUS = `
-Exit status: 0 done, 1 refused or failed, 2 usage, 3 not authenticated or not
-permitted, 4 server unreachable or not GraphQL, 130 interrupted.`;
+Exit status: 0 success, 1 refused or failed, 2 usage error, 3 not authenticated
+or not authorized, 4 server unreachable or not GraphQL, 130 interrupted.`;
+
+/** The end of the program's help page, with the codes of JSON failures. */
+export const EXIT_STATUS_WITH_CODES = `
+Exit status, and the "code" of a failure with --json:
+    0  success
+    1  ALREADY_EXISTS      a key of that name exists
+       FAILED              refused or failed for another reason
+    2  INVALID_NAME        empty, too long, or not letters, digits and spaces
+       INVALID_ROLE        unknown role
+       INVALID_PERMISSION  unknown resource or action, or not RESOURCE:ACTION
+       NO_RIGHTS           neither a role nor a permission is given
+       USAGE               another invalid flag or value, or a prompt would be
+                           needed and there is no terminal
+    3  UNAUTHENTICATED     missing, mistyped, unknown or deleted key, or too
+                           many failed attempts from this address
+       FORBIDDEN           the key lacks a right; the message names it
+    4  UNREACHABLE         no connection, or the store cannot be used
+       TLS                 the server's certificate or handshake failed
+       TIMEOUT             no answer within --timeout
+       BAD_RESPONSE        the answer is not GraphQL, or a redirect
+  130  INTERRUPTED         Ctrl-C, SIGINT, SIGTERM, or you did not confirm; the
+                           message says what was changed`;

@@ -1,38 +1,39 @@
 /**
- * The program: finds the command that is asked for, lets it run, and turns whatever comes of it into output and
- * an exit status. What the commands are called with and what they do is in the files of their names.
+ * The program: finds the requested command, runs it, and turns its result into output and an exit status. The flags
+ * and the behaviour of each command are in the file of its name in `commands/`.
  */
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { Failure } from "../apikey/failure.ts";
 import { registerApikey } from "./commands/apikey/apikey.ts";
 import { isRepeatable, type RegisterCommand, type Session } from "./command.ts";
-import { EXIT_STATUS, ExitCode } from "./exit_code.ts";
+import { EXIT_STATUS_WITH_CODES, ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host/host.ts";
 import { flushWithTimeout, type Log, openLog, SILENT_LOG } from "./host/log.ts";
+import { ProgramCommand, UsageError } from "./program_command.ts";
 import { reportFailure } from "./report.ts";
 import type { KnownCommand } from "./usage_failure.ts";
 
-/** The commands, and what the list of them says of each. */
+/** The commands and their one-line summaries. */
 const COMMANDS = [
   ["apikey", "create or delete API keys"],
   ["request", "send a GraphQL request with a key"],
   ["serve", "run the embedded server on HTTP"],
   ["audit", "print who created and deleted which key"],
-  ["config", "print the settings in force and where they come from"],
-  ["login", "store the key for a server"],
+  ["config", "print the settings in effect and their sources"],
+  ["login", "store a server and its key as a profile"],
   ["logout", "remove the key that login stored"],
-  ["completions", "print the script with which a shell completes"],
+  ["completions", "print a shell's completion script"],
 ] as const;
 
 type CommandName = typeof COMMANDS[number][0];
 
-/** What the scripts of `completions` call at each Tab, as `service-api __complete -- WORDS…`; no help shows it. */
+/** The completion scripts call `service-api __complete -- WORDS…` on each Tab. It is not in any help page. */
 const COMPLETE = "__complete";
 
-/** The help of the program: commander would take longer to put it together than the whole of `--version` takes. */
+/** The help of the program, fixed: commander would need longer to format it than `--version` takes in total. */
 const HELP = `Usage: service-api [options] [command]
 
-Create and delete API keys on a server, by script or by hand.
+Create and delete API keys on a server, by script or interactively.
 
 Options:
   --version       print the version
@@ -47,9 +48,10 @@ Examples:
   KEY=$(service-api apikey --create --name "ci deploy" --roles VIEWER)
   service-api login
 
-Without --base-url or a profile the commands work on a store of this machine.
-LOG_LEVEL=debug shows what happens, on standard error.
-${EXIT_STATUS}
+Without --base-url, SERVICE_API_URL or a profile, commands use the embedded
+server and a store on this machine. service-api config --help describes the
+settings and the config file. LOG_LEVEL=debug logs to standard error.
+${EXIT_STATUS_WITH_CODES}
 `;
 
 /**
@@ -58,10 +60,10 @@ ${EXIT_STATUS}
  * @returns its exit status; it never rejects and never exits
  */
 export async function run(host: Host): Promise<ExitCode> {
-  if (host.args[0] === COMPLETE) return await answerTab(host).catch(() => ExitCode.OK);
-  const log = await openLog(host);
+  if (host.args[0] === COMPLETE) return await printCompletions(host).catch(() => ExitCode.OK);
+  const log = openLog(host);
   try {
-    return await dispatch(host, log);
+    return await runCommand(host, log);
   } catch (error) {
     return await reportFailure(error, host);
   } finally {
@@ -69,7 +71,7 @@ export async function run(host: Host): Promise<ExitCode> {
   }
 }
 
-async function dispatch(host: Host, log: Log): Promise<ExitCode> {
+async function runCommand(host: Host, log: Log): Promise<ExitCode> {
   let exitCode: ExitCode = ExitCode.OK;
   const setExitCode = (code: ExitCode): void => {
     exitCode = code;
@@ -77,31 +79,33 @@ async function dispatch(host: Host, log: Log): Promise<ExitCode> {
   let help = "";
   const program = createProgram((text) => help += text);
   const session: Session = { host, log, setExitCode };
+  if (host.env("LOG_LEVEL") !== undefined) log.debug((await import("#version")).VERSION);
   await addCommands(program, session);
-  program.commands.forEach(refuseRepetition);
+  program.commands.forEach(rejectRepeatedFlags);
   try {
-    requireCommand(host.args);
+    requireKnownCommand(host.args);
     await program.parseAsync(host.args, { from: "user" });
     return exitCode;
   } catch (error) {
+    if (error instanceof UsageError) {
+      const { usageFailure } = await import("#commands");
+      throw usageFailure(error, host.args, await listCommands(session));
+    }
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === "commander.version") {
       const { VERSION } = await import("#version");
       await host.stdout.write(`${VERSION}\n`);
       return ExitCode.OK;
     }
-    const isHelp = error.exitCode === 0;
-    if (!isHelp && error.code !== "commander.help") {
-      const { usageFailure } = await import("#commands");
-      throw usageFailure(error, host.args, await knownCommands(session));
-    }
-    const output = isHelp ? host.stdout : host.stderr;
+    const isRequested = error.exitCode === 0;
+    if (!isRequested && error.code !== "commander.help") throw new Failure("USAGE", error.message);
+    const output = isRequested ? host.stdout : host.stderr;
     await output.write(await withBoldTitles(help, output, host));
-    return isHelp ? ExitCode.OK : ExitCode.USAGE;
+    return isRequested ? ExitCode.OK : ExitCode.USAGE;
   }
 }
 
-async function answerTab(host: Host): Promise<ExitCode> {
+async function printCompletions(host: Host): Promise<ExitCode> {
   const { complete } = await import("#commands");
   const program = createProgram(() => {});
   await addCommands(program, { host, log: SILENT_LOG, setExitCode: () => {} });
@@ -109,19 +113,19 @@ async function answerTab(host: Host): Promise<ExitCode> {
   return ExitCode.OK;
 }
 
-/** Adds the command that is asked for with its flags, and, unless that comes first, every other by its name. */
+/** Adds the requested command with its flags. Unless it is the first word, adds the others too, by name only. */
 async function addCommands(program: Command, session: Session): Promise<void> {
   const { args } = session.host;
-  const asked = args.find(isCommandName);
-  const define = asked && await loadDefinition(asked);
-  const isFirst = asked !== undefined && asked === args[0];
-  for (const [name, summary] of COMMANDS.filter(([name]) => !isFirst || name === asked)) {
-    const command = new Command(name).copyInheritedSettings(program).summary(summary);
-    if (name === asked) define?.(command, session);
+  const requested = args.find(isCommandName);
+  const register = requested && await loadCommand(requested);
+  const isFirst = requested !== undefined && requested === args[0];
+  for (const [name, summary] of COMMANDS.filter(([name]) => !isFirst || name === requested)) {
+    const command = new ProgramCommand(name).copyInheritedSettings(program).summary(summary);
+    if (name === requested) register?.(command, session);
     program.addCommand(command);
   }
   if (!isFirst) program.helpCommand("help [command]", "print the help of a command");
-  // Last, since commands inherit what is configured before.
+  // Commands inherit what is configured before they are added, so this comes last.
   program.configureHelp({ formatHelp: () => HELP });
 }
 
@@ -129,15 +133,14 @@ function isCommandName(word: string): word is CommandName {
   return COMMANDS.some(([name]) => name === word);
 }
 
-async function loadDefinition(name: CommandName): Promise<RegisterCommand> {
-  return name === "apikey" ? registerApikey : (await import("#commands")).DEFINITIONS[name];
+async function loadCommand(name: CommandName): Promise<RegisterCommand> {
+  return name === "apikey" ? registerApikey : (await import("#commands")).COMMANDS[name];
 }
 
 function createProgram(write: (text: string) => void): Command {
-  return new Command("service-api")
+  return new ProgramCommand("service-api")
     .version("", "--version", "print the version")
     .helpOption("-h, --help", "print this help")
-    .showSuggestionAfterError(false)
     .exitOverride()
     .configureOutput({
       writeOut: write,
@@ -150,13 +153,13 @@ function createProgram(write: (text: string) => void): Command {
     });
 }
 
-/** Commander answers `help` of what is no command with the help of the program. */
-function requireCommand([word, name]: readonly string[]): void {
+/** Commander answers `help` for an unknown command with the help of the program. */
+function requireKnownCommand([word, name]: readonly string[]): void {
   if (word !== "help" || name === undefined || name.startsWith("-") || name === "help" || isCommandName(name)) return;
-  throw new CommanderError(1, "commander.unknownCommand", `error: unknown command '${name}'`);
+  throw new UsageError("unknown command", name);
 }
 
-/** A help as it is drawn at a terminal: its titles are the lines that end with a colon and are not indented. */
+/** Help for a terminal. Titles are the lines that end with a colon and are not indented. */
 async function withBoldTitles(help: string, output: Output, host: Host): Promise<string> {
   if (!output.isTerminal() && host.env("FORCE_COLOR") === undefined) return help;
   const { styleFor } = await import("#terminal");
@@ -164,8 +167,8 @@ async function withBoldTitles(help: string, output: Output, host: Host): Promise
   return help.replaceAll(/^(?:Usage|\S.*(?=:$)|Exit status):/gm, bold);
 }
 
-/** Of two values for one flag nobody can know which is meant, so none is dropped in silence. */
-function refuseRepetition(command: CommandUnknownOpts): void {
+/** Rejects a flag that is given twice: commander would silently use the last value. */
+function rejectRepeatedFlags(command: CommandUnknownOpts): void {
   for (const option of command.options.filter((option) => option.required && !isRepeatable(option))) {
     let isGiven = false;
     option.argParser((value) => {
@@ -176,11 +179,11 @@ function refuseRepetition(command: CommandUnknownOpts): void {
   }
 }
 
-/** Every command with its flags: declaring them takes time, which only a mistake is worth. */
-async function knownCommands(session: Session): Promise<readonly KnownCommand[]> {
+/** Every command with its flags. Declaring all flags takes time, so this is only for error messages. */
+async function listCommands(session: Session): Promise<readonly KnownCommand[]> {
   return await Promise.all(COMMANDS.map(async ([name]) => {
     const command = new Command(name);
-    (await loadDefinition(name))(command, session);
+    (await loadCommand(name))(command, session);
     return { name, flags: command.options.flatMap(({ long }) => long ?? []) };
   }));
 }

@@ -1,7 +1,7 @@
-/** A bad command line in words: what is wrong with it, what was probably meant, and where the help is. */
-import type { CommanderError } from "@commander-js/extra-typings";
+/** The messages for mistakes on the command line: what is wrong, the nearest valid word, and where the help is. */
 import { Failure, quote } from "../apikey/failure.ts";
 import { nearest } from "../apikey/nearest.ts";
+import type { UsageError } from "./program_command.ts";
 
 /** A command and its long flags. */
 export interface KnownCommand {
@@ -10,51 +10,56 @@ export interface KnownCommand {
 }
 
 /**
- * Says in our words what commander found.
+ * Turns a mistake into a failure.
  *
- * @param args what was typed after the program's name
+ * @param args the words after the program's name
  */
 export function usageFailure(
-  error: CommanderError,
+  error: UsageError,
   args: readonly string[],
   commands: readonly KnownCommand[],
 ): Failure {
   const command = commands.find(({ name }) => name === args[0]);
   const help = `See ${["service-api", command?.name, "--help"].filter((word) => word !== undefined).join(" ")}.`;
-  const said = error.message.replace(/^error: /, "").replace(/\.+$/, "");
-  return new Failure("USAGE", `${complaint(said, command, commands)} ${help}`);
+  return new Failure("USAGE", `${describe(error, command, commands)} ${help}`);
 }
 
-function complaint(said: string, command: KnownCommand | undefined, commands: readonly KnownCommand[]): string {
-  // What follows "=" is left out: it may be a secret.
-  const [, option] = /^unknown option '([^'=]*)/.exec(said) ?? [];
-  if (option !== undefined) {
-    return `There is no option ${quote(option)}; did you mean ${meantFlag(option, command, commands)}?`;
+function describe(
+  { kind, word }: UsageError,
+  command: KnownCommand | undefined,
+  commands: readonly KnownCommand[],
+): string {
+  switch (kind) {
+    case "unknown option":
+      return `Unknown option ${quote(word)}; did you mean ${nearestFlag(word, command, commands)}?`;
+    case "unknown command":
+      return `Unknown command ${quote(word)}; did you mean ${nearestCommand(word, commands)}?`;
+    case "missing value":
+      return `${word} needs a value.`;
+    case "unexpected argument":
+      return `Unexpected argument ${quote(word)}; ${remedyFor(word, command)}`;
   }
-  const [, name] = /^unknown command '([^']*)/.exec(said) ?? [];
-  if (name !== undefined) return `There is no command ${quote(name)}; did you mean ${meantCommand(name, commands)}?`;
-  const [, excess] = /^too many arguments .* but got \d+: ([^,]*)/.exec(said) ?? [];
-  if (excess === undefined) return `${said}.`;
-  const remedy = command?.flags.includes(`--${excess}`)
-    ? `did you mean --${excess}?`
-    : command?.flags.includes("--name") || !command?.flags.includes("--profile")
-    ? "a value with spaces has to be in quotes."
-    : `did you mean --profile ${excess}?`;
-  return `${quote(excess)} is one word too many; ${remedy}`;
 }
 
-/** A flag of the command, or without one the command whose flag it is. */
-function meantFlag(typed: string, command: KnownCommand | undefined, commands: readonly KnownCommand[]): string {
-  if (command !== undefined) return nearest(typed, ["--help", ...command.flags]);
-  const owner = commands.find(({ flags }) => flags.includes(typed));
-  if (owner !== undefined) return `service-api ${owner.name} ${typed}`;
-  return /^-+v/i.test(typed) ? "--version" : nearest(typed, ["--help", "--version"]);
+function remedyFor(argument: string, command: KnownCommand | undefined): string {
+  if (command?.flags.includes(`--${argument}`)) return `did you mean --${argument}?`;
+  return command?.flags.includes("--name") || !command?.flags.includes("--profile")
+    ? "quote a value that contains spaces."
+    : `did you mean --profile ${argument}?`;
 }
 
-/** A command, or the one that has it as a flag. */
-function meantCommand(typed: string, commands: readonly KnownCommand[]): string {
-  const owner = commands.find(({ flags }) => flags.includes(`--${typed}`));
+/** The nearest flag of the command; without a command, the command that has this flag. */
+function nearestFlag(word: string, command: KnownCommand | undefined, commands: readonly KnownCommand[]): string {
+  if (command !== undefined) return nearest(word, ["--help", ...command.flags]);
+  const owner = commands.find(({ flags }) => flags.includes(word));
+  if (owner !== undefined) return `service-api ${owner.name} ${word}`;
+  return /^-+v/i.test(word) ? "--version" : nearest(word, ["--help", "--version"]);
+}
+
+/** The command that has the word as a flag, or else the nearest command. */
+function nearestCommand(word: string, commands: readonly KnownCommand[]): string {
+  const owner = commands.find(({ flags }) => flags.includes(`--${word}`));
   return owner === undefined
-    ? nearest(typed, ["help", ...commands.map(({ name }) => name)])
-    : `service-api ${owner.name} --${typed}`;
+    ? nearest(word, ["help", ...commands.map(({ name }) => name)])
+    : `service-api ${owner.name} --${word}`;
 }

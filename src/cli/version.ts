@@ -1,5 +1,5 @@
-/** Which program this is. */
+/** The version of the program. */
 import deno from "../../deno.json" with { type: "json" };
 
-/** What `--version` prints. An executable has another module here, with its commit and target: `scripts/bundle.ts`. */
+/** What `--version` prints. `scripts/bundle.ts` replaces this module in executables, with their commit and target. */
 export const VERSION = `service-api ${deno.version} (from its sources, ${Deno.build.target})`;

@@ -1,4 +1,4 @@
-/** What goes where: results, failures, logs; interrupted, or with nobody to read. */
+/** Which stream gets what: results, failures and logs, also after an interruption or a failed write. */
 import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
 import { run } from "../../src/cli/program.ts";
@@ -17,7 +17,7 @@ function brokenOutput(cause: Error): FakeHost["stdout"] {
   };
 }
 
-Deno.test("a secret that cannot be written is a failure that says how to get rid of the key", async () => {
+Deno.test("if the secret cannot be written, the failure names the key and the remedy", async () => {
   const directory = await Deno.makeTempDir();
   try {
     for (const flags of [[], ["--json"]]) {
@@ -36,7 +36,7 @@ Deno.test("a secret that cannot be written is a failure that says how to get rid
   }
 });
 
-Deno.test("a delete that nobody is told of is a failure that says what is gone", async () => {
+Deno.test("if the result of a deletion cannot be written, the failure says what was deleted", async () => {
   await using installation = await embedded(inProcess);
   await installation.program([...CREATE]);
   const env = installation.env;
@@ -47,19 +47,19 @@ Deno.test("a delete that nobody is told of is a failure that says what is gone",
   expect(host.stderr.text).toMatch(/^service-api: Successfully deleted 1 API key, but the result could not be printed/);
 });
 
-Deno.test("a closed pipe ends the help without a word", async () => {
+Deno.test("a closed pipe ends the help without a message", async () => {
   const host = Object.assign(new FakeHost(["--help"]), { stdout: brokenOutput(new Deno.errors.BrokenPipe()) });
   expect(await run(host)).toBe(1);
   expect(host.stderr.text).toBe("");
 });
 
-Deno.test("a full disk behind standard output is told on standard error", async () => {
+Deno.test("a failed write to standard output is reported on standard error", async () => {
   const host = Object.assign(new FakeHost(["--help"]), { stdout: brokenOutput(new Error("full")) });
   expect(await run(host)).toBe(1);
   expect(host.stderr.text).toBe("service-api: Cannot write the output: gone.\n");
 });
 
-Deno.test("at a terminal a created key is spoken of on standard error, and only the secret is on standard output", async () => {
+Deno.test("at a terminal, messages about a created key are on standard error and only the secret is on standard output", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const host = new FakeHost(CREATE, { env: { SERVICE_API_DATA_DIR: directory } });
@@ -76,7 +76,7 @@ Deno.test("at a terminal a created key is spoken of on standard error, and only 
   }
 });
 
-Deno.test("Ctrl-C while waiting for the server: INTERRUPTED, 130, and the request may have been carried out", async () => {
+Deno.test("Ctrl-C during a request is INTERRUPTED, 130, and says that the server may have carried it out", async () => {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<Response>();
   await using server = startServer(() => {
@@ -97,7 +97,7 @@ Deno.test("Ctrl-C while waiting for the server: INTERRUPTED, 130, and the reques
 });
 
 for (const args of [["request", "--query", "-"], ["apikey", "--delete", "--name", "new", "--key-file", "-"]]) {
-  Deno.test(`a signal while ${args[0]} waits for its input: INTERRUPTED, 130, and nothing was changed`, async () => {
+  Deno.test(`a signal while ${args[0]} reads standard input is INTERRUPTED, 130, and nothing was changed`, async () => {
     const env = { SERVICE_API_URL: "http://127.0.0.1:1" };
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       const read = Promise.withResolvers<void>();
@@ -122,7 +122,7 @@ for (const args of [["request", "--query", "-"], ["apikey", "--delete", "--name"
   });
 }
 
-Deno.test("LOG_LEVEL=debug logs on standard error, without a secret, and changes nothing on standard output", async () => {
+Deno.test("LOG_LEVEL=debug logs to standard error, without secrets, and does not change standard output", async () => {
   await using installation = await overHttp();
   const quiet = await installation.program([...CREATE, "--json"]);
   const env = { LOG_LEVEL: "debug" };
@@ -135,15 +135,15 @@ Deno.test("LOG_LEVEL=debug logs on standard error, without a secret, and changes
   expect(stderr).not.toMatch(/sak_\w{5}|hidden-value/);
 });
 
-for (const level of ["info", "warn", "error", "verbose"]) {
-  Deno.test(`LOG_LEVEL=${level} logs nothing of a command that succeeds`, async () => {
+for (const level of ["info", "verbose"]) {
+  Deno.test(`LOG_LEVEL=${level} logs nothing if the command succeeds`, async () => {
     await using installation = await embedded(inProcess);
     const { code, stderr } = await installation.program(CREATE, { env: { LOG_LEVEL: level } });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 }
 
-Deno.test("what was typed in the wrong place is not repeated when it is a secret", async () => {
+Deno.test("a secret typed in the wrong place is not repeated", async () => {
   const secret = `sak_${"a".repeat(49)}`;
   for (const args of [[...CREATE, `--key=${secret}`], ["apikey", "--delete", "--name", secret], [secret]]) {
     // deno-lint-ignore no-await-in-loop -- a short list
@@ -153,7 +153,7 @@ Deno.test("what was typed in the wrong place is not repeated when it is a secret
   }
 });
 
-Deno.test("a key shown to the embedded server counts, though without one the caller has every right", async () => {
+Deno.test("the embedded server checks a key, although the caller needs none", async () => {
   await using installation = await embedded(inProcess);
   const made = await installation.program(CREATE);
   const env = { SERVICE_API_KEY: made.stdout.trim() };

@@ -1,51 +1,55 @@
-/** `audit`: the audit trail as JSON lines. */
+/** `audit`: prints the audit trail as JSON lines. */
 import type { Command } from "@commander-js/extra-typings";
-import { Failure, quote } from "../../apikey/failure.ts";
+import * as z from "zod/mini";
+import { quote } from "../../apikey/failure.ts";
 import type { Session } from "../command.ts";
-import { type WithClient, withClient } from "../connection/connection.ts";
+import { type UseClient, withClient } from "../connection/connection.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { toJsonLine } from "../report.ts";
+import { parseSetting } from "../settings/schema.ts";
 import { withServerFlags } from "../settings/server_flags.ts";
 
 /** Declares the command. */
 export function registerAudit(command: Command, { host, log, setExitCode }: Session): void {
   const withOwnFlags = command
-    .description("Print the audit trail of the embedded server, oldest first, as one line of JSON\nan event.")
+    .description("Print the audit trail of the server, oldest event first, one line of JSON per\nevent.")
     .optionsGroup("Events:")
-    .option("--after <id>", "only those after the event of this id; empty: all");
+    .option("--after <id>", "print only events after the event with this id;\nan empty id prints all events");
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await audit(flags, host, withClient(flags, host, log))));
 }
 
-/** The flags of the command, as they were typed. */
+/** The flags of the command, as typed. */
 export interface AuditFlags {
   readonly after?: string | undefined;
 }
 
-/** How many events are asked for at once. */
-const PAGE = 1000;
+/** Events per request. */
+const PAGE_SIZE = 1000;
+
+const EVENT_ID = z.string().check(z.regex(/^\d{1,18}$/, {
+  error: ({ input }) => `must be the id of an event, not ${quote(String(input))}.`,
+}));
 
 /**
- * Prints the events that there are, and ends.
+ * Prints all events that exist, and ends.
  *
- * @throws {Failure} of any kind; what was printed before is right
+ * @throws {Failure} of any kind; the events printed before it are valid
  */
-export async function audit(flags: AuditFlags, host: Host, ask: WithClient): Promise<ExitCode> {
-  // What a script has read from a file that has no event yet.
-  const after = flags.after?.trim() || undefined;
-  if (after !== undefined && !/^\d{1,18}$/.test(after)) {
-    throw new Failure("USAGE", `--after takes the id of an event, and not ${quote(after)}.`);
-  }
-  await ask(async (connect) => {
+export async function audit(flags: AuditFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
+  // A script that reads the id from a file without events gets an empty one.
+  const value = flags.after?.trim() || undefined;
+  const after = value && parseSetting({ name: "--after", value }, EVENT_ID);
+  await useClient(async (connect) => {
     const client = await connect();
     for (let last = after;;) {
-      // deno-lint-ignore no-await-in-loop -- a page begins where the one before it ends
-      const events = await client.events(last, PAGE);
-      // deno-lint-ignore no-await-in-loop -- and is printed before the next is asked for
+      // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
+      const events = await client.events(last, PAGE_SIZE);
+      // deno-lint-ignore no-await-in-loop -- printed before the next page is requested
       await host.stdout.write(events.map(toJsonLine).join(""));
-      if (events.length < PAGE) return;
+      if (events.length < PAGE_SIZE) return;
       last = events.at(-1)?.id;
     }
   });
@@ -53,7 +57,19 @@ export async function audit(flags: AuditFlags, host: Host, ask: WithClient): Pro
 }
 
 const NOTES = `
-The key that asks needs LOGS:READ_ANY.
+An event has these members; those that do not apply are null:
+  id         string, ascending; --after takes it
+  at         when, RFC 3339
+  actor      {"id","name"} of the key that sent the request; null for a user of
+             the local store
+  address    IP address of the client
+  requestId  X-Request-Id of the request
+  action     CREATE, REPLACE or DELETE
+  key        {"id","name"} of the key in the request
+  outcome    DONE, or the code of the failure
+
+The key needs LOGS:READ_ANY. Requests without a valid key are only in the access
+log of serve.
 
 Examples:
   service-api audit > audit.jsonl

@@ -1,6 +1,6 @@
 /**
- * The commands beside `apikey`, what answers a shell at a Tab, and what tells of mistyped command lines. Loaded when it
- * is wanted: `apikey` is what starts thousands of times a day.
+ * Every command except `apikey`, shell completion, and the messages for mistyped command lines. Loaded on demand, so
+ * that `apikey` starts fast.
  */
 import { registerAudit } from "./audit.ts";
 import type { RegisterCommand } from "../command.ts";
@@ -14,8 +14,8 @@ import { registerServe } from "./serve/serve.ts";
 export { complete } from "../completions/complete.ts";
 export { usageFailure } from "../usage_failure.ts";
 
-/** By their names. */
-export const DEFINITIONS = {
+/** The commands by name. */
+export const COMMANDS = {
   request: registerRequest,
   serve: registerServe,
   audit: registerAudit,

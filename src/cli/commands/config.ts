@@ -1,4 +1,4 @@
-/** `config`: the settings in force and where each comes from, without asking any server. */
+/** `config`: prints the settings in effect and their sources, without contacting a server. */
 import type { Command } from "@commander-js/extra-typings";
 import { escapeInvisible } from "../../apikey/failure.ts";
 import { isWellFormedSecret, maskSecret, secretTail } from "../../apikey/secret.ts";
@@ -8,109 +8,110 @@ import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import { writeJson } from "../report.ts";
 import { readDataDir } from "../settings/data_dir.ts";
+import { maskDatabaseUrl } from "../settings/database_url.ts";
 import { readKey } from "../connection/headers.ts";
-import { type InForce, readInForce } from "../connection/settings_in_force.ts";
+import { type EffectiveSettings, readEffectiveSettings } from "../connection/effective_settings.ts";
 import { type ServerFlags, withServerFlags } from "../settings/server_flags.ts";
-import type { GivenSetting } from "../settings/setting.ts";
-import { checkSettings } from "../connection/settings.ts";
+import type { SourcedSetting } from "../settings/setting.ts";
+import { parseSettings } from "../connection/settings.ts";
 import { SETTINGS } from "../settings/table.ts";
 
 /** Declares the command. */
 export function registerConfig(command: Command, { host, log, setExitCode }: Session): void {
   const withOwnFlags = command
     .description(
-      "Print every setting in force, its value, and the flag, variable or place in the\n" +
-        "config file that it comes from. Secrets are masked. No server is asked.",
+      "Print every setting, its value, and the flag, variable or line of the config\n" +
+        "file that it comes from. Secrets are masked. No server is contacted.",
     )
     .optionsGroup("Output:")
-    .option("--json", "print one line of JSON, failures too");
+    .option("--json", "print one line of JSON, also for failures");
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await config(flags, host, log)));
 }
 
-/** The flags of the command, as they were typed. */
+/** The flags of the command, as typed. */
 export interface ConfigFlags extends ServerFlags {
   readonly json?: boolean | undefined;
 }
 
 interface Row {
   readonly name: string;
-  /** `null`: it is not set, and there is no one value in its place. */
+  /** `null`: not set, and without a default value. */
   readonly value: string | null;
-  readonly source: GivenSetting["source"] | "default";
+  readonly source: SourcedSetting["source"] | "default";
   /** The flag, the variable, or `path:line:column`; `null` for a default. */
   readonly from: string | null;
-  /** Why it is not in force, for a setting of the profile or another that had to give way. */
+  /** Why the setting does not take effect. */
   readonly ignored?: string;
 }
 
 /**
- * Prints the settings in force.
+ * Prints the settings in effect.
  *
- * @throws {Failure} `USAGE` when one of them is wrong
+ * @throws {Failure} `USAGE` if one of them is invalid
  */
 export async function config(flags: ConfigFlags, host: Host, log: Log): Promise<ExitCode> {
-  const inForce = await readInForce(flags, host, log);
-  // Standard input belongs to the command that is asked about.
-  const isPiped = inForce.keyFile?.value === "-";
-  const key = isPiped ? inForce.keyFile : await readKey(inForce, host);
-  await checkSettings({ ...inForce, key: isPiped ? undefined : key, keyFile: undefined }, host, log);
-  const rows = rowsOf(inForce, key, host);
+  const settings = await readEffectiveSettings(flags, host, log);
+  // Standard input is left for the command that these settings are for.
+  const readsStandardInput = settings.keyFile?.value === "-";
+  const key = readsStandardInput ? settings.keyFile : await readKey(settings, host);
+  await parseSettings({ ...settings, key: readsStandardInput ? undefined : key, keyFile: undefined }, host, log);
+  const rows = rowsOf(settings, key, host);
   if (flags.json) await writeJson(host.stdout, { settings: rows });
   else await host.stdout.write(toText(rows));
   return ExitCode.OK;
 }
 
-function rowsOf(inForce: InForce, key: GivenSetting | undefined, host: Host): readonly Row[] {
-  const { config: { file, named, profile }, baseUrl, headers, ignored } = inForce;
+function rowsOf(settings: EffectiveSettings, key: SourcedSetting | undefined, host: Host): readonly Row[] {
+  const { config: { file, profileSetting, profile }, baseUrl, headers, ignored } = settings;
   const logLevel = host.env("LOG_LEVEL");
   return [
-    file?.named ? row("config-file", file.named) : byDefault("config-file", file?.path ?? null),
-    named ? row("profile", named) : byDefault("profile", profile?.name ?? null),
+    file?.setting ? row("config-file", file.setting) : defaultRow("config-file", file?.path ?? null),
+    profileSetting ? row("profile", profileSetting) : defaultRow("profile", profile?.name ?? null),
     row("base-url", baseUrl),
     row("key", key, key && maskKey(key.value)),
-    row("key-file", inForce.keyFile),
-    row("key-header", inForce.keyHeader, undefined, "Authorization"),
-    ...headers.length === 0 ? [byDefault("headers", null)] : headers.map(headerRow),
-    row("allow-http", inForce.allowHttp, undefined, SETTINGS.allowHttp.default),
-    row("ca-file", inForce.caFile),
-    row("timeout", inForce.timeout, undefined, SETTINGS.timeout.default),
-    ...storeRows(inForce, host),
+    row("key-file", settings.keyFile),
+    row("key-header", settings.keyHeader, undefined, "Authorization"),
+    ...headers.length === 0 ? [defaultRow("headers", null)] : headers.map(headerRow),
+    row("allow-http", settings.allowHttp, undefined, SETTINGS.allowHttp.default),
+    row("ca-file", settings.caFile),
+    row("timeout", settings.timeout, undefined, SETTINGS.timeout.default),
+    ...storeRows(settings, host),
     logLevel === undefined
-      ? byDefault("log-level", "warn")
+      ? defaultRow("log-level", "warn")
       : { name: "log-level", value: logLevel, source: "variable", from: "LOG_LEVEL" },
-    ...ignored.map(({ member, setting, why }): Row => {
-      const shown = member === "headers" ? headerRow(setting) : row(member, setting, maskIn(member, setting.value));
-      return { ...shown, ignored: why };
+    ...ignored.map(({ member, setting, reason }): Row => {
+      const shown = member === "headers" ? headerRow(setting) : row(member, setting, maskUrl(member, setting.value));
+      return { ...shown, ignored: reason };
     }),
   ];
 }
 
-function storeRows({ baseUrl, dataDir, databaseUrl }: InForce, host: Host): readonly Row[] {
-  const isLocal = baseUrl === undefined && databaseUrl === undefined;
+function storeRows({ baseUrl, dataDir, databaseUrl }: EffectiveSettings, host: Host): readonly Row[] {
+  const usesDataDir = baseUrl === undefined && databaseUrl === undefined;
   return [
-    row("data-dir", dataDir, undefined, isLocal ? readDataDir(dataDir, host) : null),
-    row("database-url", databaseUrl, databaseUrl && maskIn("database-url", databaseUrl.value)),
+    row("data-dir", dataDir, undefined, usesDataDir ? readDataDir(dataDir, host) : null),
+    row("database-url", databaseUrl, databaseUrl && maskDatabaseUrl(databaseUrl.value)),
   ];
 }
 
 function row(
   name: string,
-  setting: GivenSetting | undefined,
-  shown: string | undefined = setting?.value,
+  setting: SourcedSetting | undefined,
+  masked: string | undefined = setting?.value,
   fallback: string | null = null,
 ): Row {
-  if (setting === undefined) return byDefault(name, fallback);
-  return { name, value: shown ?? setting.value, source: setting.source, from: setting.from };
+  if (setting === undefined) return defaultRow(name, fallback);
+  return { name, value: masked ?? setting.value, source: setting.source, from: setting.from };
 }
 
-function byDefault(name: string, value: string | null): Row {
+function defaultRow(name: string, value: string | null): Row {
   return { name, value, source: "default", from: null };
 }
 
-/** Its value may be a secret, its name is none. */
-function headerRow(setting: GivenSetting): Row {
+/** Its value may be a secret; its name is not. */
+function headerRow(setting: SourcedSetting): Row {
   return row(`headers.${setting.value.replace(/:.*/s, "").trim()}`, setting, "…");
 }
 
@@ -118,34 +119,74 @@ function maskKey(key: string): string {
   return isWellFormedSecret(key) ? maskSecret(secretTail(key)) : "…";
 }
 
-/** A URL without what may be a secret in it: it was not checked, if it is left out. */
-function maskIn(member: string, value: string): string {
+/** An ignored setting is not validated, so its URL may contain a secret. */
+function maskUrl(member: string, value: string): string {
   if (member === "base-url") return /[@?#]/.test(value) ? "…" : value;
-  if (member !== "database-url") return value;
-  if (/password/i.test(value.replace(/^[^?]*/, ""))) return "…";
-  if (!value.includes("@") || /^\w+:\/\/[^:@]*@[^@]*$/.test(value)) return value;
-  return /^\w+:\/\/[^:@]*:[^@]*@[^@]*$/.test(value) ? value.replace(/^(\w+:\/\/[^:@]*):[^@]*@/, "$1:…@") : "…";
+  return member === "database-url" ? maskDatabaseUrl(value) : value;
 }
 
-/** Values beyond this width do not move the column after them. */
-const WIDEST = 48;
+/** Characters; a longer value does not widen its column. */
+const MAX_COLUMN_WIDTH = 48;
 
 function toText(rows: readonly Row[]): string {
   const lines = rows.map(({ name, value, source, from, ignored }) => [
     escapeInvisible(name),
     escapeInvisible(value ?? "-"),
-    escapeInvisible(`${from ?? source}${ignored === undefined ? "" : ` (not in force: ${ignored})`}`),
+    escapeInvisible(`${from ?? source}${ignored === undefined ? "" : ` (ignored: ${ignored})`}`),
   ]);
-  const width = (column: number, most: number): number =>
-    Math.max(...lines.map((line) => line[column]?.length ?? 0).filter((length) => length <= most));
-  const [names, values] = [width(0, WIDEST), width(1, WIDEST)];
+  const width = (column: number): number =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0).filter((length) => length <= MAX_COLUMN_WIDTH));
+  const [names, values] = [width(0), width(1)];
   return lines.map(([name = "", value = "", from]) => `${name.padEnd(names)}  ${value.padEnd(values)}  ${from}\n`)
     .join("");
 }
 
 const NOTES = `
-With --json each setting has "name", "value" (null: none), "source" (flag,
-variable, file or default), "from", and "ignored" when it is not in force.
+Settings:
+  A flag wins over its variable, the variable over the profile, the profile over
+  the default. An empty variable counts as unset. --data-dir and --database-url
+  win over SERVICE_API_URL. A secret is never an argument. A base URL may end in
+  /, in /graphql or in neither. LOG_LEVEL (default: warn) is trace, debug, info,
+  warn, error or fatal; debug logs every request, without secrets.
+
+Default directories:
+  Data (--data-dir); the store in it is keys.db
+    Linux    $XDG_DATA_HOME/service-api, or ~/.local/share/service-api
+    macOS    ~/Library/Application Support/service-api
+    Windows  %LOCALAPPDATA%\\service-api
+  Config; the file in it is config.yaml
+    Linux    $XDG_CONFIG_HOME/service-api, or ~/.config/service-api
+    macOS    ~/Library/Application Support/service-api
+    Windows  %APPDATA%\\service-api
+
+Config file:
+  profiles:
+    default:                 # used if no profile is named
+      base-url: https://keys.example.com
+      key-file: keys/default.key
+      timeout: 1m
+    staging:
+      base-url: http://keys.staging.internal:4000
+      allow-http: true
+      ca-file: ~/staging.pem
+      key-header: X-API-Key
+      headers:
+        X-Team: ops
+    local:
+      data-dir: ~/keys       # or database-url: postgres://user@host/database
+  The settings have the names of the flags. Paths are relative to the config
+  file; ~/ is your home directory. --header adds to the profile's headers.
+  service-api login writes profiles; you can also write them yourself. A file
+  that other users can write is rejected.
+  If a flag or variable selects another server or a store, the profile's
+  key-file, key-header, headers, ca-file and allow-http are ignored: no other
+  server receives them.
+
+JSON:
+  {"settings":[{"name","value","source","from"},…]}
+  value is null for a setting without a value; source is flag, variable, file or
+  default; from is the flag, the variable or PATH:LINE:COLUMN. A setting that
+  does not take effect has "ignored" with the reason.
 
 Examples:
   service-api config

@@ -1,49 +1,60 @@
-/** `login`: asks for a server and a key, tries them, and stores them as a profile. */
+/** `login`: checks a key against its server, and stores both as a profile of the config file. */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
 import { canPrompt, type PromptFlags } from "../host/can_prompt.ts";
 import type { Session } from "../command.ts";
-import { withClientOf } from "../connection/connection.ts";
+import { withClientFor } from "../connection/connection.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { parseBaseUrl } from "../settings/base_url.ts";
 import { readConfigFile } from "../config_file/read.ts";
-import { chooseConfigPath, type ConfigPath, directoryOf, lockOf, resolvePath, storedKey } from "../config_file/path.ts";
+import {
+  chooseConfigPath,
+  type ConfigPath,
+  directoryOf,
+  keyFileOf,
+  lockPath,
+  resolvePath,
+} from "../config_file/path.ts";
 import type { Changes } from "../config_file/edit.ts";
-import { parseKey, readKey } from "../connection/headers.ts";
-import { decideInForce, type InForce } from "../connection/settings_in_force.ts";
+import { KEY, readKey } from "../connection/headers.ts";
+import { type EffectiveSettings, resolveSettings } from "../connection/effective_settings.ts";
 import { removeFile, type StagedFile, stageFile, withLock } from "../config_file/private_file.ts";
 import { checkProfileName } from "../settings/profile_name.ts";
+import { parseSetting } from "../settings/schema.ts";
 import { type AddressFlags, withAddressFlags, withProfileFlags } from "../settings/server_flags.ts";
-import { choose, given, type GivenSetting, type Profile } from "../settings/setting.ts";
-import { checkSettings } from "../connection/settings.ts";
-import { MEMBERS } from "../settings/table.ts";
+import { chooseSetting, type Profile, settingFrom, type SourcedSetting } from "../settings/setting.ts";
+import { parseSettings } from "../connection/settings.ts";
+import { PROFILE_SETTINGS } from "../settings/table.ts";
 
 /** Declares the command. */
 export function registerLogin(command: Command, { host, log, setExitCode }: Session): void {
   const withOwnFlags = command
-    .description("Ask for a server and a key, try the key, and store both as a profile of the\nconfig file.")
+    .description(
+      "Check a key against its server, and store both as a profile of the config file.\n" +
+        "Prompts for the server and the key if they are not set.",
+    )
     .optionsGroup("Prompts:")
-    .option("--no-input", "ask nothing: what is missing is an error");
+    .option("--no-input", "never prompt; fail if a value is missing");
   withProfileFlags(withAddressFlags(withOwnFlags))
     .addHelpText("after", NOTES)
-    .action(async (flags) => setExitCode(await login(flags, host, log, openTerminalQuestions)));
+    .action(async (flags) => setExitCode(await login(flags, host, log, openTerminalPrompts)));
 }
 
-/** The flags of the command, as they were typed. */
+/** The flags of the command, as typed. */
 export interface LoginFlags extends AddressFlags, Pick<PromptFlags, "input"> {}
 
-async function openTerminalQuestions(host: Host): Promise<Prompts> {
+async function openTerminalPrompts(host: Host): Promise<Prompts> {
   return (await import("#prompts")).openPrompts(host);
 }
 
 /**
- * Stores a key and its server.
+ * Stores a server and its key.
  *
- * @param openPrompts called when something is missing, and somebody can be asked for it
- * @throws {Failure} of any kind; nothing was stored, unless it is `FAILED`
+ * @param openPrompts called if a value is missing and prompts are possible
+ * @throws {Failure} of any kind; nothing was stored, except possibly for `FAILED`
  */
 export async function login(
   flags: LoginFlags,
@@ -53,93 +64,98 @@ export async function login(
 ): Promise<ExitCode> {
   const path = chooseConfigPath(flags, host);
   if (path === undefined) {
-    throw new Failure("USAGE", "There is no home directory to have a config file in: name one with --config.");
+    throw new Failure("USAGE", "There is no home directory for a config file. Name a config file with --config.");
   }
-  // One that is named need not be there yet.
-  const file: ConfigPath = { ...path, named: undefined };
+  // login creates the file that a setting names.
+  const file: ConfigPath = { ...path, setting: undefined };
   const profiles = (await readConfigFile(file, host))?.profiles ?? new Map<string, Profile>();
-  const named = choose("profile", flags, host);
-  const name = named?.value ?? "default";
-  checkProfileName(name, named?.name ?? "--profile", [...profiles.keys()]);
-  const old = profiles.get(name);
+  const profileSetting = chooseSetting("profile", flags, host);
+  const { name: setting, value: name } = profileSetting ?? { name: "--profile", value: "default" };
+  checkProfileName({ name: setting, value: name }, [...profiles.keys()]);
+  const oldProfile = profiles.get(name);
 
   let prompts: Promise<Prompts> | undefined;
-  const ask = async (what: string, flag: string): Promise<Prompts> => {
+  const promptsFor = async (value: string, flag: string): Promise<Prompts> => {
     if (canPrompt(flags, host)) return await (prompts ??= openPrompts(host));
-    throw new Failure("USAGE", `There is no ${what}, and nobody to ask for it: give ${flag}.`);
+    throw new Failure("USAGE", `The ${value} is missing, and there is no terminal to prompt for it. Use ${flag}.`);
   };
-  const address = choose("baseUrl", flags, host) ??
-    given("flag", "The server", await askBaseUrl(await ask("server", "--base-url"), flags, old));
-  const asked = address.source === "variable" ? flags : { ...flags, baseUrl: address.value };
-  const decided = decideInForce(asked, host, { file: path, named, profile: old });
-  const key = await readNewKey(decided, host) ?? await askKey(await ask("key", "--key-file (-: standard input)"));
-  const inForce: InForce = { ...decided, key, keyFile: undefined };
+  const baseUrl = chooseSetting("baseUrl", flags, host) ??
+    settingFrom("flag", SERVER, await promptForServer(await promptsFor("server", "--base-url"), flags, oldProfile));
+  const flagsWithUrl = baseUrl.source === "variable" ? flags : { ...flags, baseUrl: baseUrl.value };
+  const resolved = resolveSettings(flagsWithUrl, host, { file: path, profileSetting, profile: oldProfile });
+  const key = await readNewKey(resolved, host) ??
+    await promptForSecret(await promptsFor("key", "--key-file (- reads standard input)"));
+  const effective: EffectiveSettings = { ...resolved, key, keyFile: undefined };
 
-  const settings = await checkSettings(inForce, host, log);
-  const caller = await withClientOf(settings, host, log)(async (connect) => await (await connect()).identify());
-  const endpoint = parseBaseUrl(address.value, address.name, true).href;
+  const settings = await parseSettings(effective, host, log);
+  const caller = await withClientFor(settings, host, log)(async (connect) => await (await connect()).identify());
+  const endpoint = parseBaseUrl(baseUrl, { allowHttp: true }).href;
   const server = endpoint.replace(/\/graphql$/, "");
-  const changes = changesFor(name, server, flags, inForce, host);
-  const profile = { file, name, changes, key: key.value, isNewServer: endpointOf(old) !== endpoint };
-  await withLock(lockOf(file), host, () => store(profile, host));
+  const changes = changesFor(name, server, flags, effective, host);
+  const profile = { file, name, changes, key: key.value, isNewServer: endpointOf(oldProfile) !== endpoint };
+  await withLock(lockPath(file), host, () => storeProfile(profile, host));
   await host.stdout.write(
     `Logged in to ${server}${caller === undefined ? "" : ` as ${quote(caller.name)} (${caller.id})`}.\n`,
   );
-  await tellWhatWins(address, key, host);
+  await warnAboutVariables(baseUrl, key, host);
   return ExitCode.OK;
 }
 
-/** What the profile says of plain HTTP holds for its own server. */
-async function askBaseUrl(prompts: Prompts, flags: LoginFlags, old: Profile | undefined): Promise<string> {
-  const initial = old?.values.get("baseUrl")?.value;
+/** What messages call a server that was typed at the prompt. */
+const SERVER = "The server";
+
+async function promptForServer(prompts: Prompts, flags: LoginFlags, oldProfile: Profile | undefined): Promise<string> {
+  const initial = oldProfile?.values.get("baseUrl")?.value;
   const check = (typed: string): void => {
-    const isOld = parseBaseUrl(typed, "The server", true).href === endpointOf(old);
-    const allowHttp = flags.allowHttp || isOld && old?.values.get("allowHttp")?.value === "true";
-    parseBaseUrl(typed, "The server", allowHttp ?? false);
+    const setting = { name: SERVER, value: typed };
+    // allow-http of the profile is only for the profile's own server.
+    const isSameServer = parseBaseUrl(setting, { allowHttp: true }).href === endpointOf(oldProfile);
+    const allowHttp = flags.allowHttp || isSameServer && oldProfile?.values.get("allowHttp")?.value === "true";
+    parseBaseUrl(setting, { allowHttp: allowHttp ?? false });
   };
   return await prompts.text({
     label: "Server",
-    hint: "such as https://keys.example.com",
+    hint: "for example https://keys.example.com",
     ...(initial === undefined ? {} : { initial }),
     check,
   });
 }
 
-/** The profile's server, if it names one as it should. */
+/** The endpoint of the profile's server; `undefined` if the profile has none, or an invalid one. */
 function endpointOf(profile: Profile | undefined): string | undefined {
-  const url = profile?.values.get("baseUrl")?.value;
+  const url = profile?.values.get("baseUrl");
   try {
-    return url && parseBaseUrl(url, "base-url", true).href;
+    return url && parseBaseUrl(url, { allowHttp: true }).href;
   } catch {
     return undefined;
   }
 }
 
-/** The key of a flag or variable: the one that is stored is to be replaced. */
-async function readNewKey(decided: InForce, host: Host): Promise<GivenSetting | undefined> {
-  return decided.keyFile?.source === "file" ? undefined : await readKey(decided, host);
+/** The key of a flag or variable. The stored key is the one that `login` replaces. */
+async function readNewKey(settings: EffectiveSettings, host: Host): Promise<SourcedSetting | undefined> {
+  return settings.keyFile?.source === "file" ? undefined : await readKey(settings, host);
 }
 
-async function askKey(prompts: Prompts): Promise<GivenSetting> {
-  const check = (typed: string): void => void parseKey(typed, "The answer");
-  return given("flag", "The key", parseKey(await prompts.secret({ label: "API key", check }), "The answer"));
+async function promptForSecret(prompts: Prompts): Promise<SourcedSetting> {
+  const parse = (value: string): string => parseSetting({ name: "The answer", value }, KEY);
+  const typed = await prompts.secret({ label: "API key", check: (answer) => void parse(answer) });
+  return settingFrom("flag", "The key", parse(typed));
 }
 
-/** What becomes of the profile. With another server goes what was meant for the old one. */
+/** The changes to the profile. If its server changes, the settings of the old server are removed. */
 function changesFor(
   name: string,
   server: string,
   { keyHeader, header, caFile, allowHttp }: LoginFlags,
-  { headers, ignored }: InForce,
+  { headers, ignored }: EffectiveSettings,
   host: Host,
 ): Changes {
-  const ofOldServer = ignored.map(({ member }) => member).filter((left) =>
-    MEMBERS.some(({ member, ofServer }) => ofServer && member === left)
-  );
+  const ofOldServer = PROFILE_SETTINGS.map(({ member, belongsToServer }) => belongsToServer ? member : undefined)
+    .filter((member) => ignored.some((setting) => setting.member === member));
   return {
     ...Object.fromEntries(ofOldServer.map((member) => [member, undefined])),
     "base-url": server,
-    "key-file": storedKey(name),
+    "key-file": keyFileOf(name),
     ...(keyHeader === undefined ? {} : { "key-header": keyHeader }),
     ...(header === undefined ? {} : { headers: Object.fromEntries(headers.map(nameAndValue)) }),
     ...(caFile === undefined ? {} : { "ca-file": resolvePath(caFile, `${Deno.cwd()}/`, host) }),
@@ -147,7 +163,7 @@ function changesFor(
   };
 }
 
-function nameAndValue({ value: line }: GivenSetting): [string, string] {
+function nameAndValue({ value: line }: SourcedSetting): [string, string] {
   const colon = line.indexOf(":");
   return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
 }
@@ -157,14 +173,14 @@ interface NewProfile {
   readonly name: string;
   readonly changes: Changes;
   readonly key: string;
-  /** Whether the profile named another server before, or none. */
+  /** Whether the profile had another server before, or none. */
   readonly isNewServer: boolean;
 }
 
-/** Stores the key and the profile: at no moment does the profile lead one server's key to another server. */
-async function store({ file, name, changes, key, isNewServer }: NewProfile, host: Host): Promise<void> {
+/** Stores the key and the profile. At no moment does the profile combine the key of one server with another server. */
+async function storeProfile({ file, name, changes, key, isNewServer }: NewProfile, host: Host): Promise<void> {
   const { stageChanges } = await import("#config-document");
-  const keyPath = `${directoryOf(file.path, host)}${storedKey(name)}`;
+  const keyPath = `${directoryOf(file.path, host)}${keyFileOf(name)}`;
   const stagedKey = await stageFile(keyPath, `${key}\n`, 0o600, host);
   let stagedConfig: StagedFile | undefined;
   try {
@@ -177,8 +193,8 @@ async function store({ file, name, changes, key, isNewServer }: NewProfile, host
   }
 }
 
-/** Variables win over what is stored now, which is a surprise to whoever has forgotten them. */
-async function tellWhatWins(server: GivenSetting, key: GivenSetting, host: Host): Promise<void> {
+/** Names the variables that win over the stored profile. A user may have forgotten them. */
+async function warnAboutVariables(server: SourcedSetting, key: SourcedSetting, host: Host): Promise<void> {
   const isSet = (name: string): boolean => host.env(name) !== undefined;
   const url = host.env("SERVICE_API_URL");
   const winning = [
@@ -188,14 +204,18 @@ async function tellWhatWins(server: GivenSetting, key: GivenSetting, host: Host)
     ...["SERVICE_API_KEY", "SERVICE_API_KEY_FILE"].filter((name) => isSet(name) && key.from !== name),
   ];
   for (const name of winning) {
-    // deno-lint-ignore no-await-in-loop -- one line after the other
-    await host.stderr.write(`${name} is set and wins over what is stored now: unset it to use that.\n`);
+    // deno-lint-ignore no-await-in-loop -- the lines keep their order
+    await host.stderr.write(`${name} is set and wins over the stored profile. Unset it to use the profile.\n`);
   }
 }
 
 const NOTES = `
-The key is stored in keys/<profile>.key beside the config file, for you alone to
-read. Nothing is stored when the server does not take it.
+The profile is named default unless --profile names another. Its key is stored
+in keys/<profile>.key beside the config file, readable only by you. Nothing is
+stored if the server rejects the key. The rest of the config file is kept. If
+the profile had another server, the settings for that server are removed.
+--key-header, --header, --ca-file and --allow-http are stored with the profile.
+service-api config --help describes the config file.
 
 Examples:
   service-api login

@@ -5,7 +5,7 @@ import type { Session } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { readConfig } from "../config_file/read.ts";
-import { directoryOf, lockOf, storedKey } from "../config_file/path.ts";
+import { directoryOf, keyFileOf, lockPath } from "../config_file/path.ts";
 import { removeFile, withLock } from "../config_file/private_file.ts";
 import { type ProfileFlags, withProfileFlags } from "../settings/server_flags.ts";
 
@@ -19,24 +19,23 @@ export function registerLogout(command: Command, { host, setExitCode }: Session)
 /**
  * Removes the key of a profile.
  *
- * @throws {Failure} `USAGE` when it is in a file that `login` did not write, `FAILED` when it cannot be removed
+ * @throws {Failure} `USAGE` if `login` did not write the key file, `FAILED` if it cannot be removed
  */
 export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode> {
   const { file, profile } = await readConfig(flags, host);
-  const isDone = file !== undefined && profile !== undefined;
-  if (!isDone) {
-    await host.stdout.write("There is no profile to log out of.\n");
+  if (file === undefined || profile === undefined) {
+    await host.stdout.write("Not logged in: there is no profile.\n");
     return ExitCode.OK;
   }
-  const keyPath = `${directoryOf(file.path, host)}${storedKey(profile.name)}`;
+  const keyPath = `${directoryOf(file.path, host)}${keyFileOf(profile.name)}`;
   const keyFile = profile.values.get("keyFile");
   if (keyFile !== undefined && keyFile.value !== keyPath) {
     throw new Failure(
       "USAGE",
-      `${keyFile.name} is ${quote(keyFile.value)}, which login did not write: remove it yourself.`,
+      `${keyFile.name} is ${quote(keyFile.value)}, which login did not write. Remove it yourself.`,
     );
   }
-  const wasThere = await withLock(lockOf(file), host, async () => {
+  const existed = await withLock(lockPath(file), host, async () => {
     const { stageChanges } = await import("#config-document");
     const isRemoved = await removeFile(keyPath);
     if (keyFile !== undefined) {
@@ -46,18 +45,22 @@ export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode>
   });
   const server = profile.values.get("baseUrl")?.value;
   await host.stdout.write(
-    wasThere || keyFile !== undefined
+    existed || keyFile !== undefined
       ? `Logged out${server === undefined ? "" : ` of ${server}`}.\n`
-      : `There is no key of the profile ${profile.name} to remove.\n`,
+      : `Not logged in: profile ${profile.name} has no key.\n`,
   );
   for (const name of ["SERVICE_API_KEY", "SERVICE_API_KEY_FILE"].filter((name) => host.env(name) !== undefined)) {
-    // deno-lint-ignore no-await-in-loop -- one line after the other
-    await host.stderr.write(`${name} is still set, and is used all the same.\n`);
+    // deno-lint-ignore no-await-in-loop -- the lines keep their order
+    await host.stderr.write(`${name} is still set. Commands use its key.\n`);
   }
   return ExitCode.OK;
 }
 
 const NOTES = `
+The key file keys/<profile>.key beside the config file is removed, and key-file
+in the profile. The key itself stays valid: delete it with service-api apikey
+--delete. A key file that login did not write is left alone.
+
 Examples:
   service-api logout
   service-api logout --profile staging

@@ -1,31 +1,36 @@
-/** `request`: a GraphQL request with a key (spec section 4.3). */
+/** `request`: sends a GraphQL request with a key (spec section 4.3). */
 import type { Command } from "@commander-js/extra-typings";
-import { Failure, reasonOf } from "../../apikey/failure.ts";
+import * as z from "zod/mini";
+import { Failure } from "../../apikey/failure.ts";
 import type { Session } from "../command.ts";
-import { type WithClient, withClient } from "../connection/connection.ts";
+import { type UseClient, withClient } from "../connection/connection.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { reportFailure } from "../report.ts";
+import { parseSetting } from "../settings/schema.ts";
 import { withServerFlags } from "../settings/server_flags.ts";
 import { readSettingFile, readStandardInput } from "../settings/setting.ts";
 
 /** Declares the command. */
 export function registerRequest(command: Command, { host, log, setExitCode }: Session): void {
   const withOwnFlags = command
-    .description("POST to {base_url}/graphql with the key as bearer credential, and print the answer.")
+    .description(
+      "POST a GraphQL request, or any JSON body, to {base_url}/graphql with the key as\n" +
+        "bearer credential, and print the body of the response.",
+    )
     .usage("(--query <text> | --body <json>) [options]")
     .optionsGroup("Request:")
-    .option("--query <text>", "GraphQL document; @file; -: standard input")
-    .option("--variables <json>", "JSON object; @file; -: standard input")
-    .option("--body <json>", "JSON to send as it is; @file; -: standard input")
+    .option("--query <text>", "GraphQL document; @file reads a file, - standard\ninput")
+    .option("--variables <json>", "variables of the query, a JSON object; @file; -")
+    .option("--body <json>", "JSON to send unchanged instead of a query; @file; -")
     .optionsGroup("Output:")
-    .option("--json", "print one line of JSON, failures too");
+    .option("--json", "print one line of JSON, also for failures");
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await request(flags, host, withClient(flags, host, log))));
 }
 
-/** The flags of the command, as they were typed. */
+/** The flags of the command, as typed. */
 export interface RequestFlags {
   readonly query?: string | undefined;
   readonly variables?: string | undefined;
@@ -34,64 +39,82 @@ export interface RequestFlags {
 }
 
 /**
- * Sends a request and prints the body of the answer: as it came, or with `--json` as one line. A failure that
- * the server reports is told besides, on standard error; with `--json` it is told instead.
+ * Sends a request and prints the body of the response, with `--json` on one line. If the response is a failure, also
+ * reports the failure on standard error; with `--json` prints the failure instead of the body.
  *
- * @throws {Failure} when there is no answer
+ * @throws {Failure} if there is no response
  */
-export async function request(flags: RequestFlags, host: Host, ask: WithClient): Promise<ExitCode> {
-  const body = await decideBody(flags, host);
-  return await ask(async (connect) => {
+export async function request(flags: RequestFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
+  const body = await readBody(flags, host);
+  return await useClient(async (connect) => {
     const { body: answer, failure } = await (await connect()).send(body);
-    // A JSON text has line breaks between its tokens only.
+    // JSON has line breaks only between tokens.
     if (!flags.json) await host.stdout.write(answer.endsWith("\n") ? answer : `${answer}\n`);
     else if (failure === undefined) await host.stdout.write(`${answer.trim().replaceAll(/\s*[\r\n]\s*/g, " ")}\n`);
     return failure === undefined ? ExitCode.OK : await reportFailure(failure, host);
   });
 }
 
+const JSON_TEXT = z.pipe(
+  z.string(),
+  z.transform((text: string, { issues }): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      // The rest of the error repeats the text, which may be a secret.
+      const [place = ""] = / at position .*$/s.exec(String(error)) ?? [];
+      issues.push({ code: "custom", message: `is not valid JSON${place}.`, input: text });
+      return z.NEVER;
+    }
+  }),
+);
+
+const JSON_OBJECT = z.pipe(
+  JSON_TEXT,
+  z.record(z.string(), z.unknown(), 'must be a JSON object, for example {"id":"key_1"}.'),
+);
+
+const NOT_BLANK = z.string().check(z.regex(/\S/, "is empty."));
+
 /**
- * Turns the flags into the body to post: the JSON of `--body` to the letter, or the query and its variables.
+ * Builds the body to post: the text of `--body` unchanged, or the query with its variables.
  *
  * @throws {Failure} `USAGE`
  */
-async function decideBody(flags: RequestFlags, host: Host): Promise<string> {
+async function readBody(flags: RequestFlags, host: Host): Promise<string> {
   const { query, variables, body } = flags;
-  if ((query === undefined) === (body === undefined)) {
-    throw new Failure("USAGE", "A request needs either --query or --body, and not both.");
-  }
   if (body !== undefined) {
-    if (variables !== undefined) throw new Failure("USAGE", "--variables goes with --query, not with --body.");
-    const text = await readArgument(body, "--body", host);
-    parseJsonArgument(text, "--body");
-    return text;
+    if (query !== undefined) throw new Failure("USAGE", "Use either --query or --body, not both.");
+    if (variables !== undefined) throw new Failure("USAGE", "Use --variables with --query, not with --body.");
+    const value = await readArgument(body, "--body", host);
+    parseSetting({ name: "--body", value }, JSON_TEXT);
+    return value;
   }
-  const document = await readArgument(query ?? "", "--query", host);
-  if (document.trim() === "") throw new Failure("USAGE", "--query is empty.");
+  if (query === undefined) throw new Failure("USAGE", "Use either --query or --body.");
+  const document = parseSetting({ name: "--query", value: await readArgument(query, "--query", host) }, NOT_BLANK);
   if (variables === undefined) return JSON.stringify({ query: document });
-  const values = parseJsonArgument(await readArgument(variables, "--variables", host), "--variables");
-  if (typeof values !== "object" || values === null || Array.isArray(values)) {
-    throw new Failure("USAGE", '--variables takes a JSON object, such as {"id":"key_1"}.');
-  }
-  return JSON.stringify({ query: document, variables: values });
+  const value = await readArgument(variables, "--variables", host);
+  return JSON.stringify({ query: document, variables: parseSetting({ name: "--variables", value }, JSON_OBJECT) });
 }
 
-/** `@file` is the content of the file, `-` standard input, anything else itself. */
+/** `@file` is the content of the file, `-` is standard input, anything else is the value itself. */
 async function readArgument(value: string, flag: string, host: Host): Promise<string> {
   if (value.startsWith("@")) return await readSettingFile(value.slice(1), flag);
   return value === "-" ? await readStandardInput(flag, host) : value;
 }
 
-function parseJsonArgument(text: string, flag: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Failure("USAGE", `${flag} is not JSON: ${reasonOf(error)}.`);
-  }
-}
-
 const NOTES = `
+Results:
+  The body of the response is printed as it is; with --json on one line. GraphQL
+  errors and HTTP errors are failures: the message is on standard error, or with
+  --json {"error","code"} replaces the body.
+
 Examples:
-  service-api request --query '{ apiKeys { id name } }'
+  service-api request --query '{ apiKeys { id name roles createdAt } }'
+  service-api request --query '{ me { id name rights { resource actions } } }'
+  service-api request --variables '{"id":"key_1"}' \\
+    --query 'query($id: PrefixedID!) { apiKey(id: $id) { name } }'
   service-api request --body '{"provider":"github","clientId":"abc"}'
+  service-api request --key-header X-API-Key --header 'X-Team: ops' \\
+    --body @body.json
 ${EXIT_STATUS}`;

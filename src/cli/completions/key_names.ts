@@ -1,7 +1,7 @@
 /** Fetches the names of existing keys from the server that an unfinished command line names. */
 import { escapeInvisible } from "../../apikey/failure.ts";
 import type { KeySummary } from "../../client/client.ts";
-import { withClientOf } from "../connection/connection.ts";
+import { withClientFor } from "../connection/connection.ts";
 import type { Host } from "../host/host.ts";
 import { SILENT_LOG } from "../host/log.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
@@ -31,7 +31,7 @@ async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySum
   if (readsStandardInput) return [];
   const settings = await readSettings(flags, host, SILENT_LOG);
   if (!await canList(settings)) return [];
-  return await withClientOf(settings, host, SILENT_LOG)(async (connect) => await (await connect()).list());
+  return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await (await connect()).list());
 }
 
 /** Whether listing keys changes nothing: the embedded server would create a missing store or the tables in a database. */

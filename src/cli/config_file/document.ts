@@ -1,3 +1,3 @@
-/** The config file as YAML: reading it and changing it. Loaded where there is one. */
+/** Reading and changing the config file as YAML. Loaded only if there is a config file. */
 export { stageChanges } from "./edit.ts";
 export { parseConfig } from "./yaml.ts";

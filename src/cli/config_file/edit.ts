@@ -1,18 +1,18 @@
-/** Changes of one profile of a config file, which leave everything else in it as it is, comments too. */
+/** Changes one profile of a config file and keeps everything else in it, comments included. */
 import { Document, isMap, isScalar, YAMLMap } from "yaml";
 import type { Host } from "../host/host.ts";
 import type { ConfigPath } from "./path.ts";
-import { nameOf, parseConfig } from "./yaml.ts";
+import { parseConfig } from "./yaml.ts";
 import { readConfigText } from "./read.ts";
 import { type StagedFile, stageFile } from "./private_file.ts";
 
-/** What becomes of the members of a profile; `undefined` removes one. */
+/** The new values of members of a profile; `undefined` removes a member. */
 export type Changes = Readonly<Record<string, string | boolean | Readonly<Record<string, string>> | undefined>>;
 
 /**
- * Writes the changed config file beside its place.
+ * Writes the changed config file to a temporary file beside it.
  *
- * @throws {Failure} `USAGE` when something is wrong in the file, `FAILED` when it cannot be written
+ * @throws {Failure} `USAGE` if the config file is invalid, `FAILED` if the temporary file cannot be written
  */
 export async function stageChanges(
   config: ConfigPath,
@@ -21,17 +21,17 @@ export async function stageChanges(
   host: Host,
 ): Promise<StagedFile> {
   const text = await readConfigText(config, host) ?? "";
-  // Where the file is a link, it stays one.
+  // Replacing the target keeps a symbolic link.
   const path = await Deno.realPath(config.path).catch(() => config.path);
   const mode = await Deno.stat(path).then(({ mode }) => mode ?? 0o600, () => 0o600);
-  return await stageFile(path, changed(text, config.path, profile, changes), mode & 0o777, host);
+  return await stageFile(path, applyChanges(text, config.path, profile, changes), mode & 0o777, host);
 }
 
-function changed(text: string, path: string, profile: string, changes: Changes): string {
+function applyChanges(text: string, path: string, profile: string, changes: Changes): string {
   const document = text === "" ? new Document() : parseConfig(text, path, (written) => written).document;
   const root = isMap(document.contents) ? document.contents : new YAMLMap(document.schema);
   document.contents = root;
-  const mapping = mappingIn(mappingIn(root, "profiles", document), profile, document);
+  const mapping = childMapping(childMapping(root, "profiles", document), profile, document);
   for (const [member, value] of Object.entries(changes)) {
     if (value === undefined) mapping.delete(member);
     else mapping.set(member, typeof value === "object" ? document.createNode(value) : value);
@@ -40,9 +40,9 @@ function changed(text: string, path: string, profile: string, changes: Changes):
   return text.includes("\r\n") ? output.replaceAll(/\r?\n/g, "\r\n") : output;
 }
 
-/** The mapping of that name, which is put there if there is none. */
-function mappingIn(parent: YAMLMap, name: string, document: Document): YAMLMap {
-  const pair = parent.items.find(({ key }) => isScalar(key) && nameOf(key) === name);
+/** The mapping of that name; added if it is missing. */
+function childMapping(parent: YAMLMap, name: string, document: Document): YAMLMap {
+  const pair = parent.items.find(({ key }) => isScalar(key) && key.value === name);
   if (isMap(pair?.value)) {
     if (pair.value.items.length === 0) pair.value.flow = false;
     return pair.value;

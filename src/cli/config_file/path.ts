@@ -2,19 +2,19 @@
 import type { Host } from "../host/host.ts";
 import { platformDirectory } from "../settings/platform_directory.ts";
 import type { ProfileFlags } from "../settings/server_flags.ts";
-import { choose, type GivenSetting } from "../settings/setting.ts";
+import { chooseSetting, type SourcedSetting } from "../settings/setting.ts";
 
 export interface ConfigPath {
   readonly path: string;
-  /** Who named it; `undefined`: it is the platform's, and need not be there. */
-  readonly named: GivenSetting | undefined;
+  /** The flag or variable with the path; `undefined`: it is the platform's path, and the file may be missing. */
+  readonly setting: SourcedSetting | undefined;
 }
 
-/** The config file that is named, or else the platform's; `undefined` where there is no home for one. */
+/** The config file of the flag or variable, or else the platform's; `undefined` without a home directory. */
 export function chooseConfigPath(flags: ProfileFlags, host: Host): ConfigPath | undefined {
-  const named = choose("config", flags, host);
-  const path = named?.value ?? platformConfigPath(host);
-  return path === undefined ? undefined : { path, named };
+  const setting = chooseSetting("config", flags, host);
+  const path = setting?.value ?? platformConfigPath(host);
+  return path === undefined ? undefined : { path, setting };
 }
 
 function platformConfigPath(host: Host): string | undefined {
@@ -27,22 +27,22 @@ export function directoryOf(path: string, host: Host): string {
   return path.replace(host.platform === "windows" ? /[^\\/]*$/ : /[^/]*$/, "");
 }
 
-/** A path in the config file: relative to the directory of the file, or with `~/` to the home. */
-export function resolvePath(written: string, configPath: string, host: Host): string {
+/** Resolves a path of the config file: relative to the directory of the file, or with `~/` to the home directory. */
+export function resolvePath(path: string, configPath: string, host: Host): string {
   const isWindows = host.platform === "windows";
   const home = host.env(isWindows ? "USERPROFILE" : "HOME");
-  if (home !== undefined && (isWindows ? /^~[\\/]/ : /^~\//).test(written)) return `${home}${written.slice(1)}`;
-  // On Windows "C:" alone begins a path of that drive.
-  const isAbsolute = (isWindows ? /^([A-Za-z]:|[\\/])/ : /^\//).test(written);
-  return isAbsolute || written === "" ? written : `${directoryOf(configPath, host)}${written}`;
+  if (home !== undefined && (isWindows ? /^~[\\/]/ : /^~\//).test(path)) return `${home}${path.slice(1)}`;
+  // On Windows "C:" without a separator is also relative to that drive, not to the file.
+  const isAbsolute = (isWindows ? /^([A-Za-z]:|[\\/])/ : /^\//).test(path);
+  return isAbsolute || path === "" ? path : `${directoryOf(configPath, host)}${path}`;
 }
 
-/** What `login` and `logout` lock while they change a config file and its keys. */
-export function lockOf({ path }: ConfigPath): string {
+/** The file that `login` and `logout` lock while they change a config file and its keys. */
+export function lockPath({ path }: ConfigPath): string {
   return `${path}.lock`;
 }
 
-/** Where `login` keeps the key of a profile: as the config file has it. */
-export function storedKey(profile: string): string {
+/** The file in which `login` stores a profile's key, relative to the config file. */
+export function keyFileOf(profile: string): string {
   return `keys/${profile}.key`;
 }

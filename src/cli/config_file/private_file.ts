@@ -1,20 +1,20 @@
-/** Files that nobody else may read, in whole or not at all: written beside their place, then moved there. */
+/** Files that only their owner may read. They are written beside their place and then renamed: whole or not at all. */
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
 import { directoryOf } from "./path.ts";
 
-/** A file that is written and not yet in its place. */
+/** A file that is written but not yet in its place. */
 export interface StagedFile {
-  /** Moves it to its place, where it replaces what is there. */
+  /** Moves it to its place and replaces what is there. */
   commit(): Promise<void>;
-  /** Removes it, unless it is in its place. */
+  /** Removes it if it was not committed. */
   discard(): Promise<void>;
 }
 
 /**
- * Writes a file beside its place, and the directories that it needs, for the user alone.
+ * Writes a file beside its place, and creates missing directories with mode 0700.
  *
- * @param mode what may be done with it once it is in its place
+ * @param mode of the file in its place
  * @throws {Failure} `FAILED`
  */
 export async function stageFile(path: string, text: string, mode: number, host: Host): Promise<StagedFile> {
@@ -25,12 +25,11 @@ export async function stageFile(path: string, text: string, mode: number, host: 
       return await act();
     } catch (error) {
       await discard();
-      throw new Failure("FAILED", `Cannot write ${quote(path)}: ${reasonOf(error)}.`, { cause: error });
+      throw cannotWrite(path, error);
     }
   };
   await orFail(async () => {
-    const directory = directoryOf(path, host);
-    if (directory !== "") await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectoryOf(path, host);
     await Deno.writeTextFile(staged, text, { createNew: true, mode: 0o600 });
     if (host.platform !== "windows") await Deno.chmod(staged, mode);
     const file = await Deno.open(staged, { write: true });
@@ -40,24 +39,23 @@ export async function stageFile(path: string, text: string, mode: number, host: 
 }
 
 /**
- * Does something while no other process that asks for the same does: changes of one config file and its keys are made
- * one after the other. The lock is gone with its process, however that ends.
+ * Runs an action while this process holds a lock, so that processes change a config file and its keys one after the
+ * other. The system releases the lock when the process ends, however it ends.
  *
- * @param path of the file that the lock is; it stays
- * @throws {Failure} `FAILED` when it cannot be had
+ * @param path of the lock file; it is not removed
+ * @throws {Failure} `FAILED` if the file cannot be locked
  */
-export async function withLock<Result>(path: string, host: Host, act: () => Promise<Result>): Promise<Result> {
+export async function withLock<Result>(path: string, host: Host, action: () => Promise<Result>): Promise<Result> {
   let file: Deno.FsFile;
   try {
-    const directory = directoryOf(path, host);
-    if (directory !== "") await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectoryOf(path, host);
     file = await Deno.open(path, { create: true, write: true, mode: 0o600 });
     await file.lock(true);
   } catch (error) {
-    throw new Failure("FAILED", `Cannot write ${quote(path)}: ${reasonOf(error)}.`, { cause: error });
+    throw cannotWrite(path, error);
   }
   try {
-    return await act();
+    return await action();
   } finally {
     file.close();
   }
@@ -66,7 +64,7 @@ export async function withLock<Result>(path: string, host: Host, act: () => Prom
 /**
  * Removes a file.
  *
- * @returns whether there was one
+ * @returns whether the file existed
  * @throws {Failure} `FAILED`
  */
 export async function removeFile(path: string): Promise<boolean> {
@@ -77,4 +75,13 @@ export async function removeFile(path: string): Promise<boolean> {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false;
     throw new Failure("FAILED", `Cannot remove ${quote(path)}: ${reasonOf(error)}.`, { cause: error });
   }
+}
+
+async function makeDirectoryOf(path: string, host: Host): Promise<void> {
+  const directory = directoryOf(path, host);
+  if (directory !== "") await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+}
+
+function cannotWrite(path: string, cause: unknown): Failure {
+  return new Failure("FAILED", `Cannot write ${quote(path)}: ${reasonOf(cause)}.`, { cause });
 }

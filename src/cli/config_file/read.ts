@@ -1,107 +1,110 @@
-/** The config file: its profiles, and the one that is meant. */
+/** The config file: reads it and selects the profile. */
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import { nearest } from "../../apikey/nearest.ts";
 import type { Host } from "../host/host.ts";
 import { chooseConfigPath, type ConfigPath, resolvePath } from "./path.ts";
 import type { ConfigDocument } from "./yaml.ts";
 import type { ProfileFlags } from "../settings/server_flags.ts";
-import { choose, type GivenSetting, type Profile } from "../settings/setting.ts";
+import { chooseSetting, type Profile, type SourcedSetting } from "../settings/setting.ts";
 
-/** The longest config file, in bytes. */
-const MOST_BYTES = 1_000_000;
+/** Bytes. */
+const MAX_SIZE = 1_000_000;
 
 export interface Config {
-  /** The file that was read; `undefined`: there is none. */
+  /** The file that was read; `undefined` without a config file. */
   readonly file: ConfigPath | undefined;
-  /** Who named the profile; `undefined`: nobody. */
-  readonly named: GivenSetting | undefined;
+  /** The flag or variable that selects the profile; `undefined`: the profile `default`, if it exists. */
+  readonly profileSetting: SourcedSetting | undefined;
   readonly profile: Profile | undefined;
 }
 
 /**
- * Finds the profile that flag, variable or default name. Without a config file that takes one attempt to open it.
+ * Reads the config file, if there is one, and selects the profile.
  *
- * @throws {Failure} `USAGE` when something is wrong in the file, or what was named is not there
+ * @throws {Failure} `USAGE` if the file is invalid, or if a file or profile that a setting names is missing
  */
 export async function readConfig(flags: ProfileFlags, host: Host): Promise<Config> {
   const path = chooseConfigPath(flags, host);
-  const named = choose("profile", flags, host);
+  const profileSetting = chooseSetting("profile", flags, host);
   const config = path && await readConfigFile(path, host);
-  const profile = config?.profiles.get(named?.value ?? "default");
-  if (named !== undefined && profile === undefined) {
-    throw noSuchProfile(named, path?.path, [...config?.profiles.keys() ?? []]);
+  const profile = config?.profiles.get(profileSetting?.value ?? "default");
+  if (profileSetting !== undefined && profile === undefined) {
+    throw unknownProfile(profileSetting, path?.path, [...config?.profiles.keys() ?? []]);
   }
-  return { file: config && path, named, profile };
+  return { file: config && path, profileSetting, profile };
 }
 
-function noSuchProfile({ name, value }: GivenSetting, path: string | undefined, names: readonly string[]): Failure {
+function unknownProfile({ name, value }: SourcedSetting, path: string | undefined, names: readonly string[]): Failure {
   const [first, ...others] = names;
-  const lacks = path === undefined
-    ? "there is no home directory to have a config file in: name one with --config"
+  const problem = path === undefined
+    ? "there is no home directory with a config file. Name a config file with --config"
     : first === undefined
-    ? `${path} has no profiles. service-api login makes one`
+    ? `${path} has no profiles. Create one with service-api login`
     : `${path} has no profile ${quote(value)}; did you mean ${nearest(value, [first, ...others])}? Its profiles are ` +
       names.join(", ");
-  return new Failure("USAGE", `${name}: ${lacks}.`);
+  return new Failure("USAGE", `${name}: ${problem}.`);
 }
 
 /**
- * Reads a config file.
+ * Reads and parses a config file.
  *
- * @returns `undefined` when the platform's is not there
+ * @returns `undefined` if the platform's config file does not exist
  * @throws {Failure} `USAGE`
  */
 export async function readConfigFile(config: ConfigPath, host: Host): Promise<ConfigDocument | undefined> {
   const text = await readConfigText(config, host);
   if (text === undefined) return undefined;
   const { parseConfig } = await import("#config-document");
-  return parseConfig(text, config.path, (written) => resolvePath(written, config.path, host));
+  return parseConfig(text, config.path, (path) => resolvePath(path, config.path, host));
 }
 
 /**
- * The text of a config file, without a byte order mark.
+ * Reads the text of a config file, without a byte order mark.
  *
- * @returns `undefined` when the platform's is not there
- * @throws {Failure} `USAGE` when it cannot be read, or others can write it
+ * @returns `undefined` if the platform's config file does not exist
+ * @throws {Failure} `USAGE` if the file cannot be read, or if other users can write it
  */
-export async function readConfigText({ path, named }: ConfigPath, host: Host): Promise<string | undefined> {
-  const file = await open(path, named);
+export async function readConfigText({ path, setting }: ConfigPath, host: Host): Promise<string | undefined> {
+  const file = await open(path, setting);
   if (file === undefined) return undefined;
   try {
     const { mode, size } = await file.stat();
     if (host.platform !== "windows" && mode !== null && (mode & 0o022) !== 0) {
-      throw new Failure("USAGE", `Others can write ${path}, and so say where keys go: chmod go-w ${shellWord(path)}`);
+      throw new Failure(
+        "USAGE",
+        `Other users can write ${path}, so they could redirect your keys. Run: chmod go-w ${shellWord(path)}`,
+      );
     }
-    if (size > MOST_BYTES) throw unreadable(path, named, `it has more than ${MOST_BYTES} bytes`);
+    if (size > MAX_SIZE) throw cannotRead(path, setting, `it is larger than ${MAX_SIZE} bytes`);
     return new TextDecoder("utf-8", { fatal: true }).decode(await new Response(file.readable).arrayBuffer());
   } catch (error) {
     if (error instanceof Failure) throw error;
-    throw unreadable(path, named, error instanceof TypeError ? "it is not UTF-8" : reasonOf(error), error);
+    throw cannotRead(path, setting, error instanceof TypeError ? "it is not UTF-8" : reasonOf(error), error);
   } finally {
     close(file);
   }
 }
 
-async function open(path: string, named: GivenSetting | undefined): Promise<Deno.FsFile | undefined> {
+async function open(path: string, setting: SourcedSetting | undefined): Promise<Deno.FsFile | undefined> {
   try {
-    // Opening a pipe would wait for somebody to write into it.
-    // deno-lint-ignore no-sync-fn-in-async-fn -- a thread to ask in takes ten times as long to start
+    // Opening a named pipe would block until another process writes to it.
+    // deno-lint-ignore no-sync-fn-in-async-fn -- starting a thread for the asynchronous call takes ten times as long
     if (Deno.statSync(path).isFile) return await Deno.open(path);
   } catch (error) {
-    if (named === undefined && await isAbsent(path, error)) return undefined;
-    throw unreadable(path, named, reasonOf(error), error);
+    if (setting === undefined && await isMissing(path, error)) return undefined;
+    throw cannotRead(path, setting, reasonOf(error), error);
   }
-  throw unreadable(path, named, "it is not a file");
+  throw cannotRead(path, setting, "it is not a file");
 }
 
-/** Whether there is no such file, or none as far as this user may look. */
-async function isAbsent(path: string, error: unknown): Promise<boolean> {
+/** Whether the file does not exist, as far as this user may see. */
+async function isMissing(path: string, error: unknown): Promise<boolean> {
   if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return true;
   if (!(error instanceof Deno.errors.PermissionDenied)) return false;
   return await Deno.stat(path).then(() => false, () => true);
 }
 
-/** Reading to the end closes a file, and closing it again is an error. */
+/** Closes a file. Reading a file to its end closes it, and closing it twice is an error. */
 function close(file: Deno.FsFile): void {
   try {
     file.close();
@@ -110,8 +113,10 @@ function close(file: Deno.FsFile): void {
   }
 }
 
-function unreadable(path: string, named: GivenSetting | undefined, reason: string, cause?: unknown): Failure {
-  return new Failure("USAGE", `${named?.name ?? "The config file"}: cannot read ${quote(path)}: ${reason}.`, { cause });
+function cannotRead(path: string, setting: SourcedSetting | undefined, reason: string, cause?: unknown): Failure {
+  return new Failure("USAGE", `${setting?.name ?? "The config file"}: cannot read ${quote(path)}: ${reason}.`, {
+    cause,
+  });
 }
 
 function shellWord(path: string): string {

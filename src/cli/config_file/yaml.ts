@@ -1,13 +1,14 @@
 /**
- * The text of a config file: profiles by their names, each with the settings that it has. Whatever is not one of
- * them, or not of its type, is an error with line and column, in every profile of the file.
+ * Parses the config file: profiles by name, each with its settings. Every error in any profile names its line and
+ * column, and repeats no value, since a value may be a secret.
  */
-import { type Document, isAlias, isMap, isScalar, LineCounter, type Node, parseDocument } from "yaml";
+import * as z from "zod/mini";
+import { type Document, isAlias, isMap, isNode, isScalar, LineCounter, type Node, parseDocument, visit } from "yaml";
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import { nearest } from "../../apikey/nearest.ts";
-import { isProfileName, PROFILE_NAME_RULE } from "../settings/profile_name.ts";
-import type { GivenSetting, Profile } from "../settings/setting.ts";
-import { MEMBERS, type SettingKey } from "../settings/table.ts";
+import { PROFILE_NAME } from "../settings/profile_name.ts";
+import type { Profile, SourcedSetting } from "../settings/setting.ts";
+import { PROFILE_SETTINGS, type SettingKey } from "../settings/table.ts";
 
 export interface ConfigDocument {
   readonly document: Document;
@@ -15,127 +16,162 @@ export interface ConfigDocument {
   readonly profiles: ReadonlyMap<string, Profile>;
 }
 
-/** An entry of a mapping; a value that is not there is `null`. */
-interface Entry {
-  readonly name: string;
-  readonly key: Node;
-  readonly value: Node | null;
-}
+const TEXT = z.string("text");
+const PATH = z.string("text");
+const BOOLEAN = z.boolean("true or false");
+
+const HEADERS = z.nullable(z.record(
+  z.string().check(z.regex(/^[^:]*$/, "A header name must not contain a colon.")),
+  TEXT,
+  "a mapping",
+));
+
+const MEMBER_SCHEMAS = { text: TEXT, path: PATH, boolean: BOOLEAN, headers: HEADERS } as const;
+
+const PROFILE = z.nullable(z.strictObject(
+  Object.fromEntries(PROFILE_SETTINGS.map(({ member, type }) => [member, z.optional(MEMBER_SCHEMAS[type])])),
+  "a mapping",
+));
+
+/** Empty mappings may be left out: YAML then has `null` in their place. The messages are the expected types. */
+const CONFIG = z.nullable(z.strictObject({
+  profiles: z.nullish(z.record(PROFILE_NAME, PROFILE, "a mapping")),
+}, "a mapping"));
+
+type Issue = z.core.$ZodIssue;
 
 /**
- * Reads the text of the config file at `path`.
+ * Parses the text of the config file at `path`.
  *
- * @param resolve makes a path of what is written in the file
+ * @param resolve makes a path in the file absolute
  * @throws {Failure} `USAGE`; its message begins `path:line:column: ` and repeats no value
  */
-export function parseConfig(text: string, path: string, resolve: (written: string) => string): ConfigDocument {
+export function parseConfig(text: string, path: string, resolve: (path: string) => string): ConfigDocument {
   const lines = new LineCounter();
-  const place = (offset: number): string => {
+  const placeAt = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${path}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
   };
-  const wrong = (at: Node, what: string): Failure => new Failure("USAGE", `${placeOf(at)}: ${what}`);
-  const placeOf = (node: Node): string => place(node.range?.[0] ?? 0);
-  const document = parseYaml(text, path, lines, place);
+  const document = parseYaml(text, path, lines, placeAt);
+  rejectAnchors(document, placeAt);
+  const result = CONFIG.safeParse(document.toJS());
+  if (!result.success) throw failureOf(result.error.issues, document, placeAt);
 
-  /** The entries of a mapping that may be left empty. */
-  function entriesOf(node: Node | null, what: string, at: Node): readonly Entry[] {
-    if (node === null || isScalar(node) && node.value === null) return [];
-    if (!isMap(node)) throw wrong(node, `${what} takes a mapping, not ${typeOf(node)}.`);
-    return node.items.map(({ key, value }) => {
-      if (!isScalar(key)) throw wrong(at, "A name in this mapping is not a plain one.");
-      if (isAlias(value) || isNode(value) && "anchor" in value && value.anchor !== undefined) {
-        throw wrong(value, "Anchors and aliases (& and *) have no place in this file: write the value itself.");
-      }
-      return { name: nameOf(key), key, value: isNode(value) ? value : null };
-    });
-  }
-
-  function textOf({ key, value }: Entry, what: string): GivenSetting {
-    if (isScalar(value) && typeof value.value === "string") return givenIn(value, what, value.value);
-    const hint = isScalar(value) && value.value !== null ? ": put it in quotes" : "";
-    throw wrong(value ?? key, `${what} takes a text, not ${typeOf(value)}${hint}.`);
-  }
-
-  function booleanOf({ key, value }: Entry, what: string): GivenSetting {
-    if (isScalar(value) && typeof value.value === "boolean") return givenIn(value, what, String(value.value));
-    throw wrong(value ?? key, `${what} takes true or false, not ${typeOf(value)}.`);
-  }
-
-  function givenIn(node: Node, what: string, value: string): GivenSetting {
-    const from = placeOf(node);
-    return { source: "file", from, name: `${from}: ${what}`, value };
-  }
-
-  function profileOf({ name, key, value }: Entry): Profile {
-    if (!isProfileName(name)) throw wrong(key, PROFILE_NAME_RULE);
-    const values: [SettingKey, GivenSetting][] = [];
-    const headers: GivenSetting[] = [];
-    for (const entry of entriesOf(value, `The profile ${name}`, key)) {
-      const setting = MEMBERS.find(({ member }) => member === entry.name);
-      if (setting === undefined) {
-        const meant = nearest(entry.name, ["base-url", ...MEMBERS.map(({ member }) => member)]);
-        throw wrong(entry.key, `There is no setting ${quote(entry.name)}; did you mean ${meant}?`);
-      }
-      if (setting.type === "headers") headers.push(...headersOf(entry));
-      else if (setting.type === "boolean") values.push([setting.key, booleanOf(entry, setting.member)]);
-      else {
-        const given = textOf(entry, setting.member);
-        values.push([setting.key, setting.type === "path" ? { ...given, value: resolve(given.value) } : given]);
+  const settingAt = (keys: readonly string[], name: string, value: string): SourcedSetting => {
+    const from = placeAt(offsetOf(document.getIn(keys, true)));
+    return { source: "file", from, name: `${from}: ${name}`, value };
+  };
+  const profiles = Object.entries(result.data?.profiles ?? {}).map(([name, members]): [string, Profile] => {
+    const at = (...keys: readonly string[]): readonly string[] => ["profiles", name, ...keys];
+    const values: [SettingKey, SourcedSetting][] = [];
+    const headers: SourcedSetting[] = [];
+    for (const { key, member, type } of PROFILE_SETTINGS) {
+      const value = members?.[member];
+      if (typeof value === "string" || typeof value === "boolean") {
+        const written = String(value);
+        values.push([key, settingAt(at(member), member, type === "path" ? resolve(written) : written)]);
+      } else if (value) {
+        headers.push(
+          ...Object.entries(value).map(([header, content]) =>
+            settingAt(at(member, header), member, `${header}: ${content}`)
+          ),
+        );
       }
     }
-    return { name, values: new Map(values), headers };
-  }
-
-  function headersOf({ key, value }: Entry): readonly GivenSetting[] {
-    return entriesOf(value, "headers", key).map((entry) => {
-      const line = textOf(entry, `The header ${quote(entry.name)}`);
-      if (entry.name.includes(":")) throw wrong(entry.key, "The name of a header has no colon in it.");
-      return { ...line, name: `${line.from}: headers`, value: `${entry.name}: ${line.value}` };
-    });
-  }
-
-  const root = document.contents;
-  const profiles = root === null ? [] : entriesOf(root, "The file", root).flatMap((entry) => {
-    if (entry.name === "profiles") return entriesOf(entry.value, "profiles", entry.key).map(profileOf);
-    throw wrong(entry.key, `There is no member ${quote(entry.name)} here; did you mean profiles?`);
+    return [name, { name, values: new Map(values), headers }];
   });
-  return { document, profiles: new Map(profiles.map((profile) => [profile.name, profile])) };
+  return { document, profiles: new Map(profiles) };
 }
 
-function parseYaml(text: string, path: string, lineCounter: LineCounter, place: (offset: number) => string): Document {
-  const document = parsed(text, path, lineCounter);
+function parseYaml(
+  text: string,
+  path: string,
+  lineCounter: LineCounter,
+  placeAt: (offset: number) => string,
+): Document {
+  // With these variables the library prints what it reads, including secrets, on standard output.
+  for (const name of ["LOG_STREAM", "LOG_TOKENS"]) Deno.env.delete(name);
+  let document: Document;
+  try {
+    document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, uniqueKeys: true });
+  } catch (error) {
+    // The nesting is too deep.
+    throw new Failure("USAGE", `${path}:1:1: Invalid YAML: ${reasonOf(error)}.`, { cause: error });
+  }
   const [error] = document.errors;
   if (error === undefined) return document;
-  // After a colon the library shows what it has found, which may be a secret.
-  throw new Failure("USAGE", `${place(error.pos[0])}: This is not YAML: ${error.message.replace(/:.*/s, "")}.`);
+  // After a colon the library repeats the text, which may be a secret.
+  throw new Failure("USAGE", `${placeAt(error.pos[0])}: Invalid YAML: ${error.message.replace(/:.*/s, "")}.`);
 }
 
-function parsed(text: string, path: string, lineCounter: LineCounter): Document {
-  // With these the library prints what it reads, secrets too, on standard output.
-  for (const name of ["LOG_STREAM", "LOG_TOKENS"]) Deno.env.delete(name);
-  try {
-    return parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: true });
-  } catch (error) {
-    // Nested too deep.
-    throw new Failure("USAGE", `${path}:1:1: This cannot be read as YAML: ${reasonOf(error)}.`, { cause: error });
+function rejectAnchors(document: Document, placeAt: (offset: number) => string): void {
+  visit(document, {
+    Node: (_key, node) => {
+      if (!isAlias(node) && node.anchor === undefined) return;
+      throw new Failure(
+        "USAGE",
+        `${placeAt(offsetOf(node))}: Anchors and aliases (& and *) are not supported here. Write the value itself.`,
+      );
+    },
+  });
+}
+
+/** The issue that comes first in the file, with its line and column. */
+function failureOf(issues: readonly Issue[], document: Document, placeAt: (offset: number) => string): Failure {
+  const [first] = issues.map((issue) => ({ issue, offset: offsetOf(nodeOf(issue, document)) }))
+    .toSorted((one, other) => one.offset - other.offset);
+  if (first === undefined) return new Failure("USAGE", `${placeAt(0)}: Invalid config file.`);
+  return new Failure("USAGE", `${placeAt(first.offset)}: ${messageOf(first.issue, document)}`);
+}
+
+/** The key of an unknown or invalid member; else the value; for a value that is not there, its key. */
+function nodeOf({ code, path, ...issue }: Issue, document: Document): unknown {
+  if (code === "unrecognized_keys" && "keys" in issue) return keyNode(document, [...path, issue.keys[0]]);
+  if (code === "invalid_key") return keyNode(document, path);
+  return document.getIn(path, true) ?? keyNode(document, path);
+}
+
+function keyNode(document: Document, path: readonly unknown[]): unknown {
+  const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  return isMap(parent)
+    ? parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))?.key
+    : document.contents;
+}
+
+function messageOf(issue: Issue, document: Document): string {
+  const { path, message } = issue;
+  if (issue.code === "unrecognized_keys") {
+    const [name = ""] = issue.keys;
+    if (path.length === 0) return `Unknown member ${quote(name)}; did you mean profiles?`;
+    const meant = nearest(name, ["base-url", ...PROFILE_SETTINGS.map(({ member }) => member)]);
+    return `Unknown setting ${quote(name)}; did you mean ${meant}?`;
   }
+  if (issue.code === "invalid_key") {
+    const [{ message: rule } = { message: "is invalid." }] = issue.issues;
+    return path.length === 2 ? `The name ${rule}` : rule;
+  }
+  const actual = typeOf(document.getIn(path, true));
+  const hint = message === "text" && actual.isScalar ? " Put it in quotes." : "";
+  return `${nameAt(path)} must be ${message}, not ${actual.name}.${hint}`;
 }
 
-/** A name as it is written: 2024 is one, though YAML takes it for a number. */
-export function nameOf(key: { readonly value: unknown; readonly source?: string }): string {
-  return typeof key.value === "string" ? key.value : key.source ?? String(key.value);
+/** What a message calls the value at a path. */
+function nameAt([root, profile, member, header]: readonly PropertyKey[]): string {
+  if (header !== undefined) return `The header ${quote(String(header))}`;
+  if (member !== undefined) return String(member);
+  if (profile !== undefined) return `The profile ${String(profile)}`;
+  return root === undefined ? "The file" : String(root);
 }
 
-function isNode(value: unknown): value is Node {
-  return typeof value === "object" && value !== null;
+function typeOf(node: unknown): { readonly name: string; readonly isScalar: boolean } {
+  if (isMap(node)) return { name: "a mapping", isScalar: false };
+  if (isNode(node) && !isScalar(node)) return { name: "a list", isScalar: false };
+  const value = isScalar(node) ? node.value : null;
+  if (value === null) return { name: "empty", isScalar: false };
+  const name = typeof value === "boolean" ? "true or false" : typeof value === "string" ? "text" : "a number";
+  return { name, isScalar: true };
 }
 
-function typeOf(node: Node | null): string {
-  if (isMap(node)) return "a mapping";
-  if (node !== null && !isScalar(node)) return "a list";
-  const value = node?.value ?? null;
-  if (value === null) return "nothing";
-  if (typeof value === "boolean") return "true or false";
-  return typeof value === "string" ? "a text" : "a number";
+function offsetOf(node: unknown): number {
+  return isNode(node) ? (node as Node).range?.[0] ?? 0 : 0;
 }

@@ -1,4 +1,4 @@
-/** From settings to a client: over the network, or to the embedded server in this process. */
+/** Opens the connection that the settings select: to a server on the network, or to the embedded server. */
 import { Failure } from "../../apikey/failure.ts";
 import type { Client } from "../../client/client.ts";
 import type { Endpoint } from "../../client/endpoint.ts";
@@ -8,60 +8,61 @@ import type { Log } from "../host/log.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
 import { type EmbeddedServer, type NetworkServer, readSettings, type Settings } from "./settings.ts";
 
+/** Runs a task that needs a client, and closes the connection afterwards, whether or not the task succeeds. */
+export type UseClient = <Result>(task: ClientTask<Result>) => Promise<Result>;
+
 /**
- * Does something that takes a client, and closes the connection whatever comes of it. Settings are read at once; the
- * connection is opened when it is first asked for, so that a question can be on the screen before.
+ * @param connect opens the connection, so that a task can prompt before it connects
+ * @param interrupted aborted by SIGINT or SIGTERM
  */
-export type WithClient = <Result>(action: ClientAction<Result>) => Promise<Result>;
-
-/** @param interrupted aborted by SIGINT or SIGTERM, at whatever moment */
-type ClientAction<Result> = (connect: () => Promise<Client>, interrupted: AbortSignal) => Promise<Result>;
+type ClientTask<Result> = (connect: () => Promise<Client>, interrupted: AbortSignal) => Promise<Result>;
 
 /**
- * Asks the server that the flags and the environment name. Loads the server's code only for the embedded one.
+ * Runs tasks with a client for the server that flags, environment and profile select. Loads the server's code only for
+ * the embedded server.
  *
- * @returns a function that throws {@linkcode Failure} when the settings are wrong, when the store of the
- * embedded server cannot be used, and whatever `act` throws
+ * @returns a function that throws {@linkcode Failure} if the settings are invalid or the embedded server cannot open
+ * its store, and whatever the task throws
  */
-export function withClient(flags: ServerFlags, host: Host, log: Log): WithClient {
-  return async (act) => await withClientOf(await readSettings(flags, host, log), host, log)(act);
+export function withClient(flags: ServerFlags, host: Host, log: Log): UseClient {
+  return async (task) => await withClientFor(await readSettings(flags, host, log), host, log)(task);
 }
 
-/** Asks the server of settings that are read already. */
-export function withClientOf(settings: Settings, host: Host, log: Log): WithClient {
-  return async (act) => {
+/** Runs tasks with a client for settings that are validated already. */
+export function withClientFor(settings: Settings, host: Host, log: Log): UseClient {
+  return async (task) => {
     const interruption = new AbortController();
     const restore = host.onSignal(["SIGINT", "SIGTERM"], () => interruption.abort());
     try {
-      return await askOver(settings, host, log, interruption.signal, act);
+      return await runTask(task, settings, host, log, interruption.signal);
     } finally {
       restore();
     }
   };
 }
 
-async function askOver<Result>(
+async function runTask<Result>(
+  task: ClientTask<Result>,
   settings: Settings,
   host: Host,
   log: Log,
   interrupted: AbortSignal,
-  act: ClientAction<Result>,
 ): Promise<Result> {
   const { server, headers, timeout } = settings;
-  let route: Route | undefined;
+  let connection: Connection | undefined;
   const connect = async (): Promise<Client> => {
-    route ??= server.kind === "network"
-      ? await openNetwork(server, host)
+    connection ??= server.kind === "network"
+      ? await connectToNetwork(server, host)
       : await openEmbedded(server, timeout, interrupted, host, log);
     const { createClient } = await import("#client");
-    const { fetch, label } = route;
+    const { fetch, label } = connection;
     return createClient({
-      ...route,
+      ...connection,
       fetch: async (request) => {
-        const answer = fetch(request);
-        if (!host.stderr.isTerminal()) return await answer;
+        const response = fetch(request);
+        if (!host.stderr.isTerminal()) return await response;
         const { withSpinner } = await import("#terminal");
-        return await withSpinner(`Waiting for ${label}`, host, answer);
+        return await withSpinner(`Waiting for ${label}`, host, response);
       },
       headers,
       timeout,
@@ -70,15 +71,14 @@ async function askOver<Result>(
     });
   };
   try {
-    return await act(connect, interrupted);
+    return await task(connect, interrupted);
   } finally {
-    // What the server did is done and on disk: an error here must not hide it.
-    await route?.close().catch((error) => log.error("Closing failed: {error}", { error }));
+    // The server has already stored its changes. An error here must not hide that.
+    await connection?.close().catch((error) => log.error("Closing the connection failed: {error}", { error }));
   }
 }
 
-/** The way to a server. */
-interface Route extends Pick<Endpoint, "url" | "label" | "keyRemedy" | "fetch"> {
+interface Connection extends Pick<Endpoint, "url" | "label" | "keyRemedy" | "fetch"> {
   close(): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ async function openEmbedded(
   signal: AbortSignal,
   host: Host,
   log: Log,
-): Promise<Route> {
+): Promise<Connection> {
   const [{ openLocalServer }, { DOCUMENTS }] = await Promise.all([
     import("#server"),
     import("#client"),
@@ -104,51 +104,52 @@ async function openEmbedded(
   return {
     url: "http://localhost/graphql",
     label: "the embedded server",
-    keyRemedy: "No server is named, so that the embedded one was asked: name the key's server with --base-url or " +
-      "SERVICE_API_URL, or give no key.",
+    keyRemedy: "No server is set, so the embedded server checked the key. Set the key's server with --base-url or " +
+      "SERVICE_API_URL, or use no key.",
     ...server,
   };
 }
 
-async function openNetwork({ endpoint, caCertificates }: NetworkServer, host: Host): Promise<Route> {
-  const to = {
+async function connectToNetwork({ endpoint, caCertificates }: NetworkServer, host: Host): Promise<Connection> {
+  const server = {
     url: endpoint.href,
     label: endpoint.host,
-    keyRemedy: "Give a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.",
+    keyRemedy: "Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.",
   };
-  const client = await specialClient(endpoint, caCertificates, host);
-  if (client === undefined) return { ...to, fetch, close: () => Promise.resolve() };
+  const client = await createHttpClient(endpoint, caCertificates, host);
+  if (client === undefined) return { ...server, fetch, close: () => Promise.resolve() };
   return {
-    ...to,
+    ...server,
     fetch: (request) => fetch(request, { client }),
     close: () => Promise.resolve(client.close()),
   };
 }
 
-async function specialClient(
+/** An HTTP client of our own; `undefined` if Deno's default client is right. */
+async function createHttpClient(
   endpoint: URL,
   caCertificates: string | undefined,
   host: Host,
 ): Promise<Deno.HttpClient | undefined> {
-  if (endpoint.protocol === "https:") return await trusting(caCertificates, host);
-  const proxied = PROXY_VARIABLES.some((name) => host.env(name) !== undefined);
-  return proxied && isLoopback(endpoint.hostname) ? direct(endpoint) : undefined;
+  if (endpoint.protocol === "https:") return await createTlsClient(caCertificates, host);
+  const usesProxy = PROXY_VARIABLES.some((name) => host.env(name) !== undefined);
+  return usesProxy && isLoopback(endpoint.hostname) ? createUnproxiedClient(endpoint) : undefined;
 }
 
 const PROXY_VARIABLES = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
-/** Past the proxy of the environment: a key goes in clear to this machine and no other. */
-function direct({ hostname, port }: URL): Deno.HttpClient {
+/** Bypasses the proxy of the environment: an unencrypted key must not leave this machine. */
+function createUnproxiedClient({ hostname, port }: URL): Deno.HttpClient {
   const address = hostname.replace(/^\[(.*)\]$/, "$1");
   return Deno.createHttpClient({ proxy: { transport: "tcp", hostname: address, port: Number(port || 80) } });
 }
 
-async function trusting(caCertificates: string | undefined, host: Host): Promise<Deno.HttpClient> {
+async function createTlsClient(caCertificates: string | undefined, host: Host): Promise<Deno.HttpClient> {
   const { systemCertificates } = await import("../../client/system_certificates.ts");
   const caCerts = caCertificates === undefined ? await systemCertificates(host.env("SSL_CERT_FILE")) : [caCertificates];
   try {
     return Deno.createHttpClient({ caCerts });
   } catch (error) {
-    throw new Failure("TLS", "The certificates to trust cannot be read: are they valid PEM?", { cause: error });
+    throw new Failure("TLS", "Cannot read the CA certificates. Check that they are valid PEM.", { cause: error });
   }
 }

@@ -1,15 +1,17 @@
 /**
- * The settings that say which server is asked and as whom: flag, else environment variable, else profile of the config
- * file, else default. Every value is checked here; nothing downstream sees what was typed.
+ * The settings of a connection, validated: which server to use, with which key. Code after this never sees the text of
+ * a flag, a variable or the config file.
  */
-import { Failure, quote } from "../../apikey/failure.ts";
+import * as z from "zod/mini";
+import { quote } from "../../apikey/failure.ts";
 import type { StoreLocation } from "#server";
-import { parseDuration } from "../settings/duration.ts";
+import { DURATION } from "../settings/duration.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import { parseBaseUrl } from "../settings/base_url.ts";
 import { readHeaders } from "./headers.ts";
-import { type InForce, readInForce } from "./settings_in_force.ts";
+import { type EffectiveSettings, readEffectiveSettings } from "./effective_settings.ts";
+import { parseSetting } from "../settings/schema.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
 import { readSettingFile, type Setting } from "../settings/setting.ts";
 import { readStoreLocation } from "../settings/store_location.ts";
@@ -17,7 +19,7 @@ import { SETTINGS } from "../settings/table.ts";
 
 export interface Settings {
   readonly server: NetworkServer | EmbeddedServer;
-  /** The headers sent with every request, the key among them. */
+  /** The headers of every request, including the one with the key. */
   readonly headers: ReadonlyMap<string, string>;
   /** Milliseconds. */
   readonly timeout: number;
@@ -27,7 +29,7 @@ export interface NetworkServer {
   readonly kind: "network";
   /** `{base_url}/graphql`. */
   readonly endpoint: URL;
-  /** PEM certificates of the authorities to trust in place of the system's. */
+  /** CA certificates (PEM) that replace the system's. */
   readonly caCertificates: string | undefined;
 }
 
@@ -37,41 +39,41 @@ export interface EmbeddedServer {
 }
 
 /**
- * Reads the settings in force.
+ * Reads and validates the settings.
  *
- * @throws {Failure} `USAGE`, naming the flag, the variable or the place in the config file
+ * @throws {Failure} `USAGE`; its message names the flag, the variable or the place in the config file
  */
 export async function readSettings(flags: ServerFlags, host: Host, log: Log): Promise<Settings> {
-  return await checkSettings(await readInForce(flags, host, log), host, log);
+  return await parseSettings(await readEffectiveSettings(flags, host, log), host, log);
 }
 
 /**
- * Checks the settings in force and reads the files that they name.
+ * Validates settings and reads the files that they name.
  *
  * @throws {Failure} `USAGE`
  */
-export async function checkSettings(inForce: InForce, host: Host, log: Log): Promise<Settings> {
-  const { timeout } = inForce;
-  const server = await checkServer(inForce, host, log);
-  return {
-    server,
-    timeout: parseDuration(timeout?.value ?? SETTINGS.timeout.default, timeout?.name ?? "--timeout"),
-    headers: await readHeaders(inForce, host),
-  };
+export async function parseSettings(settings: EffectiveSettings, host: Host, log: Log): Promise<Settings> {
+  const timeout = settings.timeout ?? { name: "--timeout", value: SETTINGS.timeout.default };
+  const server = await parseServer(settings, host, log);
+  return { server, timeout: parseSetting(timeout, DURATION), headers: await readHeaders(settings, host) };
 }
 
-async function checkServer(inForce: InForce, host: Host, log: Log): Promise<NetworkServer | EmbeddedServer> {
-  const { baseUrl, allowHttp, caFile } = inForce;
-  if (baseUrl === undefined) return { kind: "embedded", location: await readStoreLocation(inForce, host, log) };
+async function parseServer(
+  settings: EffectiveSettings,
+  host: Host,
+  log: Log,
+): Promise<NetworkServer | EmbeddedServer> {
+  const { baseUrl, allowHttp, caFile } = settings;
+  if (baseUrl === undefined) return { kind: "embedded", location: await readStoreLocation(settings, host, log) };
   return {
     kind: "network",
-    endpoint: parseBaseUrl(baseUrl.value, baseUrl.name, allowHttp?.value === "true"),
-    caCertificates: caFile && await readCertificates(caFile),
+    endpoint: parseBaseUrl(baseUrl, { allowHttp: allowHttp?.value === "true" }),
+    caCertificates: caFile && await readCaCertificates(caFile),
   };
 }
 
-async function readCertificates({ name, value }: Setting): Promise<string> {
-  const text = await readSettingFile(value, name);
-  if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
-  throw new Failure("USAGE", `${name}: there is no PEM certificate in ${quote(value)}.`);
+async function readCaCertificates({ name, value: path }: Setting): Promise<string> {
+  const value = await readSettingFile(path, name);
+  const error = `names ${quote(path)}, which contains no PEM certificate.`;
+  return parseSetting({ name, value }, z.string().check(z.includes("-----BEGIN CERTIFICATE-----", { error })));
 }

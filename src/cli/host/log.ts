@@ -1,52 +1,91 @@
 /**
- * Where log records go. LogTape is loaded when there is something to log: most invocations have nothing, and it
- * is a noticeable part of their time.
+ * The log on standard error. Every record is written without secrets: keys in any text, and every property whose name
+ * says that it holds a secret.
  */
+import { escapeInvisible, Failure } from "../../apikey/failure.ts";
+import { redactSecrets } from "../../apikey/secret.ts";
 import type { Host } from "./host.ts";
 
-/** Takes a record: a message with `{placeholders}`, and the properties that fill them. */
-type TakeRecord = (message: string, properties?: Record<string, unknown>) => void;
+/** Takes a record: a message with `{placeholders}`, and the properties that replace them. */
+type WriteRecord = (message: string, properties?: Readonly<Record<string, unknown>>) => void;
 
-/** Takes records of three levels. */
 export interface Log {
-  readonly debug: TakeRecord;
-  readonly warn: TakeRecord;
-  readonly error: TakeRecord;
-  /** Resolves when what was logged is written; `undefined` where nothing can be waiting. */
+  readonly debug: WriteRecord;
+  readonly warn: WriteRecord;
+  readonly error: WriteRecord;
+  /** Resolves when all records are written; `undefined` if there were none. */
   readonly flush: () => Promise<void> | undefined;
 }
 
-/** Takes everything and writes nothing. */
+/** Discards every record. */
 export const SILENT_LOG: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => undefined };
 
-/** How long the program waits at its end for somebody to read its log, in milliseconds. */
-const PATIENCE = 1000;
+/** From most to least verbose; the names are those of other programs too. */
+const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 
-/** Waits for logs to be written, but not for ever: where nobody reads standard error, they never are. */
+/** Records that wait because standard error is not read; further records are dropped. */
+const MAX_WAITING_RECORDS = 1000;
+
+/** Milliseconds. */
+const FLUSH_TIMEOUT = 1000;
+
+const SECRET_NAME = /authorization|cookie|credential|key|pass|secret|token/i;
+
+/** Waits until a log is written, but at most 1 second: standard error may never be read. */
 export async function flushWithTimeout(written: Promise<void> | undefined): Promise<void> {
   if (written === undefined) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, PATIENCE);
-  await Promise.race([written, promise]);
+  const { promise: timeout, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, FLUSH_TIMEOUT);
+  await Promise.race([written, timeout]);
   clearTimeout(timer);
 }
 
-/** The log for `LOG_LEVEL`; without that variable it takes warnings and errors. */
-export async function openLog(host: Host): Promise<Log> {
-  const level = host.env("LOG_LEVEL");
-  if (level !== undefined) {
-    const [{ configureLogging }, { VERSION }] = await Promise.all([import("#logging"), import("#version")]);
-    const log = configureLogging(level, host);
-    log.debug(VERSION);
-    return log;
-  }
-  let records: Promise<void> | undefined;
-  const later = (kind: "warn" | "error"): TakeRecord => (message, properties) => {
-    records = (records ?? Promise.resolve()).then(async () => {
-      const log = (await import("#logging")).configureLogging("warn", host);
-      log[kind](message, properties);
-      await log.flush();
-    });
+/**
+ * Opens the log for `LOG_LEVEL`. Without that variable, and for an unknown level, it takes warnings and errors. `serve`
+ * writes JSON lines unless standard error is a terminal; everything else writes text.
+ */
+export function openLog(host: Host): Log {
+  const requested = host.env("LOG_LEVEL")?.trim().toLowerCase().replace(/^warning$/, "warn");
+  const lowest = LEVELS.findIndex((level) => level === requested);
+  const minimum = lowest === -1 ? LEVELS.indexOf("warn") : lowest;
+  const format = host.args[0] === "serve" && !host.stderr.isTerminal() ? toJson : toText;
+  let written: Promise<void> | undefined;
+  let waiting = 0;
+  const at = (level: typeof LEVELS[number], name: string): WriteRecord => (message, properties = {}) => {
+    if (LEVELS.indexOf(level) < minimum || waiting >= MAX_WAITING_RECORDS) return;
+    const text = format(host.now(), name, redactSecrets(fill(message, properties)));
+    waiting++;
+    written = (written ?? Promise.resolve()).then(() => host.stderr.write(text)).catch(() => {})
+      .finally(() => waiting--);
   };
-  return { debug: () => {}, warn: later("warn"), error: later("error"), flush: () => records };
+  return {
+    debug: at("debug", "debug"),
+    warn: at("warn", "warning"),
+    error: at("error", "error"),
+    flush: () => written,
+  };
+}
+
+function toText(time: Date, level: string, message: string): string {
+  return `${time.toISOString()} ${level.toUpperCase()} ${escapeInvisible(message)}\n`;
+}
+
+function toJson(time: Date, level: string, message: string): string {
+  return `${JSON.stringify({ time: time.toISOString(), level, message })}\n`;
+}
+
+function fill(message: string, properties: Readonly<Record<string, unknown>>): string {
+  return message.replaceAll(/\{(\w+)\}/g, (_placeholder, name) => toWords(redactProperty(name, properties[name])));
+}
+
+function redactProperty(name: string, value: unknown): unknown {
+  if (SECRET_NAME.test(name)) return "…";
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).map(([member, inner]) => [member, redactProperty(member, inner)]));
+}
+
+/** A failure's message says everything; for other errors the stack helps. */
+function toWords(value: unknown): string {
+  if (value instanceof Failure) return value.message;
+  return typeof value === "string" ? value : Deno.inspect(value);
 }

@@ -1,22 +1,24 @@
-/** Where the embedded server keeps its store. */
+/** The directory in which the embedded server keeps its store. */
+import * as z from "zod/mini";
 import { Failure } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
 import { platformDirectory } from "./platform_directory.ts";
+import { parseSetting } from "./schema.ts";
 import type { Setting } from "./setting.ts";
 
+const DIRECTORY = z.string().check(z.regex(/\S/, "must name a directory, not be empty."));
+
 /**
- * The data directory for the embedded server: the one that is given, or `service-api` in the platform's directory for
- * data.
+ * The data directory: the setting, or else `service-api` in the platform's data directory.
  *
- * @throws {Failure} `USAGE` when none is given and the platform names none
+ * @throws {Failure} `USAGE` if the setting is empty, or if there is neither a setting nor a home directory
  */
-export function readDataDir(given: Setting | undefined, host: Host): string {
-  if (given?.value.trim() === "") throw new Failure("USAGE", `${given.name} takes a directory, not an empty text.`);
-  const directory = given?.value ?? platformDirectory("data", host);
+export function readDataDir(setting: Setting | undefined, host: Host): string {
+  const directory = setting === undefined ? platformDirectory("data", host) : parseSetting(setting, DIRECTORY);
   if (directory !== undefined) return directory;
   throw new Failure(
     "USAGE",
-    "There is no home directory to keep keys in: give --data-dir or SERVICE_API_DATA_DIR, or the server with " +
+    "There is no home directory to store keys in. Set --data-dir or SERVICE_API_DATA_DIR, or name a server with " +
       "--base-url.",
   );
 }

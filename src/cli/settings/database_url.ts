@@ -1,95 +1,119 @@
-/** The address of a PostgreSQL database: a URL as libpq has it, and the variables of libpq for what it leaves out. */
+/** The address of a PostgreSQL database: a URL as libpq defines it. What it omits comes from libpq's variables. */
+import * as z from "zod/mini";
 import { Failure, quote } from "../../apikey/failure.ts";
 import type { DatabaseAddress } from "../../store/postgres_database.ts";
-import { isLoopback } from "./base_url.ts";
 import type { Host } from "../host/host.ts";
-import { parseCount } from "./number.ts";
+import { isLoopback } from "./base_url.ts";
+import { countUpTo } from "./number.ts";
+import { parseSetting, textSchema } from "./schema.ts";
 import { readSettingFile, type Setting } from "./setting.ts";
 
-/** Stands in the URL where it names no host (RFC 2606: nobody has it). */
+/** Replaces an omitted host in the URL. No host has this name (RFC 2606). */
 const NO_HOST = "none.invalid";
 
-const PARAMETERS = ["host", "sslmode", "sslrootcert"];
+const DATABASE_URL = textSchema(
+  (text) => {
+    // URL does not accept a user without a host, which libpq allows before the directory of a socket.
+    const complete = text.replace(/^(\w+:\/\/[^/?#@]*@)(?=[/?]|$)/, `$1${NO_HOST}`);
+    const url = URL.canParse(complete) ? new URL(complete) : undefined;
+    if (url === undefined || !["postgres:", "postgresql:"].includes(url.protocol)) return undefined;
+    // An @ after the host ends a password that was not percent-encoded.
+    return url.hash !== "" || /@/.test(url.pathname + url.search) ? undefined : url;
+  },
+  () =>
+    "must be a URL, for example postgres://user@host:5432/database. Write /, ?, # and @ in a user or password as %2F, " +
+    "%3F, %23 and %40.",
+);
+
+/** Created on demand: creating an object schema takes a noticeable part of the time of a short command. */
+// deno-lint-ignore explicit-function-return-type -- the schema is the type
+function parametersSchema() {
+  return z.strictObject({
+    host: z.optional(z.string()),
+    sslmode: z.optional(z.enum(["disable", "require", "verify-ca", "verify-full"], {
+      error: ({ input }) => `must be disable, require, verify-ca or verify-full, not ${quote(String(input))}.`,
+    })),
+    sslrootcert: z.optional(z.string()),
+  }, {
+    error: ({ code, keys }) =>
+      code === "unrecognized_keys"
+        ? `has an unknown parameter ${quote(String(keys))}. The parameters are host, sslmode and sslrootcert.`
+        : undefined,
+  });
+}
+
+const PERCENT_ENCODED = textSchema((text) => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}, () => "contains a % that is not followed by two hexadecimal digits. Write % as %25.");
+
+const PORT = countUpTo(65_535);
 
 /**
- * Reads `postgres://[user[:password]@][host][:port][/database][?host=…&sslmode=…&sslrootcert=…]`.
+ * Parses `postgres://[user[:password]@][host][:port][/database][?host=…&sslmode=…&sslrootcert=…]`.
  *
- * @throws {Failure} `USAGE`; its message repeats nothing of the URL that could be a password
+ * @throws {Failure} `USAGE`; its message repeats nothing of the URL that may be a password
  */
-export async function parseDatabaseUrl({ name, value }: Setting, host: Host): Promise<DatabaseAddress> {
-  // A user without a host, as there is before the directory of a socket, is more than the parser takes.
-  const text = value.replace(/^(\w+:\/\/[^/?#@]*@)(?=[/?]|$)/, `$1${NO_HOST}`);
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isDatabase = url !== undefined && ["postgres:", "postgresql:"].includes(url.protocol);
-  // An @ after the host is the end of a password that was not encoded.
-  if (!isDatabase || url.hash !== "" || /@/.test(url.pathname + url.search)) {
-    throw new Failure(
-      "USAGE",
-      `${name} takes a URL such as postgres://user@host:5432/database, with %2F, %3F, %23 and %40 for /, ?, # and @ ` +
-        "in a user or password.",
-    );
-  }
-  const unknown = [...url.searchParams.keys()].find((parameter) => !PARAMETERS.includes(parameter));
-  if (unknown !== undefined) {
-    throw new Failure(
-      "USAGE",
-      `${name}: there is no parameter ${quote(unknown)}; the parameters are ${PARAMETERS.join(", ")}.`,
-    );
-  }
-  const named = url.hostname === NO_HOST ? "" : unbracketed(decode(url.hostname, name));
-  const hostname = url.searchParams.get("host") ?? (named || host.env("PGHOST")) ?? "localhost";
-  const user = decode(url.username, name) || host.env("PGUSER");
-  if (user === undefined) throw new Failure("USAGE", `${name} has to name a user, or PGUSER.`);
-  const database = decode(url.pathname.slice(1), name) || (host.env("PGDATABASE") ?? user);
-  const port = url.port === "" ? parseCount(host.env("PGPORT") ?? "5432", "PGPORT", 65_535) : Number(url.port);
-  const shown = hostname.includes(":") ? `[${hostname}]` : hostname;
+export async function parseDatabaseUrl(setting: Setting, host: Host): Promise<DatabaseAddress> {
+  const { name } = setting;
+  const decode = (part: string): string => parseSetting({ name, value: part }, PERCENT_ENCODED);
+  const url = parseSetting(setting, DATABASE_URL);
+  // The first of several values counts.
+  const value = Object.fromEntries([...url.searchParams].toReversed());
+  const parameters = parseSetting({ name, value }, parametersSchema());
+  const urlHost = url.hostname === NO_HOST ? "" : withoutBrackets(decode(url.hostname));
+  const hostname = parameters.host ?? (urlHost || host.env("PGHOST")) ?? "localhost";
+  const user = decode(url.username) || host.env("PGUSER");
+  if (user === undefined) throw new Failure("USAGE", `${name} names no user. Add one to the URL, or set PGUSER.`);
+  const database = decode(url.pathname.slice(1)) || (host.env("PGDATABASE") ?? user);
+  const port = url.port === ""
+    ? parseSetting({ name: "PGPORT", value: host.env("PGPORT") ?? "5432" }, PORT)
+    : Number(url.port);
+  const urlStyleHost = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
     host: hostname,
     port,
     user,
-    password: decode(url.password, name) || (host.env("PGPASSWORD") ?? ""),
+    password: decode(url.password) || (host.env("PGPASSWORD") ?? ""),
     database,
-    label: hostname.startsWith("/") ? `${database} at ${hostname}` : `${shown}:${port}/${database}`,
-    tls: await readTls(url.searchParams, hostname, name, host),
+    label: hostname.startsWith("/") ? `${database} at ${hostname}` : `${urlStyleHost}:${port}/${database}`,
+    tls: await readTls(parameters, hostname, name, host),
   };
 }
 
-/** A `sslmode` of libpq; without one the connection is secured unless it stays on this machine. */
+/** Without `sslmode`, a connection to another machine uses TLS and verifies the certificate. */
 async function readTls(
-  parameters: URLSearchParams,
+  { sslmode, sslrootcert }: z.infer<ReturnType<typeof parametersSchema>>,
   hostname: string,
   setting: string,
   host: Host,
 ): Promise<DatabaseAddress["tls"]> {
-  const stays = hostname.startsWith("/") || isLoopback(hostname);
-  const file = parameters.get("sslrootcert");
-  const mode = parameters.get("sslmode") ?? (stays && file === null ? "disable" : "verify-full");
+  const isLocal = hostname.startsWith("/") || isLoopback(hostname);
+  const mode = sslmode ?? (isLocal && sslrootcert === undefined ? "disable" : "verify-full");
   if (mode === "disable") return undefined;
-  // As libpq has it: with an authority at hand the certificate has to be its own.
-  if (mode === "require" && file === null) return { rejectUnauthorized: false, ca: [] };
-  if (["require", "verify-ca", "verify-full"].includes(mode)) {
-    return { rejectUnauthorized: true, ca: await readAuthorities(file, setting, host) };
-  }
-  throw new Failure(
-    "USAGE",
-    `${setting}: sslmode is disable, require, verify-ca or verify-full, and not ${quote(mode)}.`,
-  );
+  // libpq: `require` verifies the certificate only if a CA certificate is given.
+  if (mode === "require" && sslrootcert === undefined) return { rejectUnauthorized: false, ca: [] };
+  return { rejectUnauthorized: true, ca: await readCaCertificates(sslrootcert, setting, host) };
 }
 
-async function readAuthorities(file: string | null, setting: string, host: Host): Promise<readonly string[]> {
-  if (file !== null && file !== "system") return [await readSettingFile(file, `${setting} (sslrootcert)`)];
+async function readCaCertificates(file: string | undefined, setting: string, host: Host): Promise<readonly string[]> {
+  if (file !== undefined && file !== "system") return [await readSettingFile(file, `${setting} (sslrootcert)`)];
   const { systemCertificates } = await import("../../client/system_certificates.ts");
   return await systemCertificates(host.env("SSL_CERT_FILE"));
 }
 
-function unbracketed(hostname: string): string {
+function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
-function decode(part: string, setting: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    throw new Failure("USAGE", `${setting}: a % in it is not followed by two hexadecimal digits; write % as %25.`);
-  }
+/** A database URL for people to read, without its password; `…` if it is invalid, since any part may be a secret. */
+export function maskDatabaseUrl(text: string): string {
+  const { data: url } = DATABASE_URL.safeParse(text);
+  if (url === undefined || !parametersSchema().safeParse(Object.fromEntries(url.searchParams)).success) return "…";
+  if (url.password === "") return text;
+  const host = url.hostname === NO_HOST ? "" : url.host;
+  return `${url.protocol}//${url.username}:…@${host}${url.pathname}${url.search}`;
 }

@@ -1,7 +1,8 @@
-/** Durations as they are written in settings: `500ms`, `30s`, `1.5m`, `2h`, `90d`. */
-import { Failure, quote } from "../../apikey/failure.ts";
+/** Durations in settings: `500ms`, `30s`, `1.5m`, `2h`, `90d`. */
+import { quote } from "../../apikey/failure.ts";
+import { type TextSchema, textSchema } from "./schema.ts";
 
-const UNITS: ReadonlyMap<string, number> = new Map([
+const MILLISECONDS_PER_UNIT: ReadonlyMap<string, number> = new Map([
   ["ms", 1],
   ["s", 1000],
   ["m", 60_000],
@@ -9,23 +10,24 @@ const UNITS: ReadonlyMap<string, number> = new Map([
   ["d", 24 * 3_600_000],
 ]);
 
-/** The longest duration of most settings: a day, in milliseconds. */
+/** Milliseconds. */
 const DAY = 24 * 3_600_000;
 
-/**
- * Reads a duration of 1 ms or more.
- *
- * @param longest in milliseconds, a whole number of days; 24 hours by default
- * @returns milliseconds, a whole number
- * @throws {Failure} `USAGE`
- */
-export function parseDuration(text: string, setting: string, longest = DAY): number {
-  const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
-  const milliseconds = Math.round(Number(amount) * (UNITS.get(unit ?? "") ?? NaN));
-  if (milliseconds >= 1 && milliseconds <= longest) return milliseconds;
-  const examples = longest === DAY ? "24h, such as 500ms, 30s or 2m" : `${longest / DAY}d, such as 36h or 90d`;
-  throw new Failure(
-    "USAGE",
-    `${setting} takes a duration from 1ms to ${examples}, and not ${quote(text)}.`,
+/** A duration from 1 ms to 24 hours, in whole milliseconds. */
+export const DURATION = durationSchema(DAY, "24h, for example 500ms, 30s or 2m");
+
+/** A duration from 1 ms to a number of days, in whole milliseconds. */
+export function durationUpToDays(days: number): TextSchema<number> {
+  return durationSchema(days * DAY, `${days}d, for example 36h or 90d`);
+}
+
+function durationSchema(longest: number, longestWithExamples: string): TextSchema<number> {
+  return textSchema(
+    (text) => {
+      const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
+      const milliseconds = Math.round(Number(amount) * (MILLISECONDS_PER_UNIT.get(unit ?? "") ?? NaN));
+      return milliseconds >= 1 && milliseconds <= longest ? milliseconds : undefined;
+    },
+    (text) => `must be a duration from 1ms to ${longestWithExamples}, not ${quote(text)}.`,
   );
 }

@@ -1,27 +1,23 @@
-/** Numbers as they are written in settings. */
-import { Failure, quote } from "../../apikey/failure.ts";
+/** Numbers and sizes in settings. */
+import * as z from "zod/mini";
+import { quote } from "../../apikey/failure.ts";
+import { type TextSchema, textSchema } from "./schema.ts";
 
-/**
- * Reads a whole number from 0 on.
- *
- * @throws {Failure} `USAGE`
- */
-export function parseCount(text: string, setting: string, largest = 1_000_000_000): number {
-  const count = /^\d{1,10}$/.test(text) ? Number(text) : NaN;
-  if (count <= largest) return count;
-  throw new Failure("USAGE", `${setting} takes a number from 0 to ${largest}, and not ${quote(text)}.`);
+/** A whole number from 0 to `largest`. */
+export function countUpTo(largest: number): TextSchema<number> {
+  return textSchema(
+    (text) => /^\d{1,10}$/.test(text) && Number(text) <= largest ? Number(text) : undefined,
+    (text) => `must be a whole number from 0 to ${largest}, not ${quote(text)}.`,
+  );
 }
 
-/**
- * Reads a limit, of which 0 is none.
- *
- * @throws {Failure} `USAGE`
- */
-export function parseLimit(text: string, setting: string): number {
-  return parseCount(text, setting) || Infinity;
-}
+/** A whole number from 0 to 1,000,000,000. */
+export const COUNT = countUpTo(1_000_000_000);
 
-const UNITS: ReadonlyMap<string, number> = new Map([
+/** A limit: 0 means no limit and becomes `Infinity`. */
+export const LIMIT = z.pipe(COUNT, z.transform((count: number) => count || Infinity));
+
+const BYTES_PER_UNIT: ReadonlyMap<string, number> = new Map([
   ["", 1],
   ["B", 1],
   ["KB", 1000],
@@ -32,15 +28,12 @@ const UNITS: ReadonlyMap<string, number> = new Map([
 
 const LARGEST_SIZE = 100_000_000;
 
-/**
- * Reads a size of 1 byte to 100 MB, such as `500KB`.
- *
- * @returns bytes
- * @throws {Failure} `USAGE`
- */
-export function parseSize(text: string, setting: string): number {
-  const [, amount, unit = ""] = /^(\d{1,9})\s*([a-z]*)$/i.exec(text.trim()) ?? [];
-  const size = Number(amount) * (UNITS.get(unit.toUpperCase()) ?? NaN);
-  if (size >= 1 && size <= LARGEST_SIZE) return size;
-  throw new Failure("USAGE", `${setting} takes a size from 1B to 100MB, such as 500KB or 1MB, and not ${quote(text)}.`);
-}
+/** A size from 1 byte to 100 MB, in bytes. */
+export const SIZE = textSchema(
+  (text) => {
+    const [, amount, unit = ""] = /^(\d{1,9})\s*([a-z]*)$/i.exec(text.trim()) ?? [];
+    const size = Number(amount) * (BYTES_PER_UNIT.get(unit.toUpperCase()) ?? NaN);
+    return size >= 1 && size <= LARGEST_SIZE ? size : undefined;
+  },
+  (text) => `must be a size from 1B to 100MB, for example 500KB or 1MB, not ${quote(text)}.`,
+);

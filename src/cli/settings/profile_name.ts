@@ -1,28 +1,25 @@
-/** What profiles may be called: a name is also that of the file with the profile's key. */
-import { Failure, quote } from "../../apikey/failure.ts";
+/** The names of profiles. A name is also the name of the file with the profile's key. */
+import * as z from "zod/mini";
+import { Failure } from "../../apikey/failure.ts";
+import { parseSetting } from "./schema.ts";
+import type { Setting } from "./setting.ts";
 
-export const PROFILE_NAME_RULE =
-  "The name of a profile is of letters, digits, dots, underscores and hyphens, begins with a letter or digit, and has " +
-  "at most 64 characters.";
-
-export function isProfileName(name: string): boolean {
-  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
-}
+export const PROFILE_NAME = z.string().check(z.regex(
+  /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+  "must be a profile name: at most 64 letters, digits, dots, underscores and hyphens, the first a letter or digit.",
+));
 
 /**
- * Checks a name for a profile that may be a new one.
+ * Checks the name of a profile that may be new.
  *
- * @param others the names of the profiles that there are
+ * @param existing the names of all profiles
  * @throws {Failure} `USAGE`
  */
-export function checkProfileName(name: string, setting: string, others: readonly string[]): void {
-  if (!isProfileName(name)) throw new Failure("USAGE", `${setting}: ${quote(name)} will not do. ${PROFILE_NAME_RULE}`);
-  // Two names, but one file where case does not count.
-  const twin = others.find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
-  if (twin !== undefined) {
-    throw new Failure(
-      "USAGE",
-      `${setting}: there is a profile ${twin} already, which differs from ${name} in case only.`,
-    );
+export function checkProfileName(setting: Setting, existing: readonly string[]): void {
+  const name = parseSetting(setting, PROFILE_NAME);
+  // On a file system that ignores case, both names would be one file.
+  const collision = existing.find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
+  if (collision !== undefined) {
+    throw new Failure("USAGE", `${setting.name}: ${name} differs from the existing profile ${collision} only in case.`);
   }
 }

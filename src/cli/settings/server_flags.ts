@@ -1,15 +1,15 @@
-/** The flags that every command that asks a server has, from the table of settings. */
+/** The flags of every command that sends requests to a server, from the table of settings. */
 import type { Command } from "@commander-js/extra-typings";
 import type { StoreFlags } from "./store_location.ts";
 import { helpOf, SETTINGS } from "./table.ts";
 
-/** The flags that say where the config file is and what of it is meant, as they were typed. */
+/** The flags that select the config file and the profile, as typed. */
 export interface ProfileFlags {
   readonly profile?: string | undefined;
   readonly config?: string | undefined;
 }
 
-/** The flags that say how a server is reached, as they were typed. */
+/** The flags that say how to reach a server, as typed. */
 export interface AddressFlags extends ProfileFlags {
   readonly baseUrl?: string | undefined;
   readonly keyFile?: string | undefined;
@@ -20,9 +20,10 @@ export interface AddressFlags extends ProfileFlags {
   readonly timeout?: string | undefined;
 }
 
-/** The flags that every command that asks a server has, as they were typed. */
+/** The flags of every command that sends requests to a server, as typed. */
 export interface ServerFlags extends AddressFlags, StoreFlags {}
 
+/** Adds the flags of {@linkcode ServerFlags}. */
 // deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- commander infers the flags' types
 export function withServerFlags<Args extends unknown[], Flags extends Record<string, unknown>>(
   command: Command<Args, Flags>,
@@ -34,7 +35,7 @@ export function withServerFlags<Args extends unknown[], Flags extends Record<str
   );
 }
 
-/** Those for one server on the network, which has no store here. */
+/** Adds the flags of {@linkcode AddressFlags} without the profile: those for a server on the network. */
 // deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- commander infers the flags' types
 export function withAddressFlags<Args extends unknown[], Flags extends Record<string, unknown>>(
   command: Command<Args, Flags>,
@@ -50,6 +51,7 @@ export function withAddressFlags<Args extends unknown[], Flags extends Record<st
     .option(SETTINGS.timeout.option, helpOf("timeout"));
 }
 
+/** Adds the flags of {@linkcode ProfileFlags}. */
 // deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- commander infers the flags' types
 export function withProfileFlags<Args extends unknown[], Flags extends Record<string, unknown>>(
   command: Command<Args, Flags>,

@@ -1,17 +1,17 @@
-/** One setting: a flag, or else a variable, or else a member of the profile. */
+/** One setting: its value and its source. A flag wins over its variable, the variable over the profile. */
 import { Failure, NOTHING_CHANGED, quote, reasonOf } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
 import { unlessInterrupted } from "../host/interrupt.ts";
 import { flagOf, type SettingKey, SETTINGS } from "./table.ts";
 
 export interface Setting {
-  /** The flag, the variable, or the place in the config file that the value comes from, for messages. */
+  /** The flag, the variable, or the place in the config file, for messages. */
   readonly name: string;
   readonly value: string;
 }
 
-/** A setting that somebody has set. */
-export interface GivenSetting extends Setting {
+/** A setting with its source. */
+export interface SourcedSetting extends Setting {
   readonly source: "flag" | "variable" | "file";
   /** The flag, the variable, or `path:line:column`. */
   readonly from: string;
@@ -20,62 +20,62 @@ export interface GivenSetting extends Setting {
 /** The settings whose flag takes one value. */
 export type SingleKey = Exclude<SettingKey, "header" | "allowHttp">;
 
-/** What a profile of the config file sets. */
+/** The settings of one profile of the config file. */
 export interface Profile {
   readonly name: string;
-  readonly values: ReadonlyMap<SettingKey, GivenSetting>;
-  /** The headers apart, as `Name: value`. */
-  readonly headers: readonly GivenSetting[];
+  readonly values: ReadonlyMap<SettingKey, SourcedSetting>;
+  /** The values are `Name: value`. */
+  readonly headers: readonly SourcedSetting[];
 }
 
-/** The flag if it is given, else the variable if it is set, else what the profile has. */
-export function choose<Key extends SingleKey>(
+/** The flag, or else the variable, or else the member of the profile. */
+export function chooseSetting<Key extends SingleKey>(
   key: Key,
   flags: { readonly [Flag in Key]?: string | undefined },
   host: Host,
   profile?: Profile,
-): GivenSetting | undefined {
-  const typed = flags[key];
-  if (typed !== undefined) return given("flag", flagOf(key), typed);
+): SourcedSetting | undefined {
+  const flagValue = flags[key];
+  if (flagValue !== undefined) return settingFrom("flag", flagOf(key), flagValue);
   const { variable } = SETTINGS[key];
   const value = host.env(variable);
-  return value === undefined ? profile?.values.get(key) : given("variable", variable, value);
+  return value === undefined ? profile?.values.get(key) : settingFrom("variable", variable, value);
 }
 
-/** A setting whose name says where it comes from. */
-export function given(source: GivenSetting["source"], from: string, value: string): GivenSetting {
+/** A setting that messages call by the flag or variable that it comes from. */
+export function settingFrom(source: SourcedSetting["source"], from: string, value: string): SourcedSetting {
   return { source, from, name: from, value };
 }
 
-const RANKS = { flag: 3, variable: 2, file: 1 } as const satisfies Record<GivenSetting["source"], number>;
+const PRECEDENCE = { flag: 3, variable: 2, file: 1 } as const satisfies Record<SourcedSetting["source"], number>;
 
-/** Which of two sources wins: the one of the higher rank; 0 for a setting that is not given. */
-export function rank(setting: GivenSetting | undefined): number {
-  return setting === undefined ? 0 : RANKS[setting.source];
+/** The setting with the higher number wins; 0 for a setting that is not set. */
+export function precedenceOf(setting: SourcedSetting | undefined): number {
+  return setting === undefined ? 0 : PRECEDENCE[setting.source];
 }
 
 /**
- * Reads the file that a flag, a variable or the config file names.
+ * Reads the file that a setting names.
  *
- * @throws {Failure} `USAGE` when it cannot be read
+ * @throws {Failure} `USAGE` if it cannot be read
  */
 export async function readSettingFile(path: string, setting: string): Promise<string> {
   try {
     return await Deno.readTextFile(path);
   } catch (error) {
-    const reason = error instanceof Deno.errors.NotCapable ? "the runtime opens no such path" : reasonOf(error);
+    const reason = error instanceof Deno.errors.NotCapable ? "Deno does not allow this path" : reasonOf(error);
     throw new Failure("USAGE", `${setting}: cannot read ${quote(path)}: ${reason}.`, { cause: error });
   }
 }
 
 /**
- * Reads standard input for a flag or variable whose value is `-`.
+ * Reads standard input for a setting whose value is `-`.
  *
- * @throws {Failure} `USAGE` at a terminal, where it would wait for somebody to type; `INTERRUPTED`
+ * @throws {Failure} `USAGE` if standard input is a terminal; `INTERRUPTED`
  */
 export async function readStandardInput(setting: string, host: Host): Promise<string> {
   if (!host.stdin.isTerminal()) {
     return await unlessInterrupted(host.stdin.readText(), NOTHING_CHANGED, host);
   }
-  throw new Failure("USAGE", `${setting} - reads standard input, which is a terminal: pipe it in.`);
+  throw new Failure("USAGE", `${setting} - reads standard input, which is a terminal. Pipe the value in.`);
 }

@@ -1,22 +1,22 @@
 /**
- * The settings that say which server is asked and as whom: the one place that has their names. The flags, the
- * variables, the members of the config file and what `config` prints all come from here.
+ * The settings that select the server and the key: the one place with their names. The flags, the variables, the
+ * members of the config file, and what `config` prints come from here.
  */
 
 export interface SettingDeclaration {
-  /** The flag as Commander takes it, with the placeholder of its value. */
+  /** The flag with the placeholder of its value, as commander takes it. */
   readonly option: `--${string}`;
   readonly variable: `SERVICE_API_${string}` | undefined;
-  /** Its name in a profile of the config file; `undefined`: it cannot stand there. */
+  /** Its name in a profile of the config file; `undefined`: it cannot be in a profile. */
   readonly member: string | undefined;
-  /** What it is in the config file. A path is relative to the directory of that file. */
+  /** Its type in the config file. A path is relative to the directory of that file. */
   readonly type: "text" | "path" | "boolean" | "headers";
-  /** Goes with the profile's server, and to no other. */
-  readonly ofServer: boolean;
+  /** Whether a profile's value is used only for the profile's server. */
+  readonly belongsToServer: boolean;
   readonly help: string;
-  /** What is in force without it, where that is one value. */
+  /** The value without flag, variable and profile, if that is one value. */
   readonly default?: string;
-  /** What the help says about variable and default, where that is not just their names. */
+  /** What the help says about variable and default instead of only their names. */
   readonly sources?: string;
 }
 
@@ -26,42 +26,42 @@ export const SETTINGS = {
     variable: "SERVICE_API_URL",
     member: "base-url",
     type: "text",
-    ofServer: false,
-    help: "server to ask; none: the embedded one",
+    belongsToServer: false,
+    help: "server; without one the embedded server is used",
   },
   keyFile: {
     option: "--key-file <file>",
     variable: "SERVICE_API_KEY_FILE",
     member: "key-file",
     type: "path",
-    ofServer: true,
-    help: "file with the key to show the server; -: standard input",
-    sources: "[SERVICE_API_KEY_FILE, or the key itself in SERVICE_API_KEY]",
+    belongsToServer: true,
+    help: "file with your key; - reads standard input",
+    sources: "[SERVICE_API_KEY_FILE, or SERVICE_API_KEY with the key]",
   },
   keyHeader: {
     option: "--key-header <name>",
     variable: "SERVICE_API_KEY_HEADER",
     member: "key-header",
     type: "text",
-    ofServer: true,
-    help: "send the key bare in this header",
-    sources: "[SERVICE_API_KEY_HEADER] (default: Authorization, as Bearer)",
+    belongsToServer: true,
+    help: "send the bare key in this header",
+    sources: "[SERVICE_API_KEY_HEADER] (default: Authorization: Bearer)",
   },
   header: {
     option: "--header <line>",
     variable: undefined,
     member: "headers",
     type: "headers",
-    ofServer: true,
-    help: "send 'Name: value' too; repeatable",
+    belongsToServer: true,
+    help: "send this header too, 'Name: value'; repeatable",
   },
   allowHttp: {
     option: "--allow-http",
     variable: undefined,
     member: "allow-http",
     type: "boolean",
-    ofServer: true,
-    help: "send the key in clear to a host that is not this one",
+    belongsToServer: true,
+    help: "send the key unencrypted over http:// to other machines",
     default: "false",
   },
   caFile: {
@@ -69,8 +69,8 @@ export const SETTINGS = {
     variable: "SERVICE_API_CA_FILE",
     member: "ca-file",
     type: "path",
-    ofServer: true,
-    help: "authorities to trust",
+    belongsToServer: true,
+    help: "CA certificates to trust",
     sources: "[SERVICE_API_CA_FILE] (default: the system's)",
   },
   timeout: {
@@ -78,8 +78,8 @@ export const SETTINGS = {
     variable: "SERVICE_API_TIMEOUT",
     member: "timeout",
     type: "text",
-    ofServer: false,
-    help: "how long to wait, such as 500ms, 30s, 2m",
+    belongsToServer: false,
+    help: "longest wait for an answer, for example 500ms, 2m",
     default: "30s",
   },
   dataDir: {
@@ -87,25 +87,25 @@ export const SETTINGS = {
     variable: "SERVICE_API_DATA_DIR",
     member: "data-dir",
     type: "path",
-    ofServer: false,
-    help: "where the embedded server keeps keys",
-    sources: "[SERVICE_API_DATA_DIR] (default: the platform's data directory)",
+    belongsToServer: false,
+    help: "directory of the embedded server's store",
+    sources: "[SERVICE_API_DATA_DIR] (default: see config --help)",
   },
   databaseUrl: {
     option: "--database-url <url>",
     variable: "SERVICE_API_DATABASE_URL",
     member: "database-url",
     type: "text",
-    ofServer: false,
-    help: "PostgreSQL database to keep them in instead,\npostgres://user@host:5432/database",
+    belongsToServer: false,
+    help: "PostgreSQL database to store keys in instead,\npostgres://user@host:5432/database",
   },
   profile: {
     option: "--profile <name>",
     variable: "SERVICE_API_PROFILE",
     member: undefined,
     type: "text",
-    ofServer: false,
-    help: "which profile of the config file",
+    belongsToServer: false,
+    help: "profile of the config file",
     default: "default",
   },
   config: {
@@ -113,16 +113,16 @@ export const SETTINGS = {
     variable: "SERVICE_API_CONFIG",
     member: undefined,
     type: "path",
-    ofServer: false,
+    belongsToServer: false,
     help: "config file",
-    sources: "[SERVICE_API_CONFIG] (default: config.yaml of the platform)",
+    sources: "[SERVICE_API_CONFIG] (default: see config --help)",
   },
 } as const satisfies Readonly<Record<string, SettingDeclaration>>;
 
 export type SettingKey = keyof typeof SETTINGS;
 
-/** The settings that a profile can have. */
-export const MEMBERS = ([
+/** The settings that can be in a profile. */
+export const PROFILE_SETTINGS = ([
   "baseUrl",
   "keyFile",
   "keyHeader",
@@ -134,12 +134,12 @@ export const MEMBERS = ([
   "databaseUrl",
 ] as const satisfies readonly SettingKey[]).map((key) => ({ key, ...SETTINGS[key] }));
 
-/** The flag by itself: `--base-url`. */
+/** The flag without its value: `--base-url`. */
 export function flagOf(key: SettingKey): string {
   return SETTINGS[key].option.replace(/ .*/, "");
 }
 
-/** What the help says of a setting. */
+/** The help text of a setting. */
 export function helpOf(key: SettingKey): string {
   const declaration: SettingDeclaration = SETTINGS[key];
   const { help, variable, sources } = declaration;

@@ -1,7 +1,8 @@
-/** `config`: what it prints, to the letter, and what it does not print. */
+/** `config`: its exact output, and the secrets that it masks. */
 import { expect } from "expect";
 import { makeSecret, maskSecret, SECRET_BYTES, secretTail } from "../../../src/apikey/secret.ts";
 import { onPosix } from "../../posix.ts";
+import { inProcess } from "../../program/program.ts";
 import { configHome } from "../config_file/config_home.ts";
 
 const testWithModes = onPosix("file modes");
@@ -16,17 +17,17 @@ const CONFIG = `profiles:
       X-Team: secret-team
 `;
 
-/** Columns of spaces to one, and the file's path shortened: widths depend on it. */
-function squeezed(stdout: string, path: string): readonly string[] {
+/** The lines with ` | ` between columns and `FILE` for the path of the config file, which the widths depend on. */
+function rowsIn(stdout: string, path: string): readonly string[] {
   return stdout.replaceAll(path, "FILE").trimEnd().split("\n").map((line) => line.replaceAll(/ {2,}/g, " | "));
 }
 
-testWithModes("config prints every setting in force, its value, and where it comes from", async () => {
+testWithModes("config prints every setting, its value and its source", async () => {
   await using home = await configHome(CONFIG);
   const env = { SERVICE_API_KEY: SECRET, LOG_LEVEL: "error" };
   const { code, stdout, stderr } = await home.run(["config", "--profile", "staging", "--timeout", "5s"], { env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(squeezed(stdout, home.path)).toEqual([
+  expect(rowsIn(stdout, home.path)).toEqual([
     "config-file | FILE | default",
     "profile | staging | --profile",
     "base-url | https://keys.example.com | FILE:3:15",
@@ -90,12 +91,12 @@ testWithModes("config --json prints the same on one line", async () => {
   });
 });
 
-testWithModes("config shows what is left out of the profile, and why", async () => {
+testWithModes("config shows which settings of the profile are ignored, and why", async () => {
   await using home = await configHome(`${CONFIG}    key-file: /nonexistent.key\n`);
   const args = ["config", "--profile", "staging", "--base-url", "https://other.example"];
-  expect(squeezed((await home.run(args)).stdout, home.path).slice(-2)).toEqual([
-    "key-file | /nonexistent.key | FILE:6:15 (not in force: --base-url names another server)",
-    "headers.X-Team | … | FILE:5:15 (not in force: --base-url names another server)",
+  expect(rowsIn((await home.run(args)).stdout, home.path).slice(-2)).toEqual([
+    "key-file | /nonexistent.key | FILE:6:15 (ignored: --base-url selects another server)",
+    "headers.X-Team | … | FILE:5:15 (ignored: --base-url selects another server)",
   ]);
   const { stdout } = await home.run([...args, "--json"]);
   expect(JSON.parse(stdout).settings.at(-1)).toEqual({
@@ -103,41 +104,55 @@ testWithModes("config shows what is left out of the profile, and why", async () 
     value: "…",
     source: "file",
     from: `${home.path}:5:15`,
-    ignored: "--base-url names another server",
+    ignored: "--base-url selects another server",
   });
 });
 
-Deno.test("config shows a server that had to give way to a store, and a store that had to give way to a server", async () => {
+Deno.test("config shows a server that is ignored for a store, and a store that is ignored for a server", async () => {
   await using home = await configHome();
   const local = await home.run(["config", "--data-dir", "/d"], { env: { SERVICE_API_URL: "https://user:hidden@a" } });
-  expect(local.stdout).toMatch(/^base-url +… +SERVICE_API_URL \(not in force: --data-dir names a store\)$/m);
+  expect(local.stdout).toMatch(/^base-url +… +SERVICE_API_URL \(ignored: --data-dir selects a store\)$/m);
   const env = {
     SERVICE_API_URL: "https://a.example",
     SERVICE_API_DATABASE_URL: "postgres://app:hidden@localhost/keys",
   };
   const remote = await home.run(["config"], { env });
   expect(remote.stdout).toMatch(
-    /^database-url +postgres:\/\/app:…@localhost\/keys +SERVICE_API_DATABASE_URL \(not in force: SERVICE_API_URL names a server\)$/m,
+    /^database-url +postgres:\/\/app:…@localhost\/keys +SERVICE_API_DATABASE_URL \(ignored: SERVICE_API_URL selects a server\)$/m,
   );
   expect(local.stdout + remote.stdout).not.toMatch(/hidden/);
 });
 
-Deno.test("config takes the key from no pipe, and asks no server", async () => {
+for (
+  const [url, masked] of [
+    ["postgres://app:hidden@localhost/keys?sslmode=disable", "postgres://app:…@localhost/keys?sslmode=disable"],
+    ["postgres://app:hidden@/keys?host=/run/postgresql", "postgres://app:…@/keys?host=/run/postgresql"],
+    ["postgres://app:h@dden@localhost/keys", "postgres://app:…@localhost/keys"],
+    ["postgres://app@localhost/keys", "postgres://app@localhost/keys"],
+    ["postgres://app@localhost/keys?password=hidden", "…"],
+    ["postgres://app:12/hidden@localhost/keys", "…"],
+  ] as const
+) {
+  Deno.test(`config prints the database URL ${url} as ${masked}`, async () => {
+    // An ignored setting is masked without being validated.
+    const env = { SERVICE_API_URL: "https://a.example", SERVICE_API_DATABASE_URL: url };
+    const { stdout } = await inProcess(["config", "--json"], { env });
+    expect(JSON.parse(stdout).settings.at(-1)).toMatchObject({ name: "database-url", value: masked });
+  });
+}
+
+Deno.test("config does not read standard input, contacts no server and opens no store", async () => {
   await using home = await configHome();
   const { code, stdout } = await home.run(["config", "--key-file", "-", "--base-url", "http://127.0.0.1:9"], {
     stdin: SECRET,
   });
   expect(code).toBe(0);
   expect(stdout).toMatch(/^key +… +--key-file$/m);
-});
-
-Deno.test("config opens no store", async () => {
-  await using home = await configHome();
   expect((await home.run(["config", "--data-dir", `${home.home}/data`])).code).toBe(0);
   await expect(Deno.stat(`${home.home}/data`)).rejects.toThrow(Deno.errors.NotFound);
 });
 
-testWithModes("nothing secret leaks out of config, in text, JSON or debug log", async () => {
+testWithModes("config prints no secret, in text, JSON or the debug log", async () => {
   await using home = await configHome(
     `${CONFIG}    key-file: own.key\n    database-url: postgres://u:hidden@localhost/d\n`,
   );
@@ -156,7 +171,7 @@ testWithModes("nothing secret leaks out of config, in text, JSON or debug log", 
   }
 });
 
-Deno.test("what cannot be seen in a value is escaped", async () => {
+Deno.test("config escapes invisible characters in a value", async () => {
   await using home = await configHome();
   const { stdout } = await home.run(["config", "--data-dir", "/a\u202eb\u001b[2J"]);
   expect(stdout).toMatch(/\/a\\u\{202e\}b\\u\{1b\}\[2J/);
@@ -164,12 +179,12 @@ Deno.test("what cannot be seen in a value is escaped", async () => {
 
 for (
   const [what, args, message] of [
-    ["a bad timeout", ["--timeout", "soon"], /--timeout takes a duration/],
-    ["a server and a store", ["--base-url", "https://a", "--data-dir", "/d"], /give one of them/],
-    ["a key file that is not there", ["--key-file", "/nonexistent.key"], /--key-file: cannot read/],
+    ["an invalid timeout", ["--timeout", "soon"], /--timeout must be a duration/],
+    ["a server and a store", ["--base-url", "https://a", "--data-dir", "/d"], /Use only one of them/],
+    ["a missing key file", ["--key-file", "/nonexistent.key"], /--key-file: cannot read/],
   ] as const
 ) {
-  Deno.test(`config refuses ${what} as every command does`, async () => {
+  Deno.test(`config rejects ${what} as every command does`, async () => {
     await using home = await configHome();
     const { code, stdout, stderr } = await home.run(["config", ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -1,4 +1,4 @@
-/** `request`: what is sent and what is printed (spec section 4.3). */
+/** `request`: what it sends and prints (spec section 4.3). */
 import { expect } from "expect";
 import { startServer } from "../../client/foreign_server.ts";
 import { inProcess, withEnv } from "../../program/program.ts";
@@ -9,7 +9,7 @@ function answering(body: string, status = 200): ReturnType<typeof startServer> {
   return startServer(() => new Response(body, { status, headers: { "content-type": "application/json" } }));
 }
 
-Deno.test("the body with provider and clientId goes through unchanged, with the bearer key", async () => {
+Deno.test("--body is sent unchanged, with the key as bearer credential", async () => {
   await using server = answering(ANSWER);
   const body = '{ "provider":"github",\n  "clientId" : "\\u00fcber-1" }';
   const outcome = await inProcess(["request", "--body", body], {
@@ -22,7 +22,7 @@ Deno.test("the body with provider and clientId goes through unchanged, with the 
   expect(request?.headers.get("content-type")).toBe("application/json");
 });
 
-Deno.test("--body and --query take @file and standard input", async () => {
+Deno.test("--body, --query and --variables read files and standard input", async () => {
   await using server = answering(ANSWER);
   const program = withEnv(inProcess, { SERVICE_API_URL: server.url });
   const directory = await Deno.makeTempDir();
@@ -44,7 +44,7 @@ Deno.test("--body and --query take @file and standard input", async () => {
   ]);
 });
 
-Deno.test("--json prints the answer on one line", async () => {
+Deno.test("--json prints the response on one line", async () => {
   await using server = answering('{\r\n  "data": { "a": 12345678901234567890,\n"b": "\\n" }\n}\n');
   const { code, stdout } = await inProcess(["request", "--query", "{ a }", "--json"], {
     env: { SERVICE_API_URL: server.url },
@@ -52,13 +52,13 @@ Deno.test("--json prints the answer on one line", async () => {
   expect({ code, stdout }).toEqual({ code: 0, stdout: '{ "data": { "a": 12345678901234567890, "b": "\\n" } }\n' });
 });
 
-Deno.test("an answer of another shape than GraphQL's is a success: the endpoint may be anything (spec 4.3)", async () => {
+Deno.test("a response that is JSON but not GraphQL is a success (spec 4.3)", async () => {
   await using server = answering('{"ok":true}');
   const { code, stdout } = await inProcess(["request", "--body", "{}"], { env: { SERVICE_API_URL: server.url } });
   expect({ code, stdout }).toEqual({ code: 0, stdout: '{"ok":true}\n' });
 });
 
-Deno.test("an HTTP error is a failure that still prints the body", async () => {
+Deno.test("an HTTP error is a failure; without --json the body is printed too", async () => {
   await using server = answering('{"reason":"broken"}', 500);
   const program = withEnv(inProcess, { SERVICE_API_URL: server.url });
   const plain = await program(["request", "--body", "{}"]);
@@ -68,7 +68,7 @@ Deno.test("an HTTP error is a failure that still prints the body", async () => {
   expect({ code: json.code, ...JSON.parse(json.stdout) }).toMatchObject({ code: "BAD_RESPONSE" });
 });
 
-Deno.test("an answer that is not JSON is BAD_RESPONSE", async () => {
+Deno.test("a response that is not JSON is BAD_RESPONSE", async () => {
   await using server = answering("<html>");
   const { code, stdout } = await inProcess(["request", "--body", "{}", "--json"], {
     env: { SERVICE_API_URL: server.url },
@@ -80,20 +80,29 @@ Deno.test("an answer that is not JSON is BAD_RESPONSE", async () => {
 for (
   const [what, flags, message] of [
     ["neither --query nor --body", [], /either --query or --body/],
-    ["both --query and --body", ["--query", "{a}", "--body", "{}"], /not both/],
-    ["--variables with --body", ["--body", "{}", "--variables", "{}"], /goes with --query/],
+    ["both --query and --body", ["--query", "{a}", "--body", "{}"], /either --query or --body, not both\./],
+    [
+      "--variables with --body",
+      ["--body", "{}", "--variables", "{}"],
+      /Use --variables with --query, not with --body\./,
+    ],
     ["an empty query", ["--query", " "], /--query is empty/],
-    ["a body that is not JSON", ["--body", "{a}"], /--body is not JSON/],
-    ["variables that are not JSON", ["--query", "{a}", "--variables", "x"], /--variables is not JSON/],
-    ["variables that are no object", ["--query", "{a}", "--variables", "[1]"], /takes a JSON object/],
-    ["a file that is not there", ["--query", "@/nonexistent"], /cannot read "\/nonexistent"/],
+    [
+      "a body that is not JSON",
+      ["--body", "{secret}"],
+      /: --body is not valid JSON at position 1 \(line 1 column 2\)\.$/m,
+    ],
+    ["variables that are not JSON", ["--query", "{a}", "--variables", "secret"], /: --variables is not valid JSON\.$/m],
+    ["variables that are a list", ["--query", "{a}", "--variables", "[1]"], /--variables must be a JSON object/],
+    ["a missing file", ["--query", "@/nonexistent"], /cannot read "\/nonexistent"/],
   ] as const
 ) {
-  Deno.test(`${what} is a usage error and nothing is sent`, async () => {
+  Deno.test(`${what} is a usage error that repeats no value, and nothing is sent`, async () => {
     await using server = answering(ANSWER);
     const { code, stdout, stderr } = await inProcess(["request", ...flags], { env: { SERVICE_API_URL: server.url } });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
+    expect(stderr).not.toMatch(/secret/);
     expect(server.requests).toEqual([]);
   });
 }

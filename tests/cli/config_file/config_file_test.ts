@@ -1,4 +1,4 @@
-/** The config file: what is read from it, and what is wrong with it, to the line and column. */
+/** The config file: its settings, and its errors with line and column. */
 import { expect } from "expect";
 import { resolvePath } from "../../../src/cli/config_file/path.ts";
 import type { ServerFlags } from "../../../src/cli/settings/server_flags.ts";
@@ -23,7 +23,7 @@ async function errorOf(config: string | Uint8Array): Promise<string> {
   return stderr.replace(/^service-api: /, "").trimEnd().replaceAll(home.path, "FILE");
 }
 
-const ALL = `# who asks
+const ALL = `# comment
 profiles:
   default:
     base-url: https://keys.example.com
@@ -39,7 +39,7 @@ for (
     ["with CRLF", ALL.replaceAll("\n", "\r\n")],
     ["with a byte order mark", `\ufeff${ALL}`],
     [
-      "in JSON, which is YAML",
+      "in JSON, a subset of YAML,",
       JSON.stringify({
         profiles: {
           default: {
@@ -64,9 +64,7 @@ for (
   });
 }
 
-for (
-  const text of ["", "# nothing\n", "---\n", "profiles:\n", "profiles: {}\n", "profiles:\n  default:\n"]
-) {
+for (const text of ["", "# nothing\n", "profiles:\n", "profiles: {}\n", "profiles:\n  default:\n"]) {
   testWithModes(`a config file ${JSON.stringify(text)} sets nothing`, async () => {
     expect((await settingsOf(text)).server).toMatchObject({ kind: "embedded" });
   });
@@ -75,179 +73,166 @@ for (
 for (
   const [what, text, message] of [
     [
-      "an unknown member of a profile",
+      "an unknown setting",
       "profiles:\n  a:\n    base-ulr: x\n",
-      'FILE:3:5: There is no setting "base-ulr"; did you mean base-url?',
+      'FILE:3:5: Unknown setting "base-ulr"; did you mean base-url?',
     ],
     [
-      "the same with CRLF",
+      "an unknown setting after CRLF",
       "profiles:\r\n  a:\r\n    base-ulr: x\r\n",
-      'FILE:3:5: There is no setting "base-ulr"; did you mean base-url?',
+      'FILE:3:5: Unknown setting "base-ulr"; did you mean base-url?',
     ],
     [
-      "the same after a byte order mark",
+      "an unknown member after a byte order mark",
       "\ufeffprofile: 1\n",
-      'FILE:1:1: There is no member "profile" here; did you mean profiles?',
+      'FILE:1:1: Unknown member "profile"; did you mean profiles?',
     ],
     [
-      "the flag's name for headers",
+      "the name of the flag for headers",
       "profiles:\n  a:\n    header: x\n",
-      'FILE:3:5: There is no setting "header"; did you mean headers?',
+      'FILE:3:5: Unknown setting "header"; did you mean headers?',
     ],
     [
-      "a number for a text",
+      "the first of several errors",
+      "profiles:\n  a:\n    wrong: x\n    timeout: 30\n  ../b: 1\n",
+      /^FILE:3:5: Unknown setting "wrong"/,
+    ],
+    [
+      "a number instead of text",
       "profiles:\n  a:\n    timeout: 30\n",
-      "FILE:3:14: timeout takes a text, not a number: put it in quotes.",
+      "FILE:3:14: timeout must be text, not a number. Put it in quotes.",
     ],
-    ["nothing for a text", "profiles:\n  a:\n    base-url:\n", "FILE:3:14: base-url takes a text, not nothing."],
-    ["a list for a text", "profiles:\n  a:\n    ca-file: [a]\n", "FILE:3:14: ca-file takes a text, not a list."],
+    ["an empty setting", "profiles:\n  a:\n    base-url:\n", "FILE:3:14: base-url must be text, not empty."],
+    ["a list instead of text", "profiles:\n  a:\n    ca-file: [a]\n", "FILE:3:14: ca-file must be text, not a list."],
     [
-      "a text for a yes or no",
+      "text instead of a boolean",
       "profiles:\n  a:\n    allow-http: yes\n",
-      "FILE:3:17: allow-http takes true or false, not a text.",
+      "FILE:3:17: allow-http must be true or false, not text.",
     ],
     [
-      "a list for a mapping",
+      "a list instead of a mapping",
       "profiles:\n  a:\n    headers:\n      - X-A=secret\n",
-      "FILE:4:7: headers takes a mapping, not a list.",
+      "FILE:4:7: headers must be a mapping, not a list.",
     ],
     [
       "a header that is a number",
       "profiles:\n  a:\n    headers:\n      X-A: 1\n",
-      'FILE:4:12: The header "X-A" takes a text, not a number: put it in quotes.',
+      'FILE:4:12: The header "X-A" must be text, not a number. Put it in quotes.',
     ],
     [
-      "a header's name with a colon",
+      "a header name with a colon",
       "profiles:\n  a:\n    headers:\n      'X:A': secret\n",
-      "FILE:4:7: The name of a header has no colon in it.",
+      "FILE:4:7: A header name must not contain a colon.",
     ],
-    ["a list of profiles", "profiles:\n  - a\n", "FILE:2:3: profiles takes a mapping, not a list."],
-    ["a text for a profile", "profiles:\n  a: b\n", "FILE:2:6: The profile a takes a mapping, not a text."],
-    ["a text for the whole", "hello\n", "FILE:1:1: The file takes a mapping, not a text."],
+    ["a list of profiles", "profiles:\n  - a\n", "FILE:2:3: profiles must be a mapping, not a list."],
+    ["a text instead of a profile", "profiles:\n  a: b\n", "FILE:2:6: The profile a must be a mapping, not text."],
+    ["a text instead of the file", "hello\n", "FILE:1:1: The file must be a mapping, not text."],
     [
-      "a bad name of a profile",
+      "an invalid profile name",
       "profiles:\n  ../a: {}\n",
-      "FILE:2:3: The name of a profile is of letters, digits, dots, underscores and hyphens, begins with a letter or digit, and has at most 64 characters.",
+      "FILE:2:3: The name must be a profile name: at most 64 letters, digits, dots, underscores and hyphens, the first a letter or digit.",
     ],
-    ["a name given twice", "profiles:\n  a: {}\n  a: {}\n", "FILE:3:3: This is not YAML: Map keys must be unique."],
-    ["a tab", "profiles:\n\ta: {}\n", "FILE:2:1: This is not YAML: Tabs are not allowed as indentation."],
+    ["a duplicate name", "profiles:\n  a: {}\n  a: {}\n", "FILE:3:3: Invalid YAML: Map keys must be unique."],
     [
-      "what comes after a quoted text",
+      "a secret after a quoted text",
       'profiles:\n  a:\n    headers:\n      X: "a" secret\n',
-      "FILE:4:14: This is not YAML: Unexpected scalar at node end.",
+      "FILE:4:14: Invalid YAML: Unexpected scalar at node end.",
     ],
     [
-      "a quote that is not closed",
+      "a missing quote",
       "profiles:\n  a:\n    headers:\n      X: 'secret\n",
-      "FILE:5:1: This is not YAML: Missing closing 'quote.",
+      "FILE:5:1: Invalid YAML: Missing closing 'quote.",
     ],
     [
-      "an alias",
+      "an anchor",
       "profiles:\n  a: &a {}\n  b: *a\n",
-      "FILE:2:9: Anchors and aliases (& and *) have no place in this file: write the value itself.",
+      "FILE:2:9: Anchors and aliases (& and *) are not supported here. Write the value itself.",
     ],
     [
       "two documents",
       "profiles: {}\n---\nprofiles: {}\n",
-      "FILE:2:1: This is not YAML: Source contains multiple documents; please use YAML.parseAllDocuments().",
+      "FILE:2:1: Invalid YAML: Source contains multiple documents; please use YAML.parseAllDocuments().",
     ],
+    ["deep nesting", "[".repeat(5000), /^FILE:1:\d+: Invalid YAML/],
   ] as const
 ) {
-  testWithModes(`${what} is a usage error with line and column`, async () => {
-    expect(await errorOf(text)).toBe(message);
+  testWithModes(`${what} is a usage error with line and column that repeats no value`, async () => {
+    const error = await errorOf(text);
+    if (typeof message === "string") expect(error).toBe(message);
+    else expect(error).toMatch(message);
+    expect(error).not.toMatch(/secret/);
   });
 }
 
 for (
   const [what, members, message] of [
+    ["an invalid timeout", "timeout: soon", /^FILE:3:14: timeout must be a duration .*, not "soon"\.$/],
+    ["an invalid base URL", "base-url: keys.example", /^FILE:3:15: base-url must be a URL, .*, not "keys\.example"\.$/],
     [
-      "a bad timeout",
-      "timeout: soon",
-      'FILE:3:14: timeout takes a duration from 1ms to 24h, such as 500ms, 30s or 2m, and not "soon".',
-    ],
-    [
-      "a bad base URL",
-      "base-url: keys.example.com",
-      'FILE:3:15: base-url takes a URL such as https://host.example, and not "keys.example.com".',
-    ],
-    [
-      "a base URL in clear",
+      "a base URL without TLS",
       "base-url: http://keys.example.com",
-      "FILE:3:15: base-url: keys would cross the network in clear to keys.example.com: use https://, or --allow-http if that is all right.",
+      /^FILE:3:15: base-url would send keys unencrypted to keys\.example\.com\. .*--allow-http/,
     ],
     [
-      "a key file that is not there",
+      "a missing key file",
       "key-file: /nonexistent.key",
-      'FILE:3:15: key-file: cannot read "/nonexistent.key": No such file or directory.',
+      /^FILE:3:15: key-file: cannot read "\/nonexistent\.key": No such file or directory\.$/,
     ],
     [
-      "a bad key header",
+      "an invalid key header",
       "key-header: a b\n    key-file: own.key",
-      `FILE:3:17: key-header takes the name of a header that is not the request's own, not "a b".`,
+      /^FILE:3:17: key-header must be the name of a header .*, not "a b"\.$/,
     ],
+    ["an invalid header", "headers: { X-A: sécret }", /^FILE:3:21: headers must be 'Name: value' in visible ASCII/],
     [
-      "a bad header",
-      "headers: { X-A: sécret }",
-      "FILE:3:21: headers takes 'Name: value', in visible ASCII characters.",
-    ],
-    [
-      "headers that differ in case",
+      "headers that differ only in case",
       "headers: { X-A: secret, x-a: secret }",
-      "FILE:3:34: headers: the header x-a is given twice.",
+      /^FILE:3:34: headers: the header x-a is set twice\.$/,
     ],
-    ["an empty data directory", "data-dir: ''", "FILE:3:15: data-dir takes a directory, not an empty text."],
-    [
-      "a bad database URL",
-      "database-url: mysql://user:secret@host/db",
-      "FILE:3:19: database-url takes a URL such as postgres://user@host:5432/database, with %2F, %3F, %23 and %40 for /, ?, # and @ in a user or password.",
-    ],
+    ["an empty data directory", "data-dir: ''", /^FILE:3:15: data-dir must name a directory, not be empty\.$/],
+    ["an invalid database URL", "database-url: mysql://user:secret@host/db", /^FILE:3:19: database-url must be a URL/],
   ] as const
 ) {
   const profile = (name: string): string => `profiles:\n  ${name}:\n    ${members}\n`;
 
-  testWithModes(`${what} in the profile in force is a usage error with line and column`, async () => {
+  testWithModes(`${what} is a usage error with line and column, but only in the selected profile`, async () => {
     const error = await errorOf(profile("default"));
-    expect(error).toBe(message);
-    expect(error).not.toMatch(/secret/);
-  });
-
-  testWithModes(`${what} in a profile that is not in force does no harm`, async () => {
+    expect(error).toMatch(message);
+    expect(error).not.toMatch(/s[eé]cret/);
     expect((await settingsOf(profile("other"))).server).toMatchObject({ kind: "embedded" });
   });
 }
 
-testWithModes("a file that is not UTF-8, or too long, or a directory is a usage error that names it", async () => {
+testWithModes("a config file that is not UTF-8, too long or a directory is a usage error that names it", async () => {
   const utf16 = new Uint8Array([0xff, 0xfe, 0x70, 0]);
   expect(await errorOf(utf16)).toBe('The config file: cannot read "FILE": it is not UTF-8.');
   const long = `#${" ".repeat(1_000_000)}\n`;
-  expect(await errorOf(long)).toBe('The config file: cannot read "FILE": it has more than 1000000 bytes.');
+  expect(await errorOf(long)).toBe('The config file: cannot read "FILE": it is larger than 1000000 bytes.');
   await using home = await configHome();
   await Deno.mkdir(home.path, { recursive: true });
   expect((await home.run(["config"])).stderr).toMatch(/cannot read ".*config\.yaml": it is not a file/);
 });
 
-testWithModes("a file of nothing but brackets is a usage error, not a crash", async () => {
-  expect(await errorOf("[".repeat(500_000))).toMatch(/^FILE:1:\d+: This (is not YAML|cannot be read as YAML)/);
-});
-
-for (const mode of [0o620, 0o602, 0o666]) {
-  testWithModes(`a config file of mode ${mode.toString(8)} is refused: others could say where keys go`, async () => {
+testWithModes("a config file that other users can write is rejected, except on Windows", async () => {
+  for (const mode of [0o620, 0o602]) {
+    // deno-lint-ignore no-await-in-loop -- two modes of one file
     await using home = await configHome("profiles:\n");
+    // deno-lint-ignore no-await-in-loop -- as above
     await Deno.chmod(home.path, mode);
+    // deno-lint-ignore no-await-in-loop -- as above
     expect(await home.run(["config"])).toEqual({
       code: 2,
       stdout: "",
-      stderr: `service-api: Others can write ${home.path}, and so say where keys go: chmod go-w ${home.path}\n`,
+      stderr: `service-api: Other users can write ${home.path}, so they could redirect your keys. Run: chmod go-w ` +
+        `${home.path}\n`,
     });
-    expect(
-      (await readSettings({ dataDir: "/d" }, home.host({ env: { APPDATA: home.home } }, "windows"), SILENT)).server
-        .kind,
-    )
-      .toBe("embedded");
-  });
-}
+    const windows = home.host({ env: { APPDATA: home.home } }, "windows");
+    // deno-lint-ignore no-await-in-loop -- as above
+    expect((await readSettings({ dataDir: "/d" }, windows, SILENT)).server.kind).toBe("embedded");
+  }
+});
 
-testWithModes("a config file that is named has to be there, the platform's has not", async () => {
+testWithModes("a missing config file is an error only if a flag or variable names it", async () => {
   await using home = await configHome();
   const named = await home.run(["config", "--config", "/nonexistent.yaml"]);
   expect(named.stderr).toBe('service-api: --config: cannot read "/nonexistent.yaml": No such file or directory.\n');
@@ -277,7 +262,6 @@ for (
   const [platform, env, path] of [
     ["linux", (home: string) => ({ HOME: home }), ".config/service-api/config.yaml"],
     ["linux", (home: string) => ({ XDG_CONFIG_HOME: `${home}/xdg` }), "xdg/service-api/config.yaml"],
-    ["linux", (home: string) => ({ HOME: home, XDG_CONFIG_HOME: "relative" }), ".config/service-api/config.yaml"],
     ["darwin", (home: string) => ({ HOME: home }), "Library/Application Support/service-api/config.yaml"],
     ["windows", (home: string) => ({ APPDATA: `${home}/Roaming` }), "Roaming\\service-api\\config.yaml"],
   ] as const
@@ -292,7 +276,7 @@ for (
   });
 }
 
-Deno.test("without a home there is no config file, which is no error", async () => {
+Deno.test("without a home directory there is no config file, and no error", async () => {
   const { server } = await readSettings({ dataDir: "/data" }, new FakeHost([]), SILENT);
   expect(server).toEqual({ kind: "embedded", location: { kind: "directory", path: "/data" } });
 });
@@ -304,14 +288,9 @@ for (
     ["linux", "/a.key", "/a.key"],
     ["linux", "~/a.key", "/home/u/a.key"],
     ["linux", "~other/a.key", "/etc/service-api/~other/a.key"],
-    ["linux", "C:\\a.key", "/etc/service-api/C:\\a.key"],
-    ["linux", "-", "/etc/service-api/-"],
     ["windows", "keys\\a.key", "C:\\Users\\u\\AppData\\keys\\a.key"],
-    ["windows", "keys/a.key", "C:\\Users\\u\\AppData\\keys/a.key"],
     ["windows", "D:\\a.key", "D:\\a.key"],
-    ["windows", "D:/a.key", "D:/a.key"],
     ["windows", "\\\\server\\share\\a.key", "\\\\server\\share\\a.key"],
-    ["windows", "~/a.key", "C:\\Users\\u/a.key"],
     ["windows", "~\\a.key", "C:\\Users\\u\\a.key"],
   ] as const
 ) {
@@ -332,10 +311,10 @@ Deno.test("no variable makes the program print the config file", async () => {
   }).output();
   const text = new TextDecoder().decode(stdout);
   expect({ success, lines: text.trim().split("\n").length }).toEqual({ success: true, lines: 14 });
-  expect(text + new TextDecoder().decode(stderr)).not.toMatch(/ops|who asks/);
+  expect(text + new TextDecoder().decode(stderr)).not.toMatch(/ops|comment/);
 });
 
-onPosix("named pipes")("a pipe in place of the config file is refused, and not waited for", async () => {
+onPosix("named pipes")("a named pipe instead of the config file is rejected at once", async () => {
   await using home = await configHome();
   const path = `${home.home}/pipe`;
   await new Deno.Command("mkfifo", { args: [path] }).output();

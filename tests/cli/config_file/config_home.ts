@@ -1,18 +1,17 @@
-/** A home of its own for a test, with a config file in it. */
+/** A home directory for one test, with a config file. */
 import type { Platform } from "../../../src/cli/host/host.ts";
-import type { Log } from "../../../src/cli/host/log.ts";
 import type { Outcome } from "../../execute.ts";
 import { FakeHost, inProcess, type Surroundings } from "../../program/program.ts";
 
-/** A secret that no server knows. */
+/** A well-formed secret that no server knows. */
 export const SECRET = "sak_0123456789012345678901234567890123456789012hlqB6Y";
 
 export interface ConfigHome extends AsyncDisposable {
   readonly home: string;
-  /** Of the platform's config file, which is there if it was given. */
+  /** The platform's config file. */
   readonly path: string;
   readonly directory: string;
-  /** Runs the program with this home. */
+  /** Runs the program with this home directory. */
   run(args: readonly string[], surroundings?: Surroundings): Promise<Outcome>;
   host(surroundings?: Surroundings, platform?: Platform): FakeHost;
 }
@@ -37,4 +36,4 @@ export async function configHome(config?: string | Uint8Array): Promise<ConfigHo
   };
 }
 
-export const SILENT: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => Promise.resolve() };
+export { SILENT_LOG as SILENT } from "../../../src/cli/host/log.ts";

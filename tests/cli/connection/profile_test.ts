@@ -1,4 +1,4 @@
-/** Which of flag, variable, profile and default is in force, and to which server a profile's key goes. */
+/** Flags, variables, profiles and defaults: which wins, and which server receives a profile's key. */
 import { expect } from "expect";
 import { run } from "../../../src/cli/program.ts";
 import { until } from "../../server/until.ts";
@@ -34,18 +34,18 @@ async function homeWith(config: string): Promise<ConfigHome> {
   return home;
 }
 
-/** What matters of the settings: whom is asked, with which headers, for how long. */
-async function inForce(config: string, flags: ServerFlags = {}, env: Environment = {}): Promise<object> {
+/** The server, headers, timeout and CA certificates that take effect. */
+async function effective(config: string, flags: ServerFlags = {}, env: Environment = {}): Promise<object> {
   await using home = await homeWith(config);
   const { server, headers, timeout } = await readSettings(flags, home.host({ env }), SILENT);
-  const asked = server.kind === "network" ? server.endpoint.host : server.location;
+  const address = server.kind === "network" ? server.endpoint.host : server.location;
   const ca = server.kind === "network" ? server.caCertificates : undefined;
-  return { asked, headers: Object.fromEntries(headers), timeout, ca };
+  return { server: address, headers: Object.fromEntries(headers), timeout, ca };
 }
 
 const OF_PROFILE = { "x-team": "ops", "x-site": "one", "x-profile-key": SECRET };
 
-Deno.test("the table of settings and the flags are the same", () => {
+Deno.test("every setting in the table has its flag", () => {
   const { options } = withServerFlags(new Command("any"));
   expect(options.map((option) => [option.attributeName(), option.long]).toSorted()).toEqual(
     Object.keys(SETTINGS).map((key) => [key, options.find((option) => option.attributeName() === key)?.long])
@@ -57,34 +57,42 @@ Deno.test("the table of settings and the flags are the same", () => {
   expect(flagOf("baseUrl")).toBe("--base-url");
 });
 
-testWithModes("a profile named default is in force without being named", async () => {
-  expect(await inForce(PROFILE)).toEqual({ asked: "profile.example", headers: OF_PROFILE, timeout: 60_000, ca: PEM });
+testWithModes("the profile named default is used if no profile is selected", async () => {
+  expect(await effective(PROFILE)).toEqual({
+    server: "profile.example",
+    headers: OF_PROFILE,
+    timeout: 60_000,
+    ca: PEM,
+  });
 });
 
-testWithModes("a flag wins over its variable, that over the profile, that over the default", async () => {
-  const timeout = async (config: string, flags: ServerFlags, env: Environment): Promise<unknown> =>
-    await inForce(config, { dataDir: "/d", ...flags }, env);
-  const env = { SERVICE_API_TIMEOUT: "2s" };
-  expect(await timeout(PROFILE, { timeout: "1s" }, env)).toMatchObject({ timeout: 1000 });
-  expect(await timeout(PROFILE, {}, env)).toMatchObject({ timeout: 2000 });
-  expect(await timeout(PROFILE, {}, {})).toMatchObject({ timeout: 60_000 });
-  expect(await timeout("profiles:\n", {}, {})).toMatchObject({ timeout: 30_000 });
-});
+testWithModes(
+  "a flag wins over its variable, the variable over the profile, the profile over the default",
+  async () => {
+    const timeout = async (config: string, flags: ServerFlags, env: Environment): Promise<unknown> =>
+      await effective(config, { dataDir: "/d", ...flags }, env);
+    const env = { SERVICE_API_TIMEOUT: "2s" };
+    expect(await timeout(PROFILE, { timeout: "1s" }, env)).toMatchObject({ timeout: 1000 });
+    expect(await timeout(PROFILE, {}, env)).toMatchObject({ timeout: 2000 });
+    expect(await timeout(PROFILE, {}, {})).toMatchObject({ timeout: 60_000 });
+    expect(await timeout("profiles:\n", {}, {})).toMatchObject({ timeout: 30_000 });
+  },
+);
 
 testWithModes("--profile wins over SERVICE_API_PROFILE, which wins over default", async () => {
   const config = "profiles: { default: { timeout: 1s }, a: { timeout: 2s }, b: { timeout: 3s } }";
   const env = { SERVICE_API_PROFILE: "a" };
-  expect(await inForce(config)).toMatchObject({ timeout: 1000 });
-  expect(await inForce(config, {}, env)).toMatchObject({ timeout: 2000 });
-  expect(await inForce(config, { profile: "b" }, env)).toMatchObject({ timeout: 3000 });
+  expect(await effective(config)).toMatchObject({ timeout: 1000 });
+  expect(await effective(config, {}, env)).toMatchObject({ timeout: 2000 });
+  expect(await effective(config, { profile: "b" }, env)).toMatchObject({ timeout: 3000 });
 });
 
-testWithModes("a profile may have a name that YAML takes for a number", async () => {
-  expect(await inForce("profiles: { 2024: { timeout: 2s } }", { profile: "2024" })).toMatchObject({ timeout: 2000 });
+testWithModes("a profile name may look like a number", async () => {
+  expect(await effective("profiles: { 2024: { timeout: 2s } }", { profile: "2024" })).toMatchObject({ timeout: 2000 });
 });
 
 testWithModes(
-  "a profile that is named and not there is a usage error with the nearest one and all of them",
+  "an unknown profile is a usage error with the nearest name and all names",
   async () => {
     await using home = await configHome("profiles: { default: {}, staging: {} }");
     expect(await home.run(["config", "--profile", "stagng"])).toEqual({
@@ -97,77 +105,82 @@ testWithModes(
     const { code, stderr } = await empty.run(["config"], { env: { SERVICE_API_PROFILE: "a" } });
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: `service-api: SERVICE_API_PROFILE: ${empty.path} has no profiles. service-api login makes one.\n`,
+      stderr: `service-api: SERVICE_API_PROFILE: ${empty.path} has no profiles. Create one with service-api login.\n`,
     });
   },
 );
 
-testWithModes("--header comes on top of the profile's headers, and wins over one of its name", async () => {
-  expect(await inForce(PROFILE, { header: ["x-team: dev", "X-Trace: 1"] })).toMatchObject({
+testWithModes("--header adds to the profile's headers, and replaces one with the same name", async () => {
+  expect(await effective(PROFILE, { header: ["x-team: dev", "X-Trace: 1"] })).toMatchObject({
     headers: { "x-team": "dev", "x-trace": "1", "x-site": "one", "x-profile-key": SECRET },
   });
 });
 
-testWithModes("a key of flag or variable wins over the profile's", async () => {
-  expect(await inForce(PROFILE, {}, { SERVICE_API_KEY: "abc" })).toMatchObject({ headers: { "x-profile-key": "abc" } });
+testWithModes("a key from a variable wins over the profile's", async () => {
+  expect(await effective(PROFILE, {}, { SERVICE_API_KEY: "abc" })).toMatchObject({
+    headers: { "x-profile-key": "abc" },
+  });
 });
 
 const ALONE = { headers: {}, timeout: 60_000, ca: undefined };
 
 for (
   const [what, flags, env, expected] of [
-    ["--base-url of another server", { baseUrl: "https://other.example" }, {}, { asked: "other.example", ...ALONE }],
+    ["--base-url of another server", { baseUrl: "https://other.example" }, {}, { server: "other.example", ...ALONE }],
     ["SERVICE_API_URL of another server", {}, { SERVICE_API_URL: "https://other.example" }, {
-      asked: "other.example",
+      server: "other.example",
       ...ALONE,
     }],
-    ["another port", { baseUrl: "https://profile.example:8443" }, {}, { asked: "profile.example:8443", ...ALONE }],
-    ["--data-dir", { dataDir: "/d" }, {}, { asked: { kind: "directory", path: "/d" }, ...ALONE }],
+    ["another port", { baseUrl: "https://profile.example:8443" }, {}, { server: "profile.example:8443", ...ALONE }],
+    ["--data-dir", { dataDir: "/d" }, {}, { server: { kind: "directory", path: "/d" }, ...ALONE }],
     ["SERVICE_API_DATA_DIR", {}, { SERVICE_API_DATA_DIR: "/d" }, {
-      asked: { kind: "directory", path: "/d" },
+      server: { kind: "directory", path: "/d" },
       ...ALONE,
     }],
   ] as const satisfies readonly (readonly [string, ServerFlags, Environment, object])[]
 ) {
-  testWithModes(`with ${what} the profile's key, headers and authorities are left out, not its timeout`, async () => {
-    expect(await inForce(PROFILE, flags, env)).toEqual(expected);
-  });
+  testWithModes(
+    `with ${what} the profile's key, headers and CA certificates are ignored, but not its timeout`,
+    async () => {
+      expect(await effective(PROFILE, flags, env)).toEqual(expected);
+    },
+  );
 }
 
 for (const baseUrl of ["https://profile.example/", "https://PROFILE.example:443/graphql"]) {
   testWithModes(`--base-url ${baseUrl} is the profile's server`, async () => {
-    expect(await inForce(PROFILE, { baseUrl })).toMatchObject({ headers: OF_PROFILE, ca: PEM });
+    expect(await effective(PROFILE, { baseUrl })).toMatchObject({ headers: OF_PROFILE, ca: PEM });
   });
 }
 
-testWithModes("allow-http holds for the profile's server alone", async () => {
+testWithModes("allow-http of a profile is only for the profile's server", async () => {
   const config = "profiles: { default: { base-url: 'http://profile.example', allow-http: true } }";
-  expect(await inForce(config)).toMatchObject({ asked: "profile.example" });
-  expect(await inForce(config, { baseUrl: "http://profile.example/graphql" })).toMatchObject({
-    asked: "profile.example",
+  expect(await effective(config)).toMatchObject({ server: "profile.example" });
+  expect(await effective(config, { baseUrl: "http://profile.example/graphql" })).toMatchObject({
+    server: "profile.example",
   });
-  await expect(inForce(config, { baseUrl: "http://other.example" })).rejects.toThrow(/in clear to other\.example/);
+  await expect(effective(config, { baseUrl: "http://other.example" })).rejects.toThrow(/unencrypted to other\.example/);
 });
 
-testWithModes("a profile without a server goes along with any", async () => {
+testWithModes("a profile without a server is used with every server", async () => {
   const config = "profiles: { default: { key-file: own.key } }";
   const headers = { authorization: `Bearer ${SECRET}` };
-  expect(await inForce(config, { baseUrl: "https://other.example" })).toMatchObject({
-    asked: "other.example",
+  expect(await effective(config, { baseUrl: "https://other.example" })).toMatchObject({
+    server: "other.example",
     headers,
   });
-  expect(await inForce(config, { dataDir: "/d" })).toMatchObject({ headers });
+  expect(await effective(config, { dataDir: "/d" })).toMatchObject({ headers });
 });
 
-testWithModes("the key of a profile with a store is shown to no server", async () => {
+testWithModes("the key of a profile with a store is sent to no server", async () => {
   const config = "profiles: { default: { data-dir: /d, key-file: own.key } }";
-  expect(await inForce(config)).toMatchObject({ headers: { authorization: `Bearer ${SECRET}` } });
-  expect(await inForce(config, { baseUrl: "https://other.example" })).toMatchObject({ headers: {} });
+  expect(await effective(config)).toMatchObject({ headers: { authorization: `Bearer ${SECRET}` } });
+  expect(await effective(config, { baseUrl: "https://other.example" })).toMatchObject({ headers: {} });
 });
 
-testWithModes("a profile's server is asked though the profile has a store", async () => {
-  expect(await inForce("profiles: { default: { data-dir: /d, base-url: 'https://a.example' } }")).toMatchObject({
-    asked: "a.example",
+testWithModes("a profile's server wins over its store", async () => {
+  expect(await effective("profiles: { default: { data-dir: /d, base-url: 'https://a.example' } }")).toMatchObject({
+    server: "a.example",
   });
 });
 
@@ -177,7 +190,7 @@ for (
     ["a variable", () => [], (url: string) => ({ SERVICE_API_URL: url })],
   ] as const satisfies readonly (readonly [string, (url: string) => string[], (url: string) => Environment])[]
 ) {
-  testWithModes(`what is meant for the profile's server is not sent to a server that ${what} names`, async () => {
+  testWithModes(`no setting of the profile's server is sent to a server that ${what} selects`, async () => {
     await using home = await homeWith(PROFILE);
     await using other = startServer(() => Response.json({ data: {} }));
     const surroundings = { env: { ...env(other.url), LOG_LEVEL: "debug" } };
@@ -191,7 +204,7 @@ for (
     const received = JSON.stringify([...request?.headers ?? [], request?.body]);
     expect(received).not.toMatch(/sak_|ops|x-team|x-site|x-profile-key/i);
     expect(stdout + stderr).not.toContain(SECRET);
-    expect(stderr).toMatch(/key-file of .*config\.yaml:4:15 is left out: .* names another server/);
+    expect(stderr).toMatch(/key-file from .*config\.yaml:4:15 is ignored: .* selects another server/);
   });
 }
 
@@ -202,17 +215,17 @@ testWithModes("the profile's key and headers reach the profile's server", async 
   expect(Object.fromEntries(server.requests[0]?.headers ?? [])).toMatchObject(OF_PROFILE);
 });
 
-testWithModes("serve has its keys in the store of the profile, as the other commands have", async () => {
+testWithModes("serve uses the store of the profile, as the other commands do", async () => {
   await using home = await configHome("profiles:\n  default:\n    data-dir: store\n");
   const made = await home.run(["apikey", "--create", "--name", "one", "--roles", "ADMIN"]);
   const host = Object.assign(home.host(), { args: ["serve", "--port", "0"] });
   const running = run(host);
   await until(() => host.stdout.text.includes("\n"));
   const env = { SERVICE_API_URL: /http\S+/.exec(host.stdout.text)?.[0] ?? "", SERVICE_API_KEY: made.stdout.trim() };
-  const asked = await home.run(["request", "--query", "{ me { name } }"], { env });
+  const server = await home.run(["request", "--query", "{ me { name } }"], { env });
   host.handlers.get("SIGTERM")?.();
   expect(await running).toBe(0);
-  expect(asked.stdout).toBe('{"data":{"me":{"name":"one"}}}\n');
+  expect(server.stdout).toBe('{"data":{"me":{"name":"one"}}}\n');
   expect(await Deno.stat(`${home.directory}/store/keys.db`)).toMatchObject({ isFile: true });
 });
 
@@ -222,13 +235,13 @@ for (
     ["SERVICE_API_URL", "http://127.0.0.1:1"],
   ] as const
 ) {
-  testWithModes(`whoever names a profile is told when ${variable} wins over it`, async () => {
+  testWithModes(`if ${variable} wins over a profile that is named, a warning says so`, async () => {
     await using home = await configHome("profiles:\n  production:\n    base-url: https://production.example\n");
     const env = { [variable]: value.startsWith("http") ? value : `${home.home}/${value}` };
     const named = await home.run(["config", "--profile", "production"], { env });
     expect(named.code).toBe(0);
     expect(named.stderr).toMatch(
-      new RegExp(`WARNING The server of the profile production is not asked: ${variable} names .*wins over --profile`),
+      new RegExp(`WARNING The server of profile production is not used: ${variable} selects .*wins over --profile`),
     );
     expect((await home.run(["config", "--profile", "production"])).stderr).toBe("");
     expect((await home.run(["config"], { env })).stderr).toBe("");

@@ -1,4 +1,4 @@
-/** What whoever gives a key that the server does not take is told to do, in words that fit the server. */
+/** The remedy in the message for a rejected key: it differs between a server and the embedded server. */
 import { expect } from "expect";
 import { makeSecret, SECRET_BYTES } from "../../../src/apikey/secret.ts";
 import { embedded, overHttp } from "../../program/installations.ts";
@@ -8,17 +8,17 @@ const UNKNOWN = makeSecret(new Uint8Array(SECRET_BYTES));
 
 for (
   const [what, open, remedy] of [
-    ["a server", overHttp, "Give a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login."],
+    ["a server", overHttp, "Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login."],
     [
-      "the embedded server, asked for want of another,",
+      "the embedded server, used because none is set,",
       () => embedded(inProcess),
-      "No server is named, so that the embedded one was asked: name the key's server with --base-url or " +
-      "SERVICE_API_URL, or give no key.",
+      "No server is set, so the embedded server checked the key. Set the key's server with --base-url or " +
+      "SERVICE_API_URL, or use no key.",
     ],
   ] as const
 ) {
-  for (const [kind, key] of [["nobody made", UNKNOWN], ["is cut short", UNKNOWN.slice(0, -1)]] as const) {
-    Deno.test(`${what} does not take a key that ${kind}, and the remedy is told`, async () => {
+  for (const [kind, key] of [["it does not know", UNKNOWN], ["is cut short", UNKNOWN.slice(0, -1)]] as const) {
+    Deno.test(`${what} rejects a key that ${kind}, and the message names the remedy`, async () => {
       await using installation = await open();
       const { code, stdout, stderr } = await installation.program(
         ["apikey", "--create", "--name", "deploy", "--roles", "VIEWER"],

@@ -1,21 +1,19 @@
-/** Which server is asked and as whom, from flags and environment. */
+/** Which server is used, with which key, from flags and variables. */
 import { expect } from "expect";
 import { parseBaseUrl } from "../../../src/cli/settings/base_url.ts";
-import type { Log } from "../../../src/cli/host/log.ts";
+import { SILENT_LOG } from "../../../src/cli/host/log.ts";
 import type { ServerFlags } from "../../../src/cli/settings/server_flags.ts";
 import { readSettings } from "../../../src/cli/connection/settings.ts";
 import { FakeHost, type Surroundings } from "../../program/program.ts";
 
 const HOME = { HOME: "/home/user" };
 
-const SILENT: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => Promise.resolve() };
-
 function inDirectory(path: string): object {
   return { kind: "embedded", location: { kind: "directory", path } };
 }
 
 function settings(flags: ServerFlags, surroundings: Surroundings = {}): ReturnType<typeof readSettings> {
-  return readSettings(flags, new FakeHost([], surroundings), SILENT);
+  return readSettings(flags, new FakeHost([], surroundings), SILENT_LOG);
 }
 
 const EMPTY_FILE = await Deno.makeTempFile();
@@ -31,11 +29,13 @@ async function withFile(text: string, use: (path: string) => Promise<void>): Pro
   }
 }
 
+function parse(value: string, allowHttp = false): string {
+  return parseBaseUrl({ name: "--base-url", value }, { allowHttp }).href;
+}
+
 for (
   const [typed, endpoint] of [
     ["https://host.example", "https://host.example/graphql"],
-    ["https://host.example/", "https://host.example/graphql"],
-    ["https://host.example/graphql", "https://host.example/graphql"],
     ["https://host.example/graphql/", "https://host.example/graphql"],
     ["https://host.example:8443/api//", "https://host.example:8443/api/graphql"],
     ["http://localhost:4000", "http://localhost:4000/graphql"],
@@ -43,44 +43,47 @@ for (
     ["http://[::1]:4000/graphql", "http://[::1]:4000/graphql"],
   ] as const
 ) {
-  Deno.test(`base URL ${typed} is asked at ${endpoint}`, () => {
-    expect(parseBaseUrl(typed, "--base-url", false).href).toBe(endpoint);
-  });
+  Deno.test(`the endpoint of base URL ${typed} is ${endpoint}`, () => expect(parse(typed)).toBe(endpoint));
 }
 
 for (
   const [typed, message] of [
-    ["host.example", /takes a URL/],
-    ["localhost:4000", /takes a URL/],
-    ["ftp://host.example", /takes a URL/],
-    ["", /takes a URL/],
-    ["https://user:pass@host.example", /may not contain a user or password/],
-    ["https://host.example?key=1", /query or fragment/],
+    ["localhost:4000", '--base-url must be a URL, for example https://keys.example.com, not "localhost:4000".'],
+    ["ftp://host.example", /must be a URL/],
+    ["", /must be a URL/],
+    ["https://user:pass@host.example", /must not contain a user or password/],
+    ["https://host.example?key=1", "--base-url must not have a query or fragment."],
     ["https://host.example#a", /query or fragment/],
-    ["http://host.example", /in clear to host\.example.*--allow-http/],
-    ["http://127.0.0.1.evil.example", /in clear/],
-    ["http://0.0.0.0:4000", /in clear/],
-    ["http://service.localhost:4000", /in clear/],
+    [
+      "http://host.example",
+      "--base-url would send keys unencrypted to host.example. Use https://, or add --allow-http if the network is " +
+      "private.",
+    ],
+    ["http://127.0.0.1.evil.example", /unencrypted/],
+    ["http://0.0.0.0:4000", /unencrypted/],
+    ["http://service.localhost:4000", /unencrypted/],
   ] as const
 ) {
-  Deno.test(`base URL ${JSON.stringify(typed)} is refused`, () => {
-    expect(() => parseBaseUrl(typed, "--base-url", false)).toThrow(message);
-    expect(() => parseBaseUrl(typed, "--base-url", false)).not.toThrow(/user:pass/);
+  Deno.test(`base URL ${JSON.stringify(typed)} is rejected without repeating a secret`, () => {
+    expect(() => parse(typed)).toThrow(message);
+    expect(() => parse(typed)).not.toThrow(/user:pass|key=1/);
   });
 }
 
-Deno.test("--allow-http lets a key cross the network in clear", () => {
-  expect(parseBaseUrl("http://host.example", "--base-url", true).href).toBe("http://host.example/graphql");
+Deno.test("--allow-http allows unencrypted requests to another machine", () => {
+  expect(parse("http://host.example", true)).toBe("http://host.example/graphql");
 });
 
 Deno.test("a flag wins over its variable", async () => {
   const env = { SERVICE_API_URL: "https://variable.example", SERVICE_API_TIMEOUT: "1s" };
-  const chosen = await settings({ baseUrl: "https://flag.example", timeout: "2m" }, { env });
-  expect(chosen.server).toMatchObject({ kind: "network", endpoint: new URL("https://flag.example/graphql") });
-  expect(chosen.timeout).toBe(120_000);
-  const given = await settings({}, { env });
-  expect(given.server).toMatchObject({ kind: "network", endpoint: new URL("https://variable.example/graphql") });
-  expect(given.timeout).toBe(1000);
+  expect(await settings({ baseUrl: "https://flag.example", timeout: "2m" }, { env })).toMatchObject({
+    server: { kind: "network", endpoint: new URL("https://flag.example/graphql") },
+    timeout: 120_000,
+  });
+  expect(await settings({}, { env })).toMatchObject({
+    server: { kind: "network", endpoint: new URL("https://variable.example/graphql") },
+    timeout: 1000,
+  });
 });
 
 Deno.test("an empty variable counts as unset", async () => {
@@ -100,35 +103,43 @@ for (
     ["windows", { LOCALAPPDATA: "C:\\Users\\u\\AppData\\Local" }, "C:\\Users\\u\\AppData\\Local\\service-api"],
   ] as const
 ) {
-  Deno.test(`on ${platform} with ${JSON.stringify(env)} keys are kept in ${directory}`, async () => {
+  Deno.test(`on ${platform} with ${JSON.stringify(env)} the store is in ${directory}`, async () => {
     const host = Object.assign(new FakeHost([], { env }), { platform });
-    expect((await readSettings({}, host, SILENT)).server).toEqual(inDirectory(directory));
+    expect((await readSettings({}, host, SILENT_LOG)).server).toEqual(inDirectory(directory));
   });
 }
 
-Deno.test("--data-dir wins over SERVICE_API_DATA_DIR, which wins over the platform's directory", async () => {
-  const env = { ...HOME, SERVICE_API_DATA_DIR: "/variable" };
-  expect((await settings({ dataDir: "/flag" }, { env })).server).toEqual(inDirectory("/flag"));
-  expect((await settings({}, { env })).server).toEqual(inDirectory("/variable"));
+for (const flags of [{ dataDir: "/flag" }, { databaseUrl: "postgres://a@localhost" }] satisfies ServerFlags[]) {
+  const [flag = ""] = Object.keys(flags);
+
+  Deno.test(`${flag} selects the embedded server even if SERVICE_API_URL is set`, async () => {
+    const env = { ...HOME, SERVICE_API_URL: "https://variable.example" };
+    expect((await settings(flags, { env })).server).toMatchObject({ kind: "embedded" });
+  });
+
+  Deno.test(`--base-url with ${flag} is a usage error`, async () => {
+    await expect(settings({ ...flags, baseUrl: "https://flag.example" }, { env: HOME })).rejects.toMatchObject({
+      code: "USAGE",
+      message: "--base-url selects a server; --data-dir and --database-url select a local store. Use only one of them.",
+    });
+  });
+}
+
+Deno.test("SERVICE_API_URL wins over SERVICE_API_DATABASE_URL, which is for serve", async () => {
+  const env = { ...HOME, SERVICE_API_URL: "https://host.example", SERVICE_API_DATABASE_URL: "postgres://a@localhost" };
+  expect((await settings({}, { env })).server).toMatchObject({ kind: "network" });
 });
 
-Deno.test("--data-dir asks for the embedded server, whatever server the environment names", async () => {
-  const env = { ...HOME, SERVICE_API_URL: "https://variable.example" };
-  expect((await settings({ dataDir: "/flag" }, { env })).server).toEqual(inDirectory("/flag"));
-  const both = settings({ dataDir: "/flag", baseUrl: "https://flag.example" }, { env });
-  await expect(both).rejects.toThrow(/give one of them/);
-});
-
-Deno.test("without a home the remedy is named", async () => {
+Deno.test("without a home directory the message names the remedy", async () => {
   await expect(settings({})).rejects.toThrow(/--data-dir or SERVICE_API_DATA_DIR/);
 });
 
-Deno.test("the key goes as bearer credential into Authorization", async () => {
+Deno.test("the key is sent as bearer credential in Authorization", async () => {
   const { headers } = await settings({}, { env: { ...HOME, SERVICE_API_KEY: " sak_1\n" } });
   expect([...headers]).toEqual([["authorization", "Bearer sak_1"]]);
 });
 
-Deno.test("--key-header takes the key bare, other headers go along", async () => {
+Deno.test("--key-header sends the bare key in that header; --header adds headers", async () => {
   const flags = { baseUrl: "https://host.example", keyHeader: "X-API-Key", header: ["X-Team: ops", "X-Empty:"] };
   const { headers } = await settings(flags, { env: { ...HOME, SERVICE_API_KEY: "abc" } });
   expect([...headers]).toEqual([["x-team", "ops"], ["x-empty", ""], ["x-api-key", "abc"]]);
@@ -136,7 +147,7 @@ Deno.test("--key-header takes the key bare, other headers go along", async () =>
   expect([...(await settings({ baseUrl: "https://host.example" }, { env })).headers]).toEqual([["x-other", "abc"]]);
 });
 
-Deno.test("the embedded server gets the key as bearer credential, whatever header other servers want it in", async () => {
+Deno.test("the embedded server always receives the key as bearer credential", async () => {
   const { headers } = await settings({ keyHeader: "X-API-Key" }, { env: { ...HOME, SERVICE_API_KEY: "abc" } });
   expect([...headers]).toEqual([["authorization", "Bearer abc"]]);
 });
@@ -152,39 +163,46 @@ Deno.test("the key may come from a file or from standard input", async () => {
   expect(piped.headers.get("authorization")).toBe("Bearer sak_piped");
 });
 
-Deno.test("a key from a terminal is not waited for", async () => {
+Deno.test("a key is never read from a terminal", async () => {
   const host = Object.assign(new FakeHost([], { env: HOME }), {
-    stdin: { isTerminal: () => true, readText: () => Promise.reject(new Error("waited")) },
+    stdin: { isTerminal: () => true, readText: () => Promise.reject(new Error("read")) },
   });
-  await expect(readSettings({ keyFile: "-" }, host, SILENT)).rejects.toThrow(/terminal: pipe it in/);
+  await expect(readSettings({ keyFile: "-" }, host, SILENT_LOG)).rejects.toThrow(/is a terminal\. Pipe the value in/);
 });
 
 for (
   const [what, flags, env, message] of [
     ["two sources of the key", {}, { SERVICE_API_KEY: "a", SERVICE_API_KEY_FILE: "b" }, /both set/],
-    ["a key file that is not there", { keyFile: "/nonexistent" }, {}, /--key-file: cannot read "\/nonexistent"/],
-    ["a key file that is a directory", { keyFile: "/" }, {}, /--key-file: cannot read/],
-    ["an empty key file", { keyFile: EMPTY_FILE }, {}, /--key-file has no key in it/],
+    ["a missing key file", { keyFile: "/nonexistent" }, {}, /--key-file: cannot read "\/nonexistent"/],
+    ["an empty key file", { keyFile: EMPTY_FILE }, {}, /^--key-file contains no key\.$/],
     [
       "a key of two words",
       {},
       { SERVICE_API_KEY: "top secret" },
-      /^SERVICE_API_KEY has something in it that is not a key/,
+      /^SERVICE_API_KEY does not contain a key/,
     ],
-    ["a key with a line break", {}, { SERVICE_API_KEY: "top\nsecret" }, /not a key/],
-    ["a key header that is none", { keyHeader: "a b" }, { SERVICE_API_KEY: "abc" }, /name of a header/],
-    ["a key header that the request needs itself", { keyHeader: "Content-Type" }, { SERVICE_API_KEY: "abc" }, /own/],
-    ["a header that the request needs itself", { header: ["content-type: text/plain"] }, {}, /own/],
-    ["a header given twice", { header: ["X-A: 1", "x-a: 2"] }, {}, /twice/],
-    ["a header that is also the key's", { header: ["Authorization: x"] }, { SERVICE_API_KEY: "abc" }, /twice/],
-    ["a header without a colon", { header: ["secret"] }, {}, /takes 'Name: value'/],
-    ["a header with a line break", { header: ["a: b\r\nsecret: d"] }, {}, /takes 'Name: value'/],
-    ["a CA file without a certificate", { baseUrl: "https://a", caFile: EMPTY_FILE }, {}, /no PEM certificate/],
-    ["a timeout without a unit", { timeout: "30" }, {}, /--timeout takes a duration/],
-    ["a timeout of nothing", { timeout: "0s" }, {}, /--timeout takes a duration/],
-    ["a timeout of a year", { timeout: "8760h" }, {}, /--timeout takes a duration/],
-    ["a bad timeout in the variable", {}, { SERVICE_API_TIMEOUT: "soon" }, /SERVICE_API_TIMEOUT takes a duration/],
-    ["an empty --data-dir", { dataDir: "" }, {}, /--data-dir takes a directory/],
+    ["a key with a line break", {}, { SERVICE_API_KEY: "top\nsecret" }, /does not contain a key/],
+    ["an invalid key header", { keyHeader: "a b" }, { SERVICE_API_KEY: "abc" }, /name of a header/],
+    ["a reserved key header", { keyHeader: "Content-Type" }, { SERVICE_API_KEY: "abc" }, /does not set itself/],
+    ["a reserved header", { header: ["content-type: text/plain"] }, {}, /does not set itself/],
+    ["a header that is set twice", { header: ["X-A: 1", "x-a: 2"] }, {}, /twice/],
+    ["a header that also carries the key", { header: ["Authorization: x"] }, { SERVICE_API_KEY: "abc" }, /twice/],
+    ["a header without a colon", { header: ["secret"] }, {}, /must be 'Name: value'/],
+    ["a header with a line break", { header: ["a: b\r\nsecret: d"] }, {}, /must be 'Name: value'/],
+    [
+      "a CA file without a certificate",
+      { baseUrl: "https://a", caFile: EMPTY_FILE },
+      {},
+      /^--ca-file names ".*", which contains no PEM certificate\.$/,
+    ],
+    ["an invalid timeout", { timeout: "30" }, {}, /^--timeout must be a duration/],
+    [
+      "an invalid timeout in the variable",
+      {},
+      { SERVICE_API_TIMEOUT: "soon" },
+      /^SERVICE_API_TIMEOUT must be a duration/,
+    ],
+    ["an empty --data-dir", { dataDir: "" }, {}, /^--data-dir must name a directory/],
   ] as const satisfies readonly (readonly [string, ServerFlags, Record<string, string>, RegExp])[]
 ) {
   Deno.test(`${what} is a usage error that repeats no secret`, async () => {

@@ -1,14 +1,11 @@
-/** Where the embedded server keeps its keys, from flags and environment. */
+/** Where the embedded server stores keys, from flags and variables. */
 import { expect } from "expect";
-import type { Log } from "../../../src/cli/host/log.ts";
-import type { ServerFlags } from "../../../src/cli/settings/server_flags.ts";
-import { readSettings } from "../../../src/cli/connection/settings.ts";
 import { chooseStore, readStoreLocation, type StoreFlags } from "../../../src/cli/settings/store_location.ts";
 import { FakeHost, inProcess } from "../../program/program.ts";
+import { SILENT_LOG } from "../../../src/cli/host/log.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
-const HOME = { HOME: "/home/user" };
 const FLAG = "postgres://flag@localhost/keys";
 const VARIABLE = "postgres://variable@localhost/keys";
 
@@ -19,43 +16,31 @@ interface Read {
 
 async function read(flags: StoreFlags, env: Environment): Promise<Read> {
   const warnings: string[] = [];
-  const log: Log = {
-    debug: () => {},
-    warn: (message) => void warnings.push(message),
-    error: () => {},
-    flush: () => Promise.resolve(),
-  };
-  const host = new FakeHost([], { env: { ...HOME, ...env } });
+  const log = { ...SILENT_LOG, warn: (message: string) => void warnings.push(message) };
+  const host = new FakeHost([], { env: { HOME: "/home/user", ...env } });
   return { location: await readStoreLocation(chooseStore(flags, host), host, log), warnings };
 }
+
+const DIRECTORY = { SERVICE_API_DATA_DIR: "/variable" };
+const DATABASE = { SERVICE_API_DATABASE_URL: VARIABLE };
 
 for (
   const [what, flags, env, location] of [
     ["neither flag nor variable", {}, {}, "/home/user/.local/share/service-api"],
-    ["SERVICE_API_DATA_DIR", {}, { SERVICE_API_DATA_DIR: "/variable" }, "/variable"],
-    ["--data-dir and SERVICE_API_DATA_DIR", { dataDir: "/flag" }, { SERVICE_API_DATA_DIR: "/variable" }, "/flag"],
-    ["SERVICE_API_DATABASE_URL", {}, { SERVICE_API_DATABASE_URL: VARIABLE }, "variable"],
-    [
-      "--database-url and SERVICE_API_DATABASE_URL",
-      { databaseUrl: FLAG },
-      { SERVICE_API_DATABASE_URL: VARIABLE },
-      "flag",
-    ],
-    ["--database-url and SERVICE_API_DATA_DIR", { databaseUrl: FLAG }, { SERVICE_API_DATA_DIR: "/variable" }, "flag"],
-    ["--data-dir and SERVICE_API_DATABASE_URL", { dataDir: "/flag" }, { SERVICE_API_DATABASE_URL: VARIABLE }, "/flag"],
-    ["both variables", {}, { SERVICE_API_DATABASE_URL: VARIABLE, SERVICE_API_DATA_DIR: "/variable" }, "variable"],
-    [
-      "an empty SERVICE_API_DATABASE_URL",
-      {},
-      { SERVICE_API_DATABASE_URL: "", SERVICE_API_DATA_DIR: "/variable" },
-      "/variable",
-    ],
+    ["SERVICE_API_DATA_DIR", {}, DIRECTORY, "/variable"],
+    ["--data-dir and SERVICE_API_DATA_DIR", { dataDir: "/flag" }, DIRECTORY, "/flag"],
+    ["--database-url and both variables", { databaseUrl: FLAG }, { ...DIRECTORY, ...DATABASE }, "flag"],
+    ["--data-dir and SERVICE_API_DATABASE_URL", { dataDir: "/flag" }, DATABASE, "/flag"],
+    ["both variables", {}, { ...DATABASE, ...DIRECTORY }, "variable"],
+    ["an empty SERVICE_API_DATABASE_URL", {}, { ...DIRECTORY, SERVICE_API_DATABASE_URL: "" }, "/variable"],
   ] as const satisfies readonly (readonly [string, StoreFlags, Environment, string])[]
 ) {
-  Deno.test(`with ${what} keys are kept ${location.startsWith("/") ? "in" : "in the database of"} ${location}`, async () => {
+  const isDirectory = location.startsWith("/");
+
+  Deno.test(`with ${what} the store is ${isDirectory ? "in" : "the database of user"} ${location}`, async () => {
     const { location: found, warnings } = await read(flags, env);
     expect(found).toEqual(
-      location.startsWith("/")
+      isDirectory
         ? { kind: "directory", path: location }
         : { kind: "database", address: expect.objectContaining({ user: location }) },
     );
@@ -66,58 +51,29 @@ for (
 Deno.test("--data-dir and --database-url together are a usage error", async () => {
   await expect(read({ dataDir: "/flag", databaseUrl: FLAG }, {})).rejects.toMatchObject({
     code: "USAGE",
-    message: "Give either --data-dir or --database-url, not both.",
+    message: "Use either --data-dir or --database-url, not both.",
   });
 });
 
-for (const flags of [{ dataDir: "/flag" }, { databaseUrl: FLAG }] as const satisfies readonly StoreFlags[]) {
-  const [flag = ""] = Object.keys(flags);
-
-  Deno.test(`--base-url with ${flag} is a usage error`, async () => {
-    const all: ServerFlags = { baseUrl: "https://host.example", ...flags };
-    const log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => Promise.resolve() };
-    await expect(readSettings(all, new FakeHost([], { env: HOME }), log)).rejects.toMatchObject({
-      code: "USAGE",
-      message: expect.stringMatching(
-        /--base-url names a server, --data-dir and --database-url a store: give one of them/,
-      ),
-    });
-  });
-
-  Deno.test(`${flag} asks for the embedded server, whatever server the environment names`, async () => {
-    const env = { ...HOME, SERVICE_API_URL: "https://host.example" };
-    const log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => Promise.resolve() };
-    expect((await readSettings(flags, new FakeHost([], { env }), log)).server).toMatchObject({ kind: "embedded" });
-  });
-}
-
-Deno.test("SERVICE_API_URL is asked though SERVICE_API_DATABASE_URL is set, which is for serve", async () => {
-  const env = { ...HOME, SERVICE_API_URL: "https://host.example", SERVICE_API_DATABASE_URL: VARIABLE };
-  const log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => Promise.resolve() };
-  expect((await readSettings({}, new FakeHost([], { env }), log)).server).toMatchObject({ kind: "network" });
-});
-
-Deno.test("a password in --database-url is warned of, without showing it; elsewhere it is not", async () => {
+Deno.test("a password in --database-url causes a warning that does not show it; elsewhere it does not", async () => {
   const secret = "postgres://app:hidden@localhost/keys";
-  const { warnings } = await read({ databaseUrl: secret }, {});
-  expect(warnings).toEqual([
-    expect.stringMatching(/can see the password in --database-url: use SERVICE_API_DATABASE_URL or PGPASSWORD/),
+  expect((await read({ databaseUrl: secret }, {})).warnings).toEqual([
+    "Every user of this machine can see the password in --database-url. Use SERVICE_API_DATABASE_URL or PGPASSWORD.",
   ]);
-  expect(warnings.join()).not.toContain("hidden");
   expect((await read({ databaseUrl: "postgres://app:p@ss@localhost/keys" }, {})).warnings).toHaveLength(1);
   expect((await read({}, { SERVICE_API_DATABASE_URL: secret })).warnings).toEqual([]);
   expect((await read({ databaseUrl: FLAG }, { PGPASSWORD: "hidden" })).warnings).toEqual([]);
   expect((await read({ databaseUrl: "postgres://app@localhost:5432/a:b" }, {})).warnings).toEqual([]);
 });
 
-Deno.test("a bad URL in the variable is told by the name of the variable", async () => {
+Deno.test("the message for an invalid URL in the variable names the variable", async () => {
   await expect(read({}, { SERVICE_API_DATABASE_URL: "localhost" })).rejects.toMatchObject({
     code: "USAGE",
-    message: expect.stringMatching(/^SERVICE_API_DATABASE_URL takes a URL/),
+    message: expect.stringMatching(/^SERVICE_API_DATABASE_URL must be a URL/),
   });
 });
 
-Deno.test("a database that does not answer is UNREACHABLE, in words that show no password", async () => {
+Deno.test("a database that does not answer is UNREACHABLE, and the message shows no password", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();

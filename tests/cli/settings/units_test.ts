@@ -1,130 +1,65 @@
-/** Counts, sizes and durations as they are written in flags. */
+/** Counts, limits, sizes and durations in settings. */
 import { expect } from "expect";
-import { parseDuration } from "../../../src/cli/settings/duration.ts";
-import { parseCount, parseSize } from "../../../src/cli/settings/number.ts";
+import { DURATION, durationUpToDays } from "../../../src/cli/settings/duration.ts";
+import { COUNT, countUpTo, LIMIT, SIZE } from "../../../src/cli/settings/number.ts";
+import { parseSetting, type TextSchema } from "../../../src/cli/settings/schema.ts";
 
 const DAY = 24 * 3_600_000;
 
-for (
-  const [text, count] of [["0", 0], ["1", 1], ["65535", 65_535], ["007", 7], ["1000000000", 1_000_000_000]] as const
-) {
-  Deno.test(`the count ${text} is ${count}`, () => expect(parseCount(text, "--flag")).toBe(count));
+function parse(schema: TextSchema<number>, value: string): number {
+  return parseSetting({ name: "--flag", value }, schema);
 }
 
 for (
-  const text of [
-    "",
-    " ",
-    "-1",
-    "+1",
-    "1.5",
-    "1e3",
-    "0x10",
-    "1 000",
-    "1000000001",
-    "9".repeat(400),
-    "NaN",
-    "Infinity",
-    "٣",
-  ]
-) {
-  Deno.test(`${JSON.stringify(text.slice(0, 20))} is no count`, () => {
-    const refused = expect(() => parseCount(text, "--flag"));
-    refused.toThrow(
-      expect.objectContaining({
-        code: "USAGE",
-        message: expect.stringContaining("--flag takes a number from 0 to 1000000000"),
-      }),
-    );
-  });
-}
-
-Deno.test("a count is at most what its flag allows", () => {
-  expect(parseCount("65535", "--port", 65_535)).toBe(65_535);
-  expect(() => parseCount("65536", "--port", 65_535)).toThrow(
-    '--port takes a number from 0 to 65535, and not "65536".',
-  );
-});
-
-for (
-  const [text, bytes] of [
-    ["1", 1],
-    ["1B", 1],
-    ["500KB", 500_000],
-    ["500 kb", 500_000],
-    ["1MB", 1_000_000],
-    [" 1mb ", 1_000_000],
-    ["1KiB", 1024],
-    ["2MiB", 2_097_152],
-    ["100MB", 100_000_000],
-    ["100000000", 100_000_000],
+  const [what, schema, accepted, rejected, message] of [
+    [
+      "count",
+      COUNT,
+      [["0", 0], ["007", 7], ["1000000000", 1_000_000_000]],
+      ["", "-1", "1.5", "1e3", "0x10", "1 000", "1000000001", "٣"],
+      "--flag must be a whole number from 0 to 1000000000, not VALUE.",
+    ],
+    [
+      "port",
+      countUpTo(65_535),
+      [["65535", 65_535]],
+      ["65536"],
+      "--flag must be a whole number from 0 to 65535, not VALUE.",
+    ],
+    ["limit, where 0 means none,", LIMIT, [["0", Infinity], ["5", 5]], ["x"], "--flag must be a whole number"],
+    [
+      "size",
+      SIZE,
+      [["1", 1], ["1B", 1], ["500 kb", 500_000], [" 1mb ", 1_000_000], ["2MiB", 2_097_152], ["100MB", 100_000_000]],
+      ["", "0", "1.5MB", "1GB", "100MiB", "MB", "1M"],
+      "--flag must be a size from 1B to 100MB, for example 500KB or 1MB, not VALUE.",
+    ],
+    [
+      "duration",
+      DURATION,
+      [["1ms", 1], ["0.9ms", 1], [" 30 s ", 30_000], ["1.5m", 90_000], ["2h", 7_200_000], ["1d", DAY]],
+      ["", "0s", "0.1ms", "-1s", "30", "s", "1w", "1D", "1h30m", "25h", `${"9".repeat(400)}d`],
+      "--flag must be a duration from 1ms to 24h, for example 500ms, 30s or 2m, not ",
+    ],
+    [
+      "duration of years",
+      durationUpToDays(3650),
+      [["3650d", 3650 * DAY]],
+      ["3651d"],
+      "--flag must be a duration from 1ms to 3650d, for example 36h or 90d, not VALUE.",
+    ],
   ] as const
 ) {
-  Deno.test(`the size ${JSON.stringify(text)} is ${bytes} bytes`, () => expect(parseSize(text, "--flag")).toBe(bytes));
-}
+  Deno.test(`a ${what} may be ${accepted.map(([text]) => JSON.stringify(text)).join(", ")}`, () => {
+    expect(accepted.map(([text]) => parse(schema, text))).toEqual(accepted.map(([, value]) => value));
+  });
 
-for (
-  const text of ["", "0", "0MB", "-1", "1.5MB", "1GB", "101MB", "100MiB", "MB", "1M", "1 M B", "1e3", "999999999999"]
-) {
-  Deno.test(`${JSON.stringify(text)} is no size`, () => {
-    expect(() => parseSize(text, "--flag")).toThrow(
-      expect.objectContaining({
+  Deno.test(`an invalid ${what} is a usage error that names the flag and shows the value`, () => {
+    for (const text of rejected) {
+      expect(() => parse(schema, text)).toThrow(expect.objectContaining({
         code: "USAGE",
-        message: `--flag takes a size from 1B to 100MB, such as 500KB or 1MB, and not ${JSON.stringify(text)}.`,
-      }),
-    );
+        message: expect.stringContaining(message.replace("VALUE", JSON.stringify(text))),
+      }));
+    }
   });
 }
-
-for (
-  const [text, milliseconds] of [
-    ["1ms", 1],
-    ["500ms", 500],
-    ["30s", 30_000],
-    ["1.5m", 90_000],
-    ["2h", 7_200_000],
-    ["24h", DAY],
-    ["1d", DAY],
-    ["0.5d", DAY / 2],
-    [" 30 s ", 30_000],
-    ["0.9ms", 1],
-  ] as const
-) {
-  Deno.test(`the duration ${JSON.stringify(text)} is ${milliseconds} ms`, () => {
-    expect(parseDuration(text, "--flag")).toBe(milliseconds);
-  });
-}
-
-for (
-  const text of [
-    "",
-    "0s",
-    "0.1ms",
-    "-1s",
-    "30",
-    "s",
-    "1w",
-    "1D",
-    "1 day",
-    "1h30m",
-    "25h",
-    "2d",
-    "1e3s",
-    "9".repeat(400) + "d",
-  ]
-) {
-  Deno.test(`${JSON.stringify(text.slice(0, 20))} is no duration`, () => {
-    expect(() => parseDuration(text, "--flag")).toThrow(
-      expect.objectContaining({
-        code: "USAGE",
-        message: expect.stringMatching(/^--flag takes a duration from 1ms to 24h,/),
-      }),
-    );
-  });
-}
-
-Deno.test("where years make sense a duration may have as many days", () => {
-  expect(parseDuration("365d", "--audit-retention", 3650 * DAY)).toBe(365 * DAY);
-  expect(parseDuration("3650d", "--audit-retention", 3650 * DAY)).toBe(3650 * DAY);
-  expect(() => parseDuration("3651d", "--audit-retention", 3650 * DAY)).toThrow(/from 1ms to 3650d/);
-});

@@ -4,7 +4,7 @@ import { Failure } from "../../../apikey/failure.ts";
 import { ACTIONS, RESOURCES } from "../../../apikey/permission.ts";
 import { ROLE_MEANINGS, ROLES } from "../../../apikey/role.ts";
 import type { Session } from "../../command.ts";
-import { type WithClient, withClient } from "../../connection/connection.ts";
+import { type UseClient, withClient } from "../../connection/connection.ts";
 import { EXIT_STATUS, type ExitCode } from "../../exit_code.ts";
 import { canPrompt } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
@@ -52,15 +52,15 @@ interface ApikeyFlags extends CreateFlags {
   readonly delete?: true | undefined;
 }
 
-async function apikey(flags: ApikeyFlags, host: Host, withClient: WithClient): Promise<ExitCode> {
+async function apikey(flags: ApikeyFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (flags.create && flags.delete) throw new Failure("USAGE", "Use either --create or --delete, not both.");
   const mode = flags.create ? "create" : flags.delete ? "delete" : await promptForMode(flags, host);
-  if (mode === "create") return await createKey(flags, host, withClient);
+  if (mode === "create") return await createKey(flags, host, useClient);
   const createOnly = CREATE_ONLY_FLAGS.find((flag) => flag in flags);
   if (createOnly !== undefined) {
     throw new Failure("USAGE", `--${createOnly} works only with --create, not with --delete.`);
   }
-  return await deleteKeys(flags, host, withClient);
+  return await deleteKeys(flags, host, useClient);
 }
 
 async function promptForMode(flags: ApikeyFlags, host: Host): Promise<"create" | "delete"> {

@@ -5,7 +5,7 @@ import { parsePermissions, type Permission } from "../../../apikey/permission.ts
 import { requireSomeRights } from "../../../apikey/rights.ts";
 import { parseRoles, type Role } from "../../../apikey/role.ts";
 import type { NewKey } from "../../../client/client.ts";
-import type { WithClient } from "../../connection/connection.ts";
+import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
@@ -35,18 +35,18 @@ export interface KeyDraft {
  *
  * @throws {Failure} of any code; no key was created unless the message says so
  */
-export async function createKey(flags: CreateFlags, host: Host, withClient: WithClient): Promise<ExitCode> {
+export async function createKey(flags: CreateFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   const draft = parseDraft(flags);
   const isComplete = draft.name !== undefined && (draft.roles ?? draft.permissions) !== undefined;
   if (isComplete || !canPrompt(flags, host)) {
     const key = requireComplete(draft);
-    await withClient(async (connect) => {
+    await useClient(async (connect) => {
       const created = await (await connect()).create(key);
       await printCreatedKey({ created, key, wasPrompted: false }, flags, host);
     });
   } else {
     const { promptForKey } = await import("#prompts");
-    await withClient(async (connect, interrupted) => {
+    await useClient(async (connect, interrupted) => {
       const key = await promptForKey(draft, flags, host, connect, interrupted);
       const created = await (await connect()).create(key);
       await printCreatedKey({ created, key, wasPrompted: true }, flags, host);

@@ -2,7 +2,7 @@
 import { Failure } from "../../../apikey/failure.ts";
 import { type Name, parseName } from "../../../apikey/name.ts";
 import type { Client, KeyReference } from "../../../client/client.ts";
-import type { WithClient } from "../../connection/connection.ts";
+import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
@@ -20,13 +20,13 @@ export interface DeleteFlags extends PromptFlags {
  *
  * @throws {DeletionFailure} of any code; nothing was deleted unless the message says so
  */
-export async function deleteKeys(flags: DeleteFlags, host: Host, withClient: WithClient): Promise<ExitCode> {
+export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (flags.name === undefined && !canPrompt(flags, host)) {
     throw new Failure("USAGE", "--delete needs --name if it cannot prompt.");
   }
   const name = flags.name === undefined ? undefined : parseName(flags.name);
   try {
-    return await withClient(async (connect, interrupted) => {
+    return await useClient(async (connect, interrupted) => {
       const client = await connect();
       const result = name === undefined
         ? await deleteSelected(client, flags, host, interrupted)

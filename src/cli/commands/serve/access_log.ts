@@ -1,24 +1,24 @@
-/** The access log of `serve`: one line a request, on standard error. */
+/** The access log of `serve`: one line per request on standard error. */
 import type { AccessLogEntry } from "../../../server/http/request_handler.ts";
 import type { Host } from "../../host/host.ts";
 
 export interface AccessLog {
   readonly record: (access: AccessLogEntry) => void;
-  /** Resolves when everything so far is written. */
+  /** Resolves when all lines are written. */
   readonly flush: () => Promise<void>;
 }
 
-/** How long lines are collected before they are written together, in milliseconds. */
+/** Milliseconds during which lines are collected to be written together. */
 const DELAY = 20;
 
-/** How many lines are kept while nobody reads them; what comes on top is counted and dropped. */
-const MOST_LINES = 20_000;
+/** Lines that wait because standard error is not read. Further lines are dropped and counted. */
+const MAX_WAITING_LINES = 20_000;
 
-/** Writes lines of JSON, or, at a terminal, lines for a person to read. */
+/** Writes JSON lines; at a terminal, text. */
 export function openAccessLog(host: Host): AccessLog {
   const format = host.stderr.isTerminal() ? toText : toJson;
-  const gap = (count: number): string => {
-    const message = `${count} requests are not in this log: nobody read it`;
+  const formatGap = (count: number): string => {
+    const message = `${count} requests are missing from this log: standard error was not read`;
     const time = host.now().toISOString();
     return host.stderr.isTerminal() ? `${message}\n` : `${JSON.stringify({ time, level: "warning", message })}\n`;
   };
@@ -30,9 +30,9 @@ export function openAccessLog(host: Host): AccessLog {
     if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
     while (lines.length > 0) {
       const text = lines.join("");
-      lines = dropped === 0 ? [] : [gap(dropped)];
+      lines = dropped === 0 ? [] : [formatGap(dropped)];
       dropped = 0;
-      // deno-lint-ignore no-await-in-loop -- lines keep their order
+      // deno-lint-ignore no-await-in-loop -- the lines keep their order
       await host.stderr.write(text).catch(() => {});
     }
     writing = undefined;
@@ -40,7 +40,7 @@ export function openAccessLog(host: Host): AccessLog {
 
   return {
     record: (access) => {
-      if (lines.length < MOST_LINES) lines.push(format(access));
+      if (lines.length < MAX_WAITING_LINES) lines.push(format(access));
       else dropped++;
       writing ??= writeAll(DELAY);
     },

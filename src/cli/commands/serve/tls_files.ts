@@ -1,18 +1,18 @@
-/** The certificate and private key that `serve` shows its clients. */
+/** The TLS certificate and private key of `serve`. */
 import { Failure, quote, reasonOf } from "../../../apikey/failure.ts";
 import { readSettingFile } from "../../settings/setting.ts";
 
 export interface TlsFiles {
-  /** PEM: the certificate first, then those that lead to its authority. */
+  /** PEM: the certificate, followed by its intermediate certificates. */
   readonly cert: string;
   /** PEM. */
   readonly key: string;
 }
 
 /**
- * Reads both files and checks that they belong together: a server would find out with its first client.
+ * Reads both files and checks that they match. Without this check the first client would fail, not `serve`.
  *
- * @returns `undefined` when neither is given
+ * @returns `undefined` if neither is given
  * @throws {Failure} `USAGE`
  */
 export async function readTlsFiles(
@@ -21,7 +21,7 @@ export async function readTlsFiles(
 ): Promise<TlsFiles | undefined> {
   if (certPath === undefined && keyPath === undefined) return undefined;
   if (certPath === undefined || keyPath === undefined) {
-    throw new Failure("USAGE", "--tls-cert and --tls-key go together: give both.");
+    throw new Failure("USAGE", "--tls-cert and --tls-key need each other. Give both.");
   }
   const [cert, key] = await Promise.all([
     readSettingFile(certPath, "--tls-cert"),
@@ -31,14 +31,14 @@ export async function readTlsFiles(
   const certificate = parsePem("--tls-cert", certPath, "certificate", () => new X509Certificate(cert));
   const privateKey = parsePem("--tls-key", keyPath, "private key", () => createPrivateKey(key));
   if (certificate.checkPrivateKey(privateKey)) return { cert, key };
-  throw new Failure("USAGE", `The key in ${quote(keyPath)} is not that of the certificate in ${quote(certPath)}.`);
+  throw new Failure("USAGE", `The key in ${quote(keyPath)} does not match the certificate in ${quote(certPath)}.`);
 }
 
 function parsePem<Result>(flag: string, path: string, what: string, parse: () => Result): Result {
   try {
     return parse();
   } catch (error) {
-    throw new Failure("USAGE", `${flag}: there is no PEM ${what} in ${quote(path)}: ${reasonOf(error)}.`, {
+    throw new Failure("USAGE", `${flag}: ${quote(path)} contains no PEM ${what}: ${reasonOf(error)}.`, {
       cause: error,
     });
   }

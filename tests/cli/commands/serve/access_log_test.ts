@@ -1,4 +1,4 @@
-/** The access log of `serve`: lines on standard error. */
+/** The access log of `serve`: one line per request on standard error. */
 import { expect } from "expect";
 import { openAccessLog } from "../../../../src/cli/commands/serve/access_log.ts";
 import type { AccessLogEntry } from "../../../../src/server/http/request_handler.ts";
@@ -16,15 +16,15 @@ const ACCESS: AccessLogEntry = {
   code: undefined,
 };
 
-/** A host whose standard error takes nothing until it is let. */
-interface StuckHost {
+/** A host whose standard error blocks until it is released. */
+interface BlockedHost {
   readonly host: FakeHost;
-  /** Resolves when somebody tries to write. */
+  /** Resolves at the first write. */
   readonly writing: Promise<void>;
   readonly release: () => void;
 }
 
-function stuckHost(): StuckHost {
+function blockedHost(): BlockedHost {
   const host = new FakeHost(["serve"]);
   const tried = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
@@ -41,7 +41,7 @@ function linesOf(host: FakeHost): readonly unknown[] {
   return host.stderr.text.trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
-Deno.test("each request is a line of JSON where nobody looks on", async () => {
+Deno.test("each request is a line of JSON if standard error is not a terminal", async () => {
   const host = new FakeHost(["serve"]);
   const log = openAccessLog(host);
   log.record(ACCESS);
@@ -63,7 +63,7 @@ Deno.test("each request is a line of JSON where nobody looks on", async () => {
   expect(host.stdout.text).toBe("");
 });
 
-Deno.test("each request is a line of words at a terminal", async () => {
+Deno.test("each request is a line of text at a terminal", async () => {
   const host = new FakeHost(["serve"]);
   host.stderr.isTerminal = () => true;
   const log = openAccessLog(host);
@@ -76,8 +76,8 @@ Deno.test("each request is a line of words at a terminal", async () => {
   );
 });
 
-Deno.test("lines come in the order of their requests, also of those that come while lines are written", async () => {
-  const { host, release } = stuckHost();
+Deno.test("lines keep the order of their requests, also during a write", async () => {
+  const { host, release } = blockedHost();
   const log = openAccessLog(host);
   const ids = Array.from({ length: 100 }, (_, i) => String(i));
   for (const requestId of ids.slice(0, 50)) log.record({ ...ACCESS, requestId });
@@ -89,14 +89,14 @@ Deno.test("lines come in the order of their requests, also of those that come wh
   expect(linesOf(host)).toEqual(ids.map((requestId) => expect.objectContaining({ requestId })));
 });
 
-Deno.test("flush waits for what is being written", async () => {
-  const { host, writing, release } = stuckHost();
+Deno.test("flush waits for a write that is in progress", async () => {
+  const { host, writing, release } = blockedHost();
   const log = openAccessLog(host);
   log.record(ACCESS);
   await writing;
   const order: string[] = [];
   const flushed = log.flush().then(() => order.push("flushed"));
-  // What has nothing to wait for would be done by the next turn of the event loop.
+  // A flush that does not wait would end in this turn of the event loop.
   await new Promise((resolve) => setTimeout(resolve));
   order.push("released");
   release();
@@ -105,7 +105,7 @@ Deno.test("flush waits for what is being written", async () => {
   expect(linesOf(host)).toHaveLength(1);
 });
 
-Deno.test("lines are written together, and without being asked to", async () => {
+Deno.test("lines are written together, without a flush", async () => {
   const host = new FakeHost(["serve"]);
   const { promise, resolve } = Promise.withResolvers<string>();
   host.stderr.write = (text) => Promise.resolve(resolve(text));
@@ -114,14 +114,8 @@ Deno.test("lines are written together, and without being asked to", async () => 
   expect((await promise).match(/\n/g)).toHaveLength(10);
 });
 
-Deno.test("when there is nothing to write flush is done at once", async () => {
-  const host = new FakeHost(["serve"]);
-  await openAccessLog(host).flush();
-  expect(host.stderr.text).toBe("");
-});
-
-Deno.test("while nobody reads the lines 20,000 are kept, and what comes on top is counted", async () => {
-  const { host, release } = stuckHost();
+Deno.test("if standard error is not read, 20,000 lines wait and the rest is counted", async () => {
+  const { host, release } = blockedHost();
   const log = openAccessLog(host);
   log.record({ ...ACCESS, requestId: "first" });
   const flushed = log.flush();
@@ -137,7 +131,7 @@ Deno.test("while nobody reads the lines 20,000 are kept, and what comes on top i
     {
       time: expect.any(String),
       level: "warning",
-      message: expect.stringMatching(/^2[456] requests are not in this log/),
+      message: expect.stringMatching(/^2[456] requests are missing from this log/),
     },
   ]);
   log.record({ ...ACCESS, requestId: "afterwards" });
@@ -145,7 +139,7 @@ Deno.test("while nobody reads the lines 20,000 are kept, and what comes on top i
   expect(linesOf(host).at(-1)).toMatchObject({ requestId: "afterwards" });
 });
 
-Deno.test("standard error that cannot be written to does not stop the log, nor the server", async () => {
+Deno.test("a failed write stops neither the log nor the server", async () => {
   const host = new FakeHost(["serve"]);
   const { write } = host.stderr;
   let isBroken = true;

@@ -1,0 +1,181 @@
+/**
+ * The settings that take effect: a flag wins over its variable, the variable over the profile. A profile describes one
+ * server or one store. Its key and headers are never sent to another server.
+ */
+import { Failure } from "../../apikey/failure.ts";
+import type { Host } from "../host/host.ts";
+import type { Log } from "../host/log.ts";
+import { parseBaseUrl } from "../settings/base_url.ts";
+import { type Config, readConfig } from "../config_file/read.ts";
+import type { ServerFlags } from "../settings/server_flags.ts";
+import { chooseSetting, precedenceOf, type Profile, settingFrom, type SourcedSetting } from "../settings/setting.ts";
+import { chooseStore, type StoreSettings } from "../settings/store_location.ts";
+import { PROFILE_SETTINGS } from "../settings/table.ts";
+
+/** The settings that take effect, as text that is not validated yet. */
+export interface EffectiveSettings extends StoreSettings {
+  readonly config: Config;
+  /** `undefined`: the embedded server. */
+  readonly baseUrl: SourcedSetting | undefined;
+  /** The key itself. */
+  readonly key: SourcedSetting | undefined;
+  /** The file with the key; never set together with `key`. */
+  readonly keyFile: SourcedSetting | undefined;
+  readonly keyHeader: SourcedSetting | undefined;
+  /** The values are `Name: value`. */
+  readonly headers: readonly SourcedSetting[];
+  /** `true` or `false`. */
+  readonly allowHttp: SourcedSetting | undefined;
+  readonly caFile: SourcedSetting | undefined;
+  readonly timeout: SourcedSetting | undefined;
+  readonly ignored: readonly IgnoredSetting[];
+  /** Why the profile's server or store is not used; `undefined` if it is used, or if the profile has none. */
+  readonly profileIgnoredBecause: string | undefined;
+}
+
+/** A setting that is set but does not take effect. */
+export interface IgnoredSetting {
+  /** Its name in the config file. */
+  readonly member: string;
+  readonly setting: SourcedSetting;
+  readonly reason: string;
+}
+
+/**
+ * Reads the config file and resolves the settings.
+ *
+ * @throws {Failure} `USAGE`
+ */
+export async function readEffectiveSettings(flags: ServerFlags, host: Host, log: Log): Promise<EffectiveSettings> {
+  const settings = resolveSettings(flags, host, await readConfig(flags, host));
+  const { config: { profileSetting, profile }, profileIgnoredBecause } = settings;
+  if (profileSetting !== undefined && profileIgnoredBecause !== undefined) {
+    // A user who names a profile expects its server.
+    log.warn("The server of profile {profile} is not used: {reason}, which wins over {setting}", {
+      profile: profile?.name,
+      reason: profileIgnoredBecause,
+      setting: profileSetting.from,
+    });
+  }
+  for (const { member, setting, reason } of settings.ignored) {
+    log.debug("{member} from {from} is ignored: {reason}", { member, from: setting.from, reason });
+  }
+  return settings;
+}
+
+/**
+ * Resolves flags, variables and the profile.
+ *
+ * @throws {Failure} `USAGE` if flags or variables contradict each other
+ */
+export function resolveSettings(flags: ServerFlags, host: Host, config: Config): EffectiveSettings {
+  if (flags.baseUrl !== undefined && (flags.dataDir !== undefined || flags.databaseUrl !== undefined)) {
+    throw new Failure(
+      "USAGE",
+      "--base-url selects a server; --data-dir and --database-url select a local store. Use only one of them.",
+    );
+  }
+  const { profile } = config;
+  const selectedUrl = chooseSetting("baseUrl", flags, host, profile);
+  const store = chooseStore(flags, host, profile);
+  const storeSetting = store.databaseUrl ?? store.dataDir;
+  const baseUrl = precedenceOf(storeSetting) > precedenceOf(selectedUrl) ? undefined : selectedUrl;
+
+  const reason = reasonToIgnoreProfile(profile, baseUrl, storeSetting);
+  const usableProfile = reason === undefined ? profile : withoutServerSettings(profile);
+  const ignoredOfProfile = reason === undefined || profile === undefined
+    ? []
+    : serverSettingsOf(profile).map((setting) => ({ ...setting, reason }));
+  const overridden = baseUrl === undefined
+    ? ignoredSettings({ "base-url": selectedUrl }, `${storeSetting?.from} selects a store`)
+    : ignoredSettings(
+      { "data-dir": store.dataDir, "database-url": store.databaseUrl },
+      `${baseUrl.from} selects a server`,
+    );
+
+  return {
+    config,
+    baseUrl,
+    ...(baseUrl === undefined ? store : { dataDir: undefined, databaseUrl: undefined }),
+    ...chooseKey(flags, host, usableProfile),
+    keyHeader: chooseSetting("keyHeader", flags, host, usableProfile),
+    headers: chooseHeaders(flags.header ?? [], usableProfile?.headers ?? []),
+    allowHttp: flags.allowHttp ? settingFrom("flag", "--allow-http", "true") : usableProfile?.values.get("allowHttp"),
+    caFile: chooseSetting("caFile", flags, host, usableProfile),
+    timeout: chooseSetting("timeout", flags, host, profile),
+    ignored: [...overridden, ...ignoredOfProfile],
+    profileIgnoredBecause: reason,
+  };
+}
+
+/** Why the profile's server or store is not used; `undefined` if it is used, or if the profile has none. */
+function reasonToIgnoreProfile(
+  profile: Profile | undefined,
+  baseUrl: SourcedSetting | undefined,
+  store: SourcedSetting | undefined,
+): string | undefined {
+  const profileUrl = profile?.values.get("baseUrl");
+  if (profileUrl === undefined) {
+    const hasStore = profile?.values.has("dataDir") || profile?.values.has("databaseUrl");
+    if (!hasStore) return undefined;
+    if (baseUrl !== undefined) return `${baseUrl.from} selects a server`;
+    return store?.source === "file" ? undefined : `${store?.from} selects another store`;
+  }
+  if (baseUrl === undefined) return `${store?.from} selects a store`;
+  const [used, own] = [baseUrl, profileUrl].map((url) => parseBaseUrl(url, { allowHttp: true }).href);
+  return used === own ? undefined : `${baseUrl.from} selects another server`;
+}
+
+/** The settings of a profile that are used only for its own server. */
+function serverSettingsOf(profile: Profile): readonly Omit<IgnoredSetting, "reason">[] {
+  return PROFILE_SETTINGS.filter(({ belongsToServer }) => belongsToServer).flatMap(({ key, member }) => {
+    const settings = key === "header" ? profile.headers : [profile.values.get(key)];
+    return settings.flatMap((setting) => setting === undefined ? [] : [{ member, setting }]);
+  });
+}
+
+function withoutServerSettings(profile: Profile | undefined): Profile | undefined {
+  if (profile === undefined) return undefined;
+  const removed = serverSettingsOf(profile).map(({ setting }) => setting);
+  return {
+    ...profile,
+    values: new Map([...profile.values].filter(([, value]) => !removed.includes(value))),
+    headers: [],
+  };
+}
+
+function ignoredSettings(
+  settings: Readonly<Record<string, SourcedSetting | undefined>>,
+  reason: string,
+): readonly IgnoredSetting[] {
+  return Object.entries(settings).flatMap(([member, setting]) => setting ? [{ member, setting, reason }] : []);
+}
+
+function chooseKey(
+  flags: ServerFlags,
+  host: Host,
+  profile: Profile | undefined,
+): Pick<EffectiveSettings, "key" | "keyFile"> {
+  const key = host.env("SERVICE_API_KEY");
+  const keyFile = chooseSetting("keyFile", flags, host, profile);
+  if (key === undefined || keyFile?.source === "flag") return { key: undefined, keyFile };
+  if (keyFile?.source === "variable") {
+    throw new Failure("USAGE", "SERVICE_API_KEY and SERVICE_API_KEY_FILE are both set. Unset one of them.");
+  }
+  return { key: settingFrom("variable", "SERVICE_API_KEY", key), keyFile: undefined };
+}
+
+/** The headers of the flags, and those of the profile with other names. */
+function chooseHeaders(
+  lines: readonly string[],
+  profileHeaders: readonly SourcedSetting[],
+): readonly SourcedSetting[] {
+  const flagHeaders = lines.map((line) => settingFrom("flag", "--header", line));
+  const names = flagHeaders.map(headerName);
+  return [...flagHeaders, ...profileHeaders.filter((header) => !names.includes(headerName(header)))];
+}
+
+/** The name in `Name: value`, in lower case. */
+function headerName({ value }: SourcedSetting): string {
+  return value.replace(/:.*/s, "").trim().toLowerCase();
+}

@@ -1,0 +1,38 @@
+/** A commander command whose mistakes on the command line are typed errors instead of English text. */
+import { Command, type Option } from "@commander-js/extra-typings";
+
+/** A mistake on the command line that commander found. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+
+  /** @param word the mistyped word; for `missing value` the flag with its placeholder */
+  constructor(
+    readonly kind: "unknown option" | "unknown command" | "missing value" | "unexpected argument",
+    readonly word: string,
+  ) {
+    super(kind);
+  }
+}
+
+/**
+ * A command that throws {@linkcode UsageError} where commander would throw an error with English text. Commander's type
+ * declarations omit the methods that do this, so only tests notice if a new version renames them.
+ */
+export class ProgramCommand extends Command {
+  unknownOption(flag: string): never {
+    // The value after "=" may be a secret.
+    throw new UsageError("unknown option", flag.replace(/=.*/s, ""));
+  }
+
+  unknownCommand(): never {
+    throw new UsageError("unknown command", this.args[0] ?? "");
+  }
+
+  optionMissingArgument({ flags }: Option): never {
+    throw new UsageError("missing value", flags);
+  }
+
+  _excessArguments(words: readonly string[]): never {
+    throw new UsageError("unexpected argument", words[this.registeredArguments.length] ?? "");
+  }
+}

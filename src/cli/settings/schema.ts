@@ -1,0 +1,64 @@
+/**
+ * How every value from outside is validated: a zod schema turns it into a typed value, or the failure names the place.
+ *
+ * The messages of the schemas complete a sentence that begins with that name: `must be …, not "x".`
+ */
+import * as z from "zod/mini";
+import { Failure } from "../../apikey/failure.ts";
+
+/** A schema that accepts text and returns a `Value`. */
+export type TextSchema<Value> = z.ZodMiniType<Value, string>;
+
+/**
+ * A schema for text.
+ *
+ * @param parse returns `undefined` for invalid text
+ * @param message for invalid text; it must not repeat text that may be a secret
+ */
+export function textSchema<Value>(
+  parse: (text: string) => Value | undefined,
+  message: (text: string) => string,
+): TextSchema<Value> {
+  return z.pipe(
+    z.string(),
+    z.transform((text: string, { issues }) => {
+      const value = parse(text);
+      if (value !== undefined) return value;
+      issues.push({ code: "custom", message: message(text), input: text });
+      return z.NEVER;
+    }),
+  );
+}
+
+/**
+ * Validates the value of a flag, a variable, or a place in the config file.
+ *
+ * @throws {Failure} `USAGE`; its message begins with the name, and names the member if the value has members
+ */
+export function parseSetting<Value>(
+  { name, value }: { readonly name: string; readonly value: unknown },
+  schema: z.ZodMiniType<Value>,
+): Value {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const { path, message } = firstIssue(result.error);
+  throw new Failure("USAGE", `${name}${path.length === 0 ? "" : ` (${path.join(".")})`} ${message}`);
+}
+
+/**
+ * Validates the flags of a command.
+ *
+ * @param flags by the names that commander gives them: `maxBody` for `--max-body`
+ * @throws {Failure} `USAGE`; its message begins with the flag
+ */
+export function parseFlags<Value>(flags: object, schema: z.ZodMiniType<Value>): Value {
+  const result = schema.safeParse(flags);
+  if (result.success) return result.data;
+  const { path, message } = firstIssue(result.error);
+  const flag = String(path[0]).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new Failure("USAGE", `--${flag} ${message}`);
+}
+
+function firstIssue({ issues }: z.core.$ZodError): { readonly path: readonly PropertyKey[]; readonly message: string } {
+  return issues[0] ?? { path: [], message: "is invalid." };
+}

@@ -1,0 +1,104 @@
+/** The log on standard error: levels, formats, and the secrets that it removes. */
+import { expect } from "expect";
+import { Failure } from "../../../src/apikey/failure.ts";
+import { makeSecret, SECRET_BYTES } from "../../../src/apikey/secret.ts";
+import { type Log, openLog } from "../../../src/cli/host/log.ts";
+import { FakeHost } from "../../program/program.ts";
+
+const SECRET = makeSecret(new Uint8Array(SECRET_BYTES));
+
+/** What records look like on standard error, without their times. */
+async function logged(
+  write: (log: Log) => void,
+  level?: string,
+  { args = ["apikey"], terminal = false }: { args?: readonly string[]; terminal?: boolean } = {},
+): Promise<string> {
+  const host = new FakeHost(args, { env: level === undefined ? {} : { LOG_LEVEL: level } });
+  host.stderr.isTerminal = () => terminal;
+  const log = openLog(host);
+  write(log);
+  await log.flush();
+  return host.stderr.text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "TIME");
+}
+
+function writeAll(log: Log): void {
+  log.debug("one");
+  log.warn("two");
+  log.error("three");
+}
+
+for (
+  const [level, expected] of [
+    ["debug", "TIME DEBUG one\nTIME WARNING two\nTIME ERROR three\n"],
+    [" TRACE ", "TIME DEBUG one\nTIME WARNING two\nTIME ERROR three\n"],
+    ["info", "TIME WARNING two\nTIME ERROR three\n"],
+    [undefined, "TIME WARNING two\nTIME ERROR three\n"],
+    ["warning", "TIME WARNING two\nTIME ERROR three\n"],
+    ["verbose", "TIME WARNING two\nTIME ERROR three\n"],
+    ["error", "TIME ERROR three\n"],
+    ["fatal", ""],
+  ] as const
+) {
+  Deno.test(`LOG_LEVEL ${level ?? "unset"} logs ${expected.match(/[A-Z]+(?= \w+\n)/g)?.join(", ") ?? "nothing"}`, async () => {
+    expect(await logged(writeAll, level)).toBe(expected);
+  });
+}
+
+Deno.test("serve logs JSON lines, and text at a terminal", async () => {
+  const warn = (log: Log): void => log.warn("a {b}", { b: "\u001b[2J" });
+  expect(JSON.parse(await logged(warn, undefined, { args: ["serve"] }))).toEqual({
+    time: "TIME",
+    level: "warning",
+    message: "a \u001b[2J",
+  });
+  expect(await logged(warn, undefined, { args: ["serve"], terminal: true })).toBe("TIME WARNING a \\u{1b}[2J\n");
+});
+
+Deno.test("the log shows failures by message, other errors with their stack, and other values as code", async () => {
+  const text = await logged((log) => {
+    log.warn("{error}", { error: new Failure("FAILED", "Disk full.") });
+    log.warn("{error} {count} {names}", { error: new TypeError("broken"), count: 3, names: ["a"] });
+  });
+  expect(text).toMatch(/^TIME WARNING Disk full\.\nTIME WARNING TypeError: broken.* at .* 3 \[ "a" \]\n$/);
+});
+
+Deno.test("the log contains no key, and no property whose name says that it is a secret", async () => {
+  const text = await logged((log) => {
+    log.warn(`key ${SECRET}`);
+    log.warn("{error}", { error: new Error(`rejected ${SECRET}`) });
+    log.warn("{apiKey} {password} {token}", { apiKey: "hidden", password: "hidden", token: "hidden" });
+    log.warn("{request}", { request: { headers: { authorization: "hidden", accept: "shown" } } });
+  });
+  expect(text).not.toMatch(/hidden/);
+  expect(text).not.toContain(SECRET);
+  expect(text).toMatch(/key sak_….*… … ….*authorization: "…", accept: "shown"/s);
+});
+
+Deno.test("a failed write stops neither the log nor the program", async () => {
+  const host = new FakeHost([]);
+  const { write } = host.stderr;
+  let isBroken = true;
+  host.stderr.write = (text) => isBroken ? Promise.reject(new Error("full")) : write.call(host.stderr, text);
+  const log = openLog(host);
+  log.warn("one");
+  await log.flush();
+  isBroken = false;
+  log.warn("two");
+  await log.flush();
+  expect(host.stderr.text).toMatch(/ WARNING two\n$/);
+});
+
+Deno.test("if standard error is not read, 1,000 records wait and the rest is dropped", async () => {
+  const host = new FakeHost([]);
+  const { write } = host.stderr;
+  const released = Promise.withResolvers<void>();
+  host.stderr.write = async (text) => {
+    await released.promise;
+    await write.call(host.stderr, text);
+  };
+  const log = openLog(host);
+  for (let i = 0; i < 1010; i++) log.warn("line");
+  released.resolve();
+  await log.flush();
+  expect(host.stderr.text.match(/\n/g)).toHaveLength(1000);
+});
