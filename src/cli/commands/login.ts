@@ -24,7 +24,7 @@ import { type EffectiveSettings, resolveSettings } from "../connection/effective
 import { removeFile, type StagedFile, stageFile, withLock } from "../config_file/private_file.ts";
 import { checkProfileName } from "../settings/profile_name.ts";
 import { parseSetting } from "../settings/schema.ts";
-import { type AddressFlags, withAddressFlags, withProfileFlags } from "../settings/server_flags.ts";
+import { type AddressFlags, withAddressFlags } from "../settings/server_flags.ts";
 import { chooseSetting, type Profile, settingFrom, type SourcedSetting } from "../settings/setting.ts";
 import { parseSettings } from "../connection/settings.ts";
 import { PROFILE_SETTINGS } from "../settings/table.ts";
@@ -38,7 +38,7 @@ export function registerLogin(command: Command, { host, log, setExitCode }: Sess
     )
     .optionsGroup("Prompts:")
     .option("--no-input", "never prompt; fail if a value is missing");
-  withProfileFlags(withAddressFlags(withOwnFlags))
+  withAddressFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await login(flags, host, log, openTerminalPrompts)));
 }

@@ -1,5 +1,5 @@
 /** The flags of every command that sends requests to a server, from the table of settings. */
-import type { Command } from "@commander-js/extra-typings";
+import type { Command, CommandUnknownOpts, OptionValues } from "@commander-js/extra-typings";
 import type { StoreFlags } from "./store_location.ts";
 import { helpOf, SETTINGS } from "./table.ts";
 
@@ -23,23 +23,37 @@ export interface AddressFlags extends ProfileFlags {
 /** The flags of every command that sends requests to a server, as typed. */
 export interface ServerFlags extends AddressFlags, StoreFlags {}
 
+// The overloads state the types that commander would infer, because inferring them takes the type checker minutes.
+
 /** Adds the flags of {@linkcode ServerFlags}. */
-// deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- commander infers the flags' types
-export function withServerFlags<Args extends unknown[], Flags extends Record<string, unknown>>(
+export function withServerFlags<Args extends unknown[], Flags extends OptionValues>(
   command: Command<Args, Flags>,
-) {
-  return withProfileFlags(
-    withAddressFlags(command)
+): Command<Args, Flags & ServerFlags>;
+export function withServerFlags(command: CommandUnknownOpts): CommandUnknownOpts {
+  return addProfileFlags(
+    addAddressFlags(command)
       .option(SETTINGS.dataDir.option, helpOf("dataDir"))
       .option(SETTINGS.databaseUrl.option, helpOf("databaseUrl")),
   );
 }
 
-/** Adds the flags of {@linkcode AddressFlags} without the profile: those for a server on the network. */
-// deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- commander infers the flags' types
-export function withAddressFlags<Args extends unknown[], Flags extends Record<string, unknown>>(
+/** Adds the flags of {@linkcode AddressFlags}: those of a server on the network. */
+export function withAddressFlags<Args extends unknown[], Flags extends OptionValues>(
   command: Command<Args, Flags>,
-) {
+): Command<Args, Flags & AddressFlags>;
+export function withAddressFlags(command: CommandUnknownOpts): CommandUnknownOpts {
+  return addProfileFlags(addAddressFlags(command));
+}
+
+/** Adds the flags of {@linkcode ProfileFlags}. */
+export function withProfileFlags<Args extends unknown[], Flags extends OptionValues>(
+  command: Command<Args, Flags>,
+): Command<Args, Flags & ProfileFlags>;
+export function withProfileFlags(command: CommandUnknownOpts): CommandUnknownOpts {
+  return addProfileFlags(command);
+}
+
+function addAddressFlags(command: CommandUnknownOpts): CommandUnknownOpts {
   return command
     .optionsGroup("Server:")
     .option(SETTINGS.baseUrl.option, helpOf("baseUrl"))
@@ -51,11 +65,7 @@ export function withAddressFlags<Args extends unknown[], Flags extends Record<st
     .option(SETTINGS.timeout.option, helpOf("timeout"));
 }
 
-/** Adds the flags of {@linkcode ProfileFlags}. */
-// deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- commander infers the flags' types
-export function withProfileFlags<Args extends unknown[], Flags extends Record<string, unknown>>(
-  command: Command<Args, Flags>,
-) {
+function addProfileFlags(command: CommandUnknownOpts): CommandUnknownOpts {
   return command
     .option(SETTINGS.profile.option, helpOf("profile"))
     .option(SETTINGS.config.option, helpOf("config"));
