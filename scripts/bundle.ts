@@ -81,7 +81,7 @@ export async function bundle(directory: string, main = `${PROJECT}/main.ts`): Pr
     await run(["--config", config, ...externals(external)], directory, main);
     for (const [name, module] of parts) {
       const folder = name.slice(1);
-      const more = name === "#client" ? [...external, "graphql"] : external;
+      const more = name === "#connection" ? [...external, "graphql"] : external;
       // deno-lint-ignore no-await-in-loop -- one at a time: each uses all processors
       await run(["--config", config, ...externals(more)], `${directory}/${folder}`, `${PROJECT}/${module}`);
       imports[name] = `./${folder}/${module.replace(/^.*\//, "").replace(/ts$/, "js")}`;

@@ -73,8 +73,9 @@ async function loadedFrom(
 const ALLOWED_IMPORTS: Readonly<Record<string, RegExp>> = {
   "src/apikey": /^src\/apikey\//,
   "src/client": /^src\/(apikey|client)\/|^graphql-request$|^zod\/mini$/,
-  "src/server": /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers)$/,
-  "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers)$/,
+  "src/server":
+    /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers\/promises)$/,
+  "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers\/promises)$/,
   "src/cli":
     /^src\/|^deno\.json$|^@(commander-js|clack)\/|^(yaml|zod\/mini|fast-string-truncated-width)$|^node:(crypto|process|readline|stream)$/,
 };
@@ -136,19 +137,19 @@ Deno.test("no folder of the sources has more than 15 files", async () => {
   expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
 });
 
-Deno.test("a start loads no client, server, store, log, completions or zod", async () => {
+Deno.test("a start loads no client, server, store, completions or zod", async () => {
   const loaded = [...await loadedFrom("main.ts")];
   expect(loaded).toContain("src/cli/commands/apikey/create.ts");
   const onDemand =
-    /^src\/((client|server|store)|cli\/(completions|prompts))\/|commands\/(serve|login)|logtape|graphql|zod|sqlite/;
+    /^src\/((client|server|store)|cli\/(completions|prompts))\/|commands\/(serve|login)|graphql|zod|sqlite/;
   expect(loaded.filter((module) => onDemand.test(module))).toEqual([]);
 });
 
-Deno.test("completing loads no client, server, store or log, unless key names are completed", async () => {
+Deno.test("completing loads no client, server or store, unless key names are completed", async () => {
   const loaded = [...await loadedFrom("src/cli/completions/complete.ts")];
   expect(loaded).toContain("src/cli/completions/values.ts");
   expect(
-    loaded.filter((module) => /^src\/(client|server|store)\/|logtape|graphql|sqlite/.test(module)),
+    loaded.filter((module) => /^src\/(client|server|store)\/|graphql|sqlite/.test(module)),
   ).toEqual([]);
 });
 
@@ -167,13 +168,13 @@ Deno.test("the YAML parser is not loaded without a config file", async () => {
   ).toEqual([]);
 });
 
-Deno.test("a request to another server loads no server, store or log", async () => {
+Deno.test("a request to another server loads no server or store", async () => {
   const loaded = [...await loadedFrom("src/client/client.ts")];
   expect(loaded).toEqual(
     expect.arrayContaining(["zod/mini", "graphql-request"]),
   );
   expect(
-    loaded.filter((module) => /^src\/(server|store|cli)\/|logtape|sqlite/.test(module)),
+    loaded.filter((module) => /^src\/(server|store|cli)\/|sqlite/.test(module)),
   ).toEqual([]);
 });
 

@@ -22,22 +22,12 @@ export type FailureCode =
   /** Ctrl-C. */
   | "INTERRUPTED";
 
-/** The executable contains this module more than once: in the bundle of the program and in that of the server. */
-const isFailure = Symbol.for("service-api failure");
-
 /** An error whose message says what happened, to what, and what to do. It never contains a secret. */
 export class Failure extends Error {
   override readonly name = "Failure";
-  readonly [isFailure] = true;
 
   constructor(readonly code: FailureCode, message: string, options?: ErrorOptions) {
     super(message, options);
-  }
-
-  /** Recognizes failures from every copy of this module. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    if (this !== Failure) return super[Symbol.hasInstance](value);
-    return value instanceof Error && isFailure in value;
   }
 }
 

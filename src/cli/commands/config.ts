@@ -10,10 +10,9 @@ import { writeJson } from "../report.ts";
 import { readDataDir } from "../settings/data_dir.ts";
 import { maskDatabaseUrl } from "../settings/database_url.ts";
 import { readKey } from "../connection/headers.ts";
-import { type EffectiveSettings, readEffectiveSettings } from "../connection/effective_settings.ts";
+import type { EffectiveSettings } from "../connection/effective_settings.ts";
 import { type ServerFlags, withServerFlags } from "../settings/server_flags.ts";
 import type { SourcedSetting } from "../settings/setting.ts";
-import { parseSettings } from "../connection/settings.ts";
 import { SETTINGS } from "../settings/table.ts";
 
 /** Declares the command. */
@@ -52,6 +51,7 @@ interface Row {
  * @throws {Failure} `USAGE` if one of them is invalid
  */
 export async function config(flags: ConfigFlags, host: Host, log: Log): Promise<ExitCode> {
+  const { parseSettings, readEffectiveSettings } = await import("#connection");
   const settings = await readEffectiveSettings(flags, host, log);
   // Standard input is left for the command that these settings are for.
   const readsStandardInput = settings.keyFile?.value === "-";

@@ -3,7 +3,6 @@ import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
 import { canPrompt, type PromptFlags } from "../host/can_prompt.ts";
 import type { Session } from "../command.ts";
-import { withClientFor } from "../connection/connection.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
@@ -20,13 +19,12 @@ import {
 } from "../config_file/path.ts";
 import type { Changes } from "../config_file/edit.ts";
 import { KEY, readKey } from "../connection/headers.ts";
-import { type EffectiveSettings, resolveSettings } from "../connection/effective_settings.ts";
+import type { EffectiveSettings } from "../connection/effective_settings.ts";
 import { removeFile, type StagedFile, stageFile, withLock } from "../config_file/private_file.ts";
 import { checkProfileName } from "../settings/profile_name.ts";
 import { parseSetting } from "../settings/schema.ts";
 import { type AddressFlags, withAddressFlags } from "../settings/server_flags.ts";
 import { chooseSetting, type Profile, settingFrom, type SourcedSetting } from "../settings/setting.ts";
-import { parseSettings } from "../connection/settings.ts";
 import { PROFILE_SETTINGS } from "../settings/table.ts";
 
 /** Declares the command. */
@@ -82,6 +80,7 @@ export async function login(
   const baseUrl = chooseSetting("baseUrl", flags, host) ??
     settingFrom("flag", SERVER, await promptForServer(await promptsFor("server", "--base-url"), flags, oldProfile));
   const flagsWithUrl = baseUrl.source === "variable" ? flags : { ...flags, baseUrl: baseUrl.value };
+  const { parseSettings, resolveSettings, withClientFor } = await import("#connection");
   const resolved = resolveSettings(flagsWithUrl, host, { file: path, profileSetting, profile: oldProfile });
   const key = await readNewKey(resolved, host) ??
     await promptForSecret(await promptsFor("key", "--key-file (- reads standard input)"));

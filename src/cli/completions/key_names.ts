@@ -1,11 +1,10 @@
 /** Fetches the names of existing keys from the server that an unfinished command line names. */
 import { escapeInvisible } from "../../apikey/failure.ts";
 import type { KeySummary } from "../../client/client.ts";
-import { withClientFor } from "../connection/connection.ts";
 import type { Host } from "../host/host.ts";
 import { SILENT_LOG } from "../host/log.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
-import { readSettings, type Settings } from "../connection/settings.ts";
+import type { Settings } from "../connection/settings.ts";
 import type { Candidate } from "./answer.ts";
 import { type CommandLine, givenValue } from "./command_line.ts";
 
@@ -29,6 +28,7 @@ export async function fetchKeyNames(line: CommandLine, host: Host): Promise<read
 async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySummary[]> {
   const readsStandardInput = (flags.keyFile ?? host.env("SERVICE_API_KEY_FILE")) === "-";
   if (readsStandardInput) return [];
+  const { readSettings, withClientFor } = await import("#connection");
   const settings = await readSettings(flags, host, SILENT_LOG);
   if (!await canList(settings)) return [];
   return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await (await connect()).list());

@@ -1,12 +1,17 @@
-/** Opens the connection that the settings select: to a server on the network, or to the embedded server. */
+/**
+ * From settings to a client: reads the settings that are in effect, and opens the connection that they select, to a
+ * server on the network or to the embedded server. Loaded on demand, with zod and the GraphQL client.
+ */
 import { Failure } from "../../apikey/failure.ts";
-import type { Client } from "../../client/client.ts";
+import { type Client, createClient, DOCUMENTS } from "../../client/client.ts";
 import type { Endpoint } from "../../client/endpoint.ts";
 import { isLoopback } from "../settings/base_url.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
-import type { ServerFlags } from "../settings/server_flags.ts";
-import { type EmbeddedServer, type NetworkServer, readSettings, type Settings } from "./settings.ts";
+import type { EmbeddedServer, NetworkServer, Settings } from "./settings.ts";
+
+export { readEffectiveSettings, resolveSettings } from "./effective_settings.ts";
+export { parseSettings, readSettings } from "./settings.ts";
 
 /** Runs a task that needs a client, and closes the connection afterwards, whether or not the task succeeds. */
 export type UseClient = <Result>(task: ClientTask<Result>) => Promise<Result>;
@@ -16,17 +21,6 @@ export type UseClient = <Result>(task: ClientTask<Result>) => Promise<Result>;
  * @param interrupted aborted by SIGINT or SIGTERM
  */
 type ClientTask<Result> = (connect: () => Promise<Client>, interrupted: AbortSignal) => Promise<Result>;
-
-/**
- * Runs tasks with a client for the server that flags, environment and profile select. Loads the server's code only for
- * the embedded server.
- *
- * @returns a function that throws {@linkcode Failure} if the settings are invalid or the embedded server cannot open
- * its store, and whatever the task throws
- */
-export function withClient(flags: ServerFlags, host: Host, log: Log): UseClient {
-  return async (task) => await withClientFor(await readSettings(flags, host, log), host, log)(task);
-}
 
 /** Runs tasks with a client for settings that are validated already. */
 export function withClientFor(settings: Settings, host: Host, log: Log): UseClient {
@@ -54,7 +48,6 @@ async function runTask<Result>(
     connection ??= server.kind === "network"
       ? await connectToNetwork(server, host)
       : await openEmbedded(server, timeout, interrupted, host, log);
-    const { createClient } = await import("#client");
     const { fetch, label } = connection;
     return createClient({
       ...connection,
@@ -89,10 +82,7 @@ async function openEmbedded(
   host: Host,
   log: Log,
 ): Promise<Connection> {
-  const [{ openLocalServer }, { DOCUMENTS }] = await Promise.all([
-    import("#server"),
-    import("#client"),
-  ]);
+  const { openLocalServer } = await import("#server");
   const server = await openLocalServer({
     location,
     busyTimeout: timeout,
