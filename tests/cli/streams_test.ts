@@ -76,7 +76,7 @@ Deno.test("at a terminal, messages about a created key are on standard error and
   }
 });
 
-Deno.test("Ctrl-C during a request is INTERRUPTED, 130, and says that the server may have carried it out", async () => {
+Deno.test("Ctrl-C during a request is INTERRUPTED, 130, and says that the server may have executed it", async () => {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<Response>();
   await using server = startServer(() => {
@@ -90,7 +90,7 @@ Deno.test("Ctrl-C during a request is INTERRUPTED, 130, and says that the server
   expect(await running).toBe(130);
   answer.resolve(new Response());
   expect(JSON.parse(host.stdout.text)).toEqual({
-    error: "Interrupted. The request was already under way: the server may have carried it out.",
+    error: "Interrupted after the request was sent: the server may have executed it.",
     code: "INTERRUPTED",
   });
   expect([...host.handlers]).toEqual([]);

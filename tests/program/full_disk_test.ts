@@ -36,7 +36,9 @@ if (disk === undefined) {
     await disk.setReadOnly(false);
     expect(code).toBe(4);
     expect(JSON.parse(stdout)).toEqual({
-      error: expect.stringMatching(/read-only\/keys\.db.*[Rr]ead-only.*this user can read and write/),
+      error: expect.stringMatching(
+        /read-only\/keys\.db.*[Rr]ead-only.*The current user must be able to read and write/,
+      ),
       code: "UNREACHABLE",
     });
   });

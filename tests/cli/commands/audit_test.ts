@@ -118,7 +118,7 @@ Deno.test("audit with a server that has no audit trail is a failure that says so
   const { code, stdout, stderr } = await inProcess(["audit", "--base-url", server.url]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toMatch(
-    /^service-api: 127\.0\.0\.1:\d+ has no audit trail to show: its schema lacks Query\.auditEvents\.\n$/,
+    /^service-api: 127\.0\.0\.1:\d+ has no audit trail: its schema lacks Query\.auditEvents\.\n$/,
   );
 });
 

@@ -14,7 +14,8 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
   screen.press(..."ci-");
   expect(await screen.until(/✖/)).toBe(`\
 ? Name: ci-█
-  ✖ The name "ci-" contains "-". A name may contain only letters, digits and spaces.`);
+  ✖ The name "ci-" contains "-". A name may contain only letters, digits and
+    spaces.`);
   screen.press(KEYS.backspace, ..." deploy", KEYS.enter);
   expect(await screen.until(/\? Description/)).toBe(`\
 ✔ Name: ci deploy
