@@ -18,7 +18,7 @@ import {
   resolvePath,
 } from "../config_file/path.ts";
 import type { Changes } from "../config_file/edit.ts";
-import { KEY, readKey } from "../connection/headers.ts";
+import { keySchema, readKey } from "../connection/headers.ts";
 import type { EffectiveSettings } from "../connection/effective_settings.ts";
 import { removeFile, type StagedFile, stageFile, withLock } from "../config_file/private_file.ts";
 import { checkProfileName } from "../settings/profile_name.ts";
@@ -136,7 +136,7 @@ async function readNewKey(settings: EffectiveSettings, host: Host): Promise<Sour
 }
 
 async function promptForSecret(prompts: Prompts): Promise<SourcedSetting> {
-  const parse = (value: string): string => parseSetting({ name: "The answer", value }, KEY);
+  const parse = (value: string): string => parseSetting({ name: "The answer", value }, keySchema());
   const typed = await prompts.secret({ label: "API key", check: (answer) => void parse(answer) });
   return settingFrom("flag", "The key", parse(typed));
 }

@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import { type Document, isAlias, isMap, isNode, isScalar, LineCounter, type Node, parseDocument, visit } from "yaml";
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import { nearest } from "../../apikey/nearest.ts";
-import { PROFILE_NAME } from "../settings/profile_name.ts";
+import { profileNameSchema } from "../settings/profile_name.ts";
 import type { Profile, SourcedSetting } from "../settings/setting.ts";
 import { PROFILE_SETTINGS, type SettingKey } from "../settings/table.ts";
 
@@ -35,7 +35,7 @@ const PROFILE = z.nullable(z.strictObject(
 
 /** Empty mappings may be left out: YAML then has `null` in their place. The messages are the expected types. */
 const CONFIG = z.nullable(z.strictObject({
-  profiles: z.nullish(z.record(PROFILE_NAME, PROFILE, "a mapping")),
+  profiles: z.nullish(z.record(profileNameSchema(), PROFILE, "a mapping")),
 }, "a mapping"));
 
 type Issue = z.core.$ZodIssue;

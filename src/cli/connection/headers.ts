@@ -1,37 +1,40 @@
 /** The HTTP headers of a request: the key, and the headers that the user adds. */
-import * as z from "zod/mini";
 import { Failure, quote } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
 import type { EffectiveSettings } from "./effective_settings.ts";
-import { parseSetting, textSchema } from "../settings/schema.ts";
+import { parseSetting, type TextSchema, textSchema } from "../settings/schema.ts";
 import { readSettingFile, readStandardInput, type Setting, type SourcedSetting } from "../settings/setting.ts";
 
 /** The headers that the program sets itself. */
 const RESERVED_HEADERS = ["accept", "connection", "content-length", "content-type", "host", "transfer-encoding"];
 
 /** A field name (RFC 9110 section 5.1), in lower case. */
-const HEADER_NAME = textSchema(
-  (text) => {
+function headerNameSchema(): TextSchema<string> {
+  return textSchema((text, reject) => {
     const name = text.trim().toLowerCase();
-    return /^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) && !RESERVED_HEADERS.includes(name) ? name : undefined;
-  },
-  (text) => `must be the name of a header that service-api does not set itself, not ${quote(text)}.`,
-);
+    if (/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) && !RESERVED_HEADERS.includes(name)) return name;
+    return reject(`must be the name of a header that service-api does not set itself, not ${quote(text)}.`);
+  });
+}
 
-const HEADER_LINE = textSchema(
-  (line) => {
+function headerLineSchema(): TextSchema<{ readonly name: string; readonly value: string }> {
+  return textSchema((line, reject) => {
     const [, name, value = ""] = /^([^:]*):(.*)$/s.exec(line) ?? [];
-    return name === undefined || !/^[\x20-\x7e]*$/.test(value.trim()) ? undefined : { name, value: value.trim() };
-  },
-  () => "must be 'Name: value' in visible ASCII characters.",
-);
+    if (name !== undefined && /^[\x20-\x7e]*$/.test(value.trim())) return { name, value: value.trim() };
+    return reject("must be 'Name: value' in visible ASCII characters.");
+  });
+}
 
 /** A key: one word of visible ASCII characters. Its messages repeat nothing of it. */
-export const KEY = z.string().check(
-  z.trim(),
-  z.minLength(1, "contains no key."),
-  z.regex(/^[\x21-\x7e]*$/, "does not contain a key. A key is one word of ASCII characters."),
-);
+export function keySchema(): TextSchema<string> {
+  return textSchema((text, reject) => {
+    const key = text.trim();
+    if (/^[\x21-\x7e]+$/.test(key)) return key;
+    return reject(
+      key === "" ? "contains no key." : "does not contain a key. A key is one word of ASCII characters.",
+    );
+  });
+}
 
 /**
  * The headers of every request.
@@ -46,8 +49,8 @@ export async function readHeaders(settings: EffectiveSettings, host: Host): Prom
     headers.set(name, value);
   };
   for (const setting of settings.headers) {
-    const { name, value } = parseSetting(setting, HEADER_LINE);
-    add(setting.name, parseSetting({ name: setting.name, value: name }, HEADER_NAME), value);
+    const { name, value } = parseSetting(setting, headerLineSchema());
+    add(setting.name, parseSetting({ name: setting.name, value: name }, headerNameSchema()), value);
   }
   const key = await readKey(settings, host);
   if (key !== undefined) {
@@ -59,7 +62,7 @@ export async function readHeaders(settings: EffectiveSettings, host: Host): Prom
 
 /** The header for the key, in lower case. The embedded server always uses `Authorization`. */
 function readKeyHeader({ keyHeader, baseUrl }: EffectiveSettings): string {
-  const name = keyHeader === undefined ? "authorization" : parseSetting(keyHeader, HEADER_NAME);
+  const name = keyHeader === undefined ? "authorization" : parseSetting(keyHeader, headerNameSchema());
   return baseUrl === undefined ? "authorization" : name;
 }
 
@@ -73,7 +76,7 @@ export async function readKey(
   host: Host,
 ): Promise<SourcedSetting | undefined> {
   const source = keyFile === undefined ? key : { ...keyFile, value: await readKeyFile(keyFile, host) };
-  return source && { ...source, value: parseSetting(source, KEY) };
+  return source && { ...source, value: parseSetting(source, keySchema()) };
 }
 
 async function readKeyFile({ name, value }: Setting, host: Host): Promise<string> {

@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 import { quote } from "../../apikey/failure.ts";
 import type { StoreLocation } from "#server";
-import { DURATION } from "../settings/duration.ts";
+import { durationUpToOneDay } from "../settings/duration.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import { parseBaseUrl } from "../settings/base_url.ts";
@@ -55,7 +55,7 @@ export async function readSettings(flags: ServerFlags, host: Host, log: Log): Pr
 export async function parseSettings(settings: EffectiveSettings, host: Host, log: Log): Promise<Settings> {
   const timeout = settings.timeout ?? { name: "--timeout", value: SETTINGS.timeout.default };
   const server = await parseServer(settings, host, log);
-  return { server, timeout: parseSetting(timeout, DURATION), headers: await readHeaders(settings, host) };
+  return { server, timeout: parseSetting(timeout, durationUpToOneDay()), headers: await readHeaders(settings, host) };
 }
 
 async function parseServer(

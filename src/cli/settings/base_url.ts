@@ -1,30 +1,24 @@
 /** The base URL of a server. */
-import * as z from "zod/mini";
 import { quote } from "../../apikey/failure.ts";
-import { parseSetting, textSchema } from "./schema.ts";
+import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
 import type { Setting } from "./setting.ts";
 
-const HTTP_URL = textSchema(
-  (text) => {
+function baseUrlSchema(allowHttp: boolean): TextSchema<URL> {
+  return textSchema((text, reject) => {
     const url = URL.canParse(text) ? new URL(text) : undefined;
-    return url !== undefined && ["http:", "https:"].includes(url.protocol) ? url : undefined;
-  },
-  (text) => `must be a URL, for example https://keys.example.com, not ${quote(text)}.`,
-).check(
-  z.refine(
-    ({ username, password }) => username === "" && password === "",
-    "must not contain a user or password. Use --key-file or SERVICE_API_KEY.",
-  ),
-  z.refine(({ search, hash }) => search === "" && hash === "", "must not have a query or fragment."),
-);
-
-const SECURE_URL = HTTP_URL.check(
-  z.refine(({ protocol, hostname }) => protocol === "https:" || isLoopback(hostname), {
-    error: ({ input }) =>
-      `would send keys unencrypted to ${input instanceof URL ? input.host : "that host"}. Use https://, or add ` +
-      "--allow-http if the network is private.",
-  }),
-);
+    if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
+      return reject(`must be a URL, for example https://keys.example.com, not ${quote(text)}.`);
+    }
+    if (url.username !== "" || url.password !== "") {
+      return reject("must not contain a user or password. Use --key-file or SERVICE_API_KEY.");
+    }
+    if (url.search !== "" || url.hash !== "") return reject("must not have a query or fragment.");
+    if (url.protocol === "https:" || allowHttp || isLoopback(url.hostname)) return url;
+    return reject(
+      `would send keys unencrypted to ${url.host}. Use https://, or add --allow-http if the network is private.`,
+    );
+  });
+}
 
 /**
  * Parses a base URL.
@@ -34,7 +28,7 @@ const SECURE_URL = HTTP_URL.check(
  * @throws {Failure} `USAGE`; its message repeats no user, password, query or fragment
  */
 export function parseBaseUrl(setting: Setting, { allowHttp }: { readonly allowHttp: boolean }): URL {
-  const url = parseSetting(setting, allowHttp ? HTTP_URL : SECURE_URL);
+  const url = parseSetting(setting, baseUrlSchema(allowHttp));
   url.pathname = `${url.pathname.replace(/\/+$/, "").replace(/\/graphql$/, "").replace(/\/+$/, "")}/graphql`;
   return url;
 }

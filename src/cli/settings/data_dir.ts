@@ -1,12 +1,9 @@
 /** The directory in which the embedded server keeps its store. */
-import * as z from "zod/mini";
 import { Failure } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
 import { platformDirectory } from "./platform_directory.ts";
-import { parseSetting } from "./schema.ts";
+import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
 import type { Setting } from "./setting.ts";
-
-const DIRECTORY = z.string().check(z.regex(/\S/, "must name a directory, not be empty."));
 
 /**
  * The data directory: the setting, or else `service-api` in the platform's data directory.
@@ -14,11 +11,15 @@ const DIRECTORY = z.string().check(z.regex(/\S/, "must name a directory, not be 
  * @throws {Failure} `USAGE` if the setting is empty, or if there is neither a setting nor a home directory
  */
 export function readDataDir(setting: Setting | undefined, host: Host): string {
-  const directory = setting === undefined ? platformDirectory("data", host) : parseSetting(setting, DIRECTORY);
+  const directory = setting === undefined ? platformDirectory("data", host) : parseSetting(setting, directorySchema());
   if (directory !== undefined) return directory;
   throw new Failure(
     "USAGE",
     "There is no home directory to store keys in. Set --data-dir or SERVICE_API_DATA_DIR, or name a server with " +
       "--base-url.",
   );
+}
+
+function directorySchema(): TextSchema<string> {
+  return textSchema((text, reject) => text.trim() === "" ? reject("must name a directory, not be empty.") : text);
 }

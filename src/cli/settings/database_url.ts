@@ -5,27 +5,27 @@ import type { DatabaseAddress } from "../../store/postgres_database.ts";
 import type { Host } from "../host/host.ts";
 import { isLoopback } from "./base_url.ts";
 import { countUpTo } from "./number.ts";
-import { parseSetting, textSchema } from "./schema.ts";
+import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
 import { readSettingFile, type Setting } from "./setting.ts";
 
 /** Replaces an omitted host in the URL. No host has this name (RFC 2606). */
 const NO_HOST = "none.invalid";
 
-const DATABASE_URL = textSchema(
-  (text) => {
+function databaseUrlSchema(): TextSchema<URL> {
+  return textSchema((text, reject) => {
     // URL does not accept a user without a host, which libpq allows before the directory of a socket.
     const complete = text.replace(/^(\w+:\/\/[^/?#@]*@)(?=[/?]|$)/, `$1${NO_HOST}`);
     const url = URL.canParse(complete) ? new URL(complete) : undefined;
-    if (url === undefined || !["postgres:", "postgresql:"].includes(url.protocol)) return undefined;
+    const isDatabase = url !== undefined && ["postgres:", "postgresql:"].includes(url.protocol);
     // An @ after the host ends a password that was not percent-encoded.
-    return url.hash !== "" || /@/.test(url.pathname + url.search) ? undefined : url;
-  },
-  () =>
-    "must be a URL, for example postgres://user@host:5432/database. Write /, ?, # and @ in a user or password as %2F, " +
-    "%3F, %23 and %40.",
-);
+    if (isDatabase && url.hash === "" && !/@/.test(url.pathname + url.search)) return url;
+    return reject(
+      "must be a URL, for example postgres://user@host:5432/database. Write /, ?, # and @ in a user or password as " +
+        "%2F, %3F, %23 and %40.",
+    );
+  });
+}
 
-/** Created on demand: creating an object schema takes a noticeable part of the time of a short command. */
 // deno-lint-ignore explicit-function-return-type -- the schema is the type
 function parametersSchema() {
   return z.strictObject({
@@ -42,15 +42,15 @@ function parametersSchema() {
   });
 }
 
-const PERCENT_ENCODED = textSchema((text) => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-}, () => "contains a % that is not followed by two hexadecimal digits. Write % as %25.");
-
-const PORT = countUpTo(65_535);
+function percentEncodedSchema(): TextSchema<string> {
+  return textSchema((text, reject) => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return reject("contains a % that is not followed by two hexadecimal digits. Write % as %25.");
+    }
+  });
+}
 
 /**
  * Parses `postgres://[user[:password]@][host][:port][/database][?host=…&sslmode=…&sslrootcert=…]`.
@@ -59,8 +59,8 @@ const PORT = countUpTo(65_535);
  */
 export async function parseDatabaseUrl(setting: Setting, host: Host): Promise<DatabaseAddress> {
   const { name } = setting;
-  const decode = (part: string): string => parseSetting({ name, value: part }, PERCENT_ENCODED);
-  const url = parseSetting(setting, DATABASE_URL);
+  const decode = (part: string): string => parseSetting({ name, value: part }, percentEncodedSchema());
+  const url = parseSetting(setting, databaseUrlSchema());
   // The first of several values counts.
   const value = Object.fromEntries([...url.searchParams].toReversed());
   const parameters = parseSetting({ name, value }, parametersSchema());
@@ -70,7 +70,7 @@ export async function parseDatabaseUrl(setting: Setting, host: Host): Promise<Da
   if (user === undefined) throw new Failure("USAGE", `${name} names no user. Add one to the URL, or set PGUSER.`);
   const database = decode(url.pathname.slice(1)) || (host.env("PGDATABASE") ?? user);
   const port = url.port === ""
-    ? parseSetting({ name: "PGPORT", value: host.env("PGPORT") ?? "5432" }, PORT)
+    ? parseSetting({ name: "PGPORT", value: host.env("PGPORT") ?? "5432" }, countUpTo(65_535))
     : Number(url.port);
   const urlStyleHost = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
@@ -111,7 +111,7 @@ function withoutBrackets(hostname: string): string {
 
 /** A database URL for people to read, without its password; `…` if it is invalid, since any part may be a secret. */
 export function maskDatabaseUrl(text: string): string {
-  const { data: url } = DATABASE_URL.safeParse(text);
+  const { data: url } = databaseUrlSchema().safeParse(text);
   if (url === undefined || !parametersSchema().safeParse(Object.fromEntries(url.searchParams)).success) return "…";
   if (url.password === "") return text;
   const host = url.hostname === NO_HOST ? "" : url.host;

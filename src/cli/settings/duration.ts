@@ -14,7 +14,9 @@ const MILLISECONDS_PER_UNIT: ReadonlyMap<string, number> = new Map([
 const DAY = 24 * 3_600_000;
 
 /** A duration from 1 ms to 24 hours, in whole milliseconds. */
-export const DURATION = durationSchema(DAY, "24h, for example 500ms, 30s or 2m");
+export function durationUpToOneDay(): TextSchema<number> {
+  return durationSchema(DAY, "24h, for example 500ms, 30s or 2m");
+}
 
 /** A duration from 1 ms to a number of days, in whole milliseconds. */
 export function durationUpToDays(days: number): TextSchema<number> {
@@ -22,12 +24,10 @@ export function durationUpToDays(days: number): TextSchema<number> {
 }
 
 function durationSchema(longest: number, longestWithExamples: string): TextSchema<number> {
-  return textSchema(
-    (text) => {
-      const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
-      const milliseconds = Math.round(Number(amount) * (MILLISECONDS_PER_UNIT.get(unit ?? "") ?? NaN));
-      return milliseconds >= 1 && milliseconds <= longest ? milliseconds : undefined;
-    },
-    (text) => `must be a duration from 1ms to ${longestWithExamples}, not ${quote(text)}.`,
-  );
+  return textSchema((text, reject) => {
+    const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
+    const milliseconds = Math.round(Number(amount) * (MILLISECONDS_PER_UNIT.get(unit ?? "") ?? NaN));
+    if (milliseconds >= 1 && milliseconds <= longest) return milliseconds;
+    return reject(`must be a duration from 1ms to ${longestWithExamples}, not ${quote(text)}.`);
+  });
 }

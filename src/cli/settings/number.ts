@@ -5,17 +5,21 @@ import { type TextSchema, textSchema } from "./schema.ts";
 
 /** A whole number from 0 to `largest`. */
 export function countUpTo(largest: number): TextSchema<number> {
-  return textSchema(
-    (text) => /^\d{1,10}$/.test(text) && Number(text) <= largest ? Number(text) : undefined,
-    (text) => `must be a whole number from 0 to ${largest}, not ${quote(text)}.`,
-  );
+  return textSchema((text, reject) => {
+    if (/^\d{1,10}$/.test(text) && Number(text) <= largest) return Number(text);
+    return reject(`must be a whole number from 0 to ${largest}, not ${quote(text)}.`);
+  });
 }
 
 /** A whole number from 0 to 1,000,000,000. */
-export const COUNT = countUpTo(1_000_000_000);
+export function countSchema(): TextSchema<number> {
+  return countUpTo(1_000_000_000);
+}
 
 /** A limit: 0 means no limit and becomes `Infinity`. */
-export const LIMIT = z.pipe(COUNT, z.transform((count: number) => count || Infinity));
+export function limitSchema(): TextSchema<number> {
+  return z.pipe(countSchema(), z.transform((count: number) => count || Infinity));
+}
 
 const BYTES_PER_UNIT: ReadonlyMap<string, number> = new Map([
   ["", 1],
@@ -29,11 +33,11 @@ const BYTES_PER_UNIT: ReadonlyMap<string, number> = new Map([
 const LARGEST_SIZE = 100_000_000;
 
 /** A size from 1 byte to 100 MB, in bytes. */
-export const SIZE = textSchema(
-  (text) => {
+export function sizeSchema(): TextSchema<number> {
+  return textSchema((text, reject) => {
     const [, amount, unit = ""] = /^(\d{1,9})\s*([a-z]*)$/i.exec(text.trim()) ?? [];
     const size = Number(amount) * (BYTES_PER_UNIT.get(unit.toUpperCase()) ?? NaN);
-    return size >= 1 && size <= LARGEST_SIZE ? size : undefined;
-  },
-  (text) => `must be a size from 1B to 100MB, for example 500KB or 1MB, not ${quote(text)}.`,
-);
+    if (size >= 1 && size <= LARGEST_SIZE) return size;
+    return reject(`must be a size from 1B to 100MB, for example 500KB or 1MB, not ${quote(text)}.`);
+  });
+}

@@ -1,13 +1,15 @@
 /** The names of profiles. A name is also the name of the file with the profile's key. */
-import * as z from "zod/mini";
 import { Failure } from "../../apikey/failure.ts";
-import { parseSetting } from "./schema.ts";
+import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
 import type { Setting } from "./setting.ts";
 
-export const PROFILE_NAME = z.string().check(z.regex(
-  /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
-  "must be a profile name: at most 64 letters, digits, dots, underscores and hyphens, the first a letter or digit.",
-));
+export function profileNameSchema(): TextSchema<string> {
+  return textSchema((text, reject) =>
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text) ? text : reject(
+      "must be a profile name: at most 64 letters, digits, dots, underscores and hyphens, the first a letter or digit.",
+    )
+  );
+}
 
 /**
  * Checks the name of a profile that may be new.
@@ -16,7 +18,7 @@ export const PROFILE_NAME = z.string().check(z.regex(
  * @throws {Failure} `USAGE`
  */
 export function checkProfileName(setting: Setting, existing: readonly string[]): void {
-  const name = parseSetting(setting, PROFILE_NAME);
+  const name = parseSetting(setting, profileNameSchema());
   // On a file system that ignores case, both names would be one file.
   const collision = existing.find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
   if (collision !== undefined) {

@@ -10,24 +10,18 @@ import { Failure } from "../../apikey/failure.ts";
 export type TextSchema<Value> = z.ZodMiniType<Value, string>;
 
 /**
- * A schema for text.
+ * A schema for text. Every schema that a command creates delays its start: create them when they are needed.
  *
- * @param parse returns `undefined` for invalid text
- * @param message for invalid text; it must not repeat text that may be a secret
+ * @param parse returns the value, or the result of `reject` with a message for invalid text. The message must not repeat
+ * text that may be a secret.
  */
 export function textSchema<Value>(
-  parse: (text: string) => Value | undefined,
-  message: (text: string) => string,
+  parse: (text: string, reject: (message: string) => undefined) => Value | undefined,
 ): TextSchema<Value> {
-  return z.pipe(
-    z.string(),
-    z.transform((text: string, { issues }) => {
-      const value = parse(text);
-      if (value !== undefined) return value;
-      issues.push({ code: "custom", message: message(text), input: text });
-      return z.NEVER;
-    }),
-  );
+  return z.transform((text: string, { issues }) => {
+    const reject = (message: string): undefined => void issues.push({ code: "custom", message, input: text });
+    return parse(text, reject) ?? z.NEVER;
+  });
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Counts, limits, sizes and durations in settings. */
 import { expect } from "expect";
-import { DURATION, durationUpToDays } from "../../../src/cli/settings/duration.ts";
-import { COUNT, countUpTo, LIMIT, SIZE } from "../../../src/cli/settings/number.ts";
+import { durationUpToDays, durationUpToOneDay } from "../../../src/cli/settings/duration.ts";
+import { countSchema, countUpTo, limitSchema, sizeSchema } from "../../../src/cli/settings/number.ts";
 import { parseSetting, type TextSchema } from "../../../src/cli/settings/schema.ts";
 
 const DAY = 24 * 3_600_000;
@@ -14,7 +14,7 @@ for (
   const [what, schema, accepted, rejected, message] of [
     [
       "count",
-      COUNT,
+      countSchema(),
       [["0", 0], ["007", 7], ["1000000000", 1_000_000_000]],
       ["", "-1", "1.5", "1e3", "0x10", "1 000", "1000000001", "٣"],
       "--flag must be a whole number from 0 to 1000000000, not VALUE.",
@@ -26,17 +26,17 @@ for (
       ["65536"],
       "--flag must be a whole number from 0 to 65535, not VALUE.",
     ],
-    ["limit, where 0 means none,", LIMIT, [["0", Infinity], ["5", 5]], ["x"], "--flag must be a whole number"],
+    ["limit, where 0 means none,", limitSchema(), [["0", Infinity], ["5", 5]], ["x"], "--flag must be a whole number"],
     [
       "size",
-      SIZE,
+      sizeSchema(),
       [["1", 1], ["1B", 1], ["500 kb", 500_000], [" 1mb ", 1_000_000], ["2MiB", 2_097_152], ["100MB", 100_000_000]],
       ["", "0", "1.5MB", "1GB", "100MiB", "MB", "1M"],
       "--flag must be a size from 1B to 100MB, for example 500KB or 1MB, not VALUE.",
     ],
     [
       "duration",
-      DURATION,
+      durationUpToOneDay(),
       [["1ms", 1], ["0.9ms", 1], [" 30 s ", 30_000], ["1.5m", 90_000], ["2h", 7_200_000], ["1d", DAY]],
       ["", "0s", "0.1ms", "-1s", "30", "s", "1w", "1D", "1h30m", "25h", `${"9".repeat(400)}d`],
       "--flag must be a duration from 1ms to 24h, for example 500ms, 30s or 2m, not ",

@@ -6,11 +6,11 @@ import type { HttpServerOptions } from "../../../server/http/http_server.ts";
 import { openAccessLog } from "./access_log.ts";
 import { isLoopback } from "../../settings/base_url.ts";
 import type { Session } from "../../command.ts";
-import { DURATION, durationUpToDays } from "../../settings/duration.ts";
+import { durationUpToDays, durationUpToOneDay } from "../../settings/duration.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
 import { flushWithTimeout, type Log } from "../../host/log.ts";
-import { COUNT, countUpTo, LIMIT, SIZE } from "../../settings/number.ts";
+import { countSchema, countUpTo, limitSchema, sizeSchema } from "../../settings/number.ts";
 import { readConfig } from "../../config_file/read.ts";
 import { parseFlags } from "../../settings/schema.ts";
 import type { ProfileFlags } from "../../settings/server_flags.ts";
@@ -125,15 +125,15 @@ const BUSY_TIMEOUT = 5000;
 const SERVE_FLAGS = z.object({
   port: countUpTo(65_535),
   auditRetention: z.optional(durationUpToDays(3650)),
-  requestTimeout: DURATION,
-  idleTimeout: DURATION,
-  drainTimeout: DURATION,
-  maxBody: SIZE,
-  maxDepth: LIMIT,
-  maxAliases: LIMIT,
-  maxTokens: LIMIT,
-  maxKeys: LIMIT,
-  maxAuthFailures: COUNT,
+  requestTimeout: durationUpToOneDay(),
+  idleTimeout: durationUpToOneDay(),
+  drainTimeout: durationUpToOneDay(),
+  maxBody: sizeSchema(),
+  maxDepth: limitSchema(),
+  maxAliases: limitSchema(),
+  maxTokens: limitSchema(),
+  maxKeys: limitSchema(),
+  maxAuthFailures: countSchema(),
 });
 
 /**
