@@ -5,7 +5,7 @@ import { groupByResource, type Permission } from "../apikey/permission.ts";
 import type { Role } from "../apikey/role.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { execute, withFallback } from "./execute.ts";
-import { KeyReference } from "./key.ts";
+import { type KeyReference, keyReference } from "./key.ts";
 import { listReferences } from "./list_keys.ts";
 
 export interface NewKey {
@@ -51,11 +51,13 @@ async function create(
   document: string,
   variables: Readonly<Record<string, unknown>>,
 ): Promise<CreatedKey> {
-  const created = z.extend(KeyReference, { key: z.string().check(z.regex(/^[\x21-\x7e]+$/)) });
-  const apiKey = document === CREATE
-    ? z.object({ create: created })
-    : z.object({ create: created, refusesTakenNames: z.literal(true) });
-  return (await execute(endpoint, document, variables, z.object({ apiKey }))).apiKey.create;
+  const { apiKey } = await execute(endpoint, document, variables, () => {
+    const created = z.extend(keyReference(), { key: z.string().check(z.regex(/^[\x21-\x7e]+$/)) });
+    const fields = { create: created };
+    const embeddedFields = { ...fields, refusesTakenNames: z.literal(true) };
+    return z.object({ apiKey: z.object(document === CREATE ? fields : embeddedFields) });
+  });
+  return apiKey.create;
 }
 
 /** For servers that may answer a create of a taken name with the existing key. */

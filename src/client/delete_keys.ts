@@ -13,6 +13,11 @@ export const DELETE = `mutation DeleteApiKeys($input: DeleteApiKeyInput!) { apiK
  */
 export async function deleteKeys(endpoint: Endpoint, keys: readonly KeyReference[]): Promise<boolean> {
   const input = { ids: keys.map(({ id }) => id) };
-  const shape = z.object({ apiKey: z.object({ delete: z.boolean() }) });
-  return (await execute(endpoint, DELETE, { input }, shape)).apiKey.delete;
+  const { apiKey } = await execute(
+    endpoint,
+    DELETE,
+    { input },
+    () => z.object({ apiKey: z.object({ delete: z.boolean() }) }),
+  );
+  return apiKey.delete;
 }

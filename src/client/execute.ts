@@ -9,7 +9,7 @@ import { post } from "./transport.ts";
 /**
  * Executes a document with one operation.
  *
- * @param shape what the `data` of the answer must look like
+ * @param createShape returns what the `data` of the answer must look like; called while the server works
  * @returns the data
  * @throws {Failure} of any kind. After `BAD_RESPONSE` and `TIMEOUT` the server may have executed the operation.
  */
@@ -17,9 +17,11 @@ export async function execute<Data>(
   endpoint: Endpoint,
   document: string,
   variables: Readonly<Record<string, unknown>>,
-  shape: z.ZodMiniType<Data>,
+  createShape: () => z.ZodMiniType<Data>,
 ): Promise<Data> {
-  const { data, ...answer } = await request(endpoint, document, variables);
+  const pending = request(endpoint, document, variables);
+  const shape = createShape();
+  const { data, ...answer } = await pending;
   const failure = failureIn({ ...answer, data }, endpoint);
   if (failure !== undefined) throw failure;
   const result = z.safeParse(shape, data);

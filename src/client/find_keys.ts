@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import type { Name } from "../apikey/name.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { execute, withFallback } from "./execute.ts";
-import { KeyReference } from "./key.ts";
+import { type KeyReference, keyReference } from "./key.ts";
 import { listReferences } from "./list_keys.ts";
 
 export interface FoundKeys {
@@ -20,8 +20,12 @@ export const FIND_ON_EMBEDDED = `query FindApiKeys($name: String!) {
 /** Finds the keys of a name, on the embedded server without reading other keys. */
 export async function findKeys(endpoint: Endpoint, name: Name): Promise<FoundKeys> {
   return await withFallback(async () => {
-    const shape = z.object({ apiKeysByName: z.array(KeyReference), apiKeysExist: z.boolean() });
-    const { apiKeysByName, apiKeysExist } = await execute(endpoint, FIND_ON_EMBEDDED, { name }, shape);
+    const { apiKeysByName, apiKeysExist } = await execute(
+      endpoint,
+      FIND_ON_EMBEDDED,
+      { name },
+      () => z.object({ apiKeysByName: z.array(keyReference()), apiKeysExist: z.boolean() }),
+    );
     return { matches: apiKeysByName, anyKey: apiKeysExist };
   }, async () => {
     const keys = await listReferences(endpoint);

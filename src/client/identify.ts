@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { Failure } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { execute, withFallback } from "./execute.ts";
-import { KeyReference } from "./key.ts";
+import { type KeyReference, keyReference } from "./key.ts";
 import { listReferences } from "./list_keys.ts";
 
 export const ME = `query WhoAmI { me { id name } }`;
@@ -17,7 +17,7 @@ export const ME = `query WhoAmI { me { id name } }`;
 export async function identify(endpoint: Endpoint): Promise<KeyReference | undefined> {
   try {
     const me = await withFallback(
-      async () => (await execute(endpoint, ME, {}, z.object({ me: z.nullable(KeyReference) }))).me,
+      async () => (await execute(endpoint, ME, {}, () => z.object({ me: z.nullable(keyReference()) }))).me,
       () => Promise.resolve(null),
     );
     // Some servers answer `me` with null for callers that they do not know.

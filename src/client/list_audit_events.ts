@@ -44,21 +44,25 @@ export async function listAuditEvents(
   first: number,
 ): Promise<readonly AuditEvent[]> {
   try {
-    const key = z.object({ id: z.nullable(z.string()), name: z.nullable(z.string()) });
-    const event = z.object({
-      id: z.string(),
-      at: z.string(),
-      action: z.string(),
-      outcome: z.string(),
-      key,
-      actor: z.nullable(key),
-      address: z.nullable(z.string()),
-      requestId: z.nullable(z.string()),
-    });
-    return (await execute(endpoint, EVENTS, { after, first }, z.object({ auditEvents: z.array(event) }))).auditEvents;
+    return (await execute(endpoint, EVENTS, { after, first }, eventsShape)).auditEvents;
   } catch (cause) {
     if (!(cause instanceof RequestRejected && cause.message.includes("auditEvents"))) throw cause;
     const message = `${endpoint.label} has no audit trail: its schema lacks Query.auditEvents.`;
     throw new Failure("FAILED", message, { cause });
   }
+}
+
+function eventsShape(): z.ZodMiniType<{ readonly auditEvents: readonly AuditEvent[] }> {
+  const key = z.object({ id: z.nullable(z.string()), name: z.nullable(z.string()) });
+  const event = z.object({
+    id: z.string(),
+    at: z.string(),
+    action: z.string(),
+    outcome: z.string(),
+    key,
+    actor: z.nullable(key),
+    address: z.nullable(z.string()),
+    requestId: z.nullable(z.string()),
+  });
+  return z.object({ auditEvents: z.array(event) });
 }

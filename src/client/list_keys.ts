@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { Endpoint } from "./endpoint.ts";
 import { execute, withFallback } from "./execute.ts";
-import { KeyReference, type KeySummary } from "./key.ts";
+import { type KeyReference, keyReference, type KeySummary } from "./key.ts";
 
 export const LIST = `query ListApiKeys { apiKeys { id name } }`;
 
@@ -18,15 +18,18 @@ export async function listKeys(endpoint: Endpoint): Promise<readonly KeySummary[
 }
 
 async function listSummaries(endpoint: Endpoint): Promise<readonly KeySummary[]> {
-  const summary = z.extend(KeyReference, {
-    description: z.nullable(z.string()),
-    roles: z.array(z.string()),
-    createdAt: z.nullable(z.string()),
+  const { apiKeys } = await execute(endpoint, LIST_SUMMARIES, {}, () => {
+    const summary = z.extend(keyReference(), {
+      description: z.nullable(z.string()),
+      roles: z.array(z.string()),
+      createdAt: z.nullable(z.string()),
+    });
+    return z.object({ apiKeys: z.array(summary) });
   });
-  return (await execute(endpoint, LIST_SUMMARIES, {}, z.object({ apiKeys: z.array(summary) }))).apiKeys;
+  return apiKeys;
 }
 
 /** The same keys with nothing but id and name, which every server reports. */
 export async function listReferences(endpoint: Endpoint): Promise<readonly KeyReference[]> {
-  return (await execute(endpoint, LIST, {}, z.object({ apiKeys: z.array(KeyReference) }))).apiKeys;
+  return (await execute(endpoint, LIST, {}, () => z.object({ apiKeys: z.array(keyReference()) }))).apiKeys;
 }
