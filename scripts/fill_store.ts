@@ -1,6 +1,6 @@
 /** Inserts thousands of keys into a store by SQL, for benchmarks. */
 import { DatabaseSync } from "node:sqlite";
-import type { PostgresServer } from "../tests/store/postgres_server.ts";
+import type { PostgresServer } from "../tests/store/postgres/server.ts";
 
 /** Inserts keys into the SQLite store at a path. */
 export function fillSqlite(path: string, count: number): void {

@@ -1,7 +1,7 @@
 /** The commands of the READMEs run as they stand, against the program from its sources. */
 import { expect } from "expect";
 import { denoDirectory, installFromSources } from "./program/from_sources.ts";
-import { testOnPostgres } from "./store/postgres_server.ts";
+import { testOnPostgres } from "./store/postgres/server.ts";
 import { execute } from "./execute.ts";
 import { headingOf, README, sectionOf, sectionsIn, SERVER_README, TESTS_README, textsIn } from "./readme.ts";
 import { testWith } from "./tools.ts";

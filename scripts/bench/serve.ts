@@ -5,7 +5,7 @@
  *
  * The servers run in turn; the table shows medians. PostgreSQL is measured if the tests find a server.
  */
-import { startPostgres } from "../../tests/store/postgres_server.ts";
+import { startPostgres } from "../../tests/store/postgres/server.ts";
 import { compile } from "../compile.ts";
 import { fillPostgres, fillSqlite } from "../fill_store.ts";
 import { insertAlone } from "./inserts.ts";

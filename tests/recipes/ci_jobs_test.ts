@@ -2,7 +2,7 @@
 import { expect } from "expect";
 import { parse } from "yaml";
 import { testWith } from "../tools.ts";
-import { lintWorkflow } from "../workflow_lint.ts";
+import { lintWorkflow } from "../ci/workflow_lint.ts";
 import { openWorkspace, RECIPES, type Workspace, writeDeploy } from "./workspace.ts";
 
 const DELETED = { code: 0, stdout: "Successfully deleted 1 API key\n", stderr: "" } as const;

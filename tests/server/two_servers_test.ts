@@ -3,7 +3,7 @@ import { expect } from "expect";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import { openPostgresStore } from "../../src/store/postgres.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
-import { testOnPostgres } from "../store/postgres_server.ts";
+import { testOnPostgres } from "../store/postgres/server.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import { type ApiKey, CREATE, createdKey, DELETE, type Fetch, ME, post, READ, serverOver } from "./graphql/graphql.ts";
 import { fetchFrom, startHttp } from "./http/http_server.ts";

@@ -1,9 +1,9 @@
 /** Runs a PostgreSQL server for the tests of a file, with a new database for each test. */
 // @ts-types="@types/pg"
 import pg from "pg";
-import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
-import { CERTIFICATE, PRIVATE_KEY } from "../client/certificates.ts";
-import { findBinaries } from "./postgres_binaries.ts";
+import type { DatabaseAddress } from "../../../src/store/postgres_database.ts";
+import { CERTIFICATE, PRIVATE_KEY } from "../../client/certificates.ts";
+import { findBinaries } from "./binaries.ts";
 
 /** The password of both users. It contains every character that has a meaning in URLs. */
 export const PASSWORD = "never/be:shown @ 100%?#";
@@ -83,7 +83,7 @@ export class PostgresServer {
     const options = [...SETTINGS, ...tls ? TLS_SETTINGS : []].map((setting) => `-c ${setting}`).join(" ");
     this.#directory = directory;
     this.#process = new Deno.Command("sh", {
-      args: [`${import.meta.dirname}/postgres_server.sh`, directory, binaries, String(port), options],
+      args: [`${import.meta.dirname}/server.sh`, directory, binaries, String(port), options],
       stdin: "piped",
       stdout: "piped",
     }).spawn();

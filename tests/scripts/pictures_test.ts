@@ -1,9 +1,9 @@
 /** The pictures of the READMEs show what the program draws today. */
 import { expect } from "expect";
-import { drawPictures } from "../scripts/pictures/draw.ts";
-import { README } from "./readme.ts";
+import { drawPictures } from "../../scripts/pictures/draw.ts";
+import { README } from "../readme.ts";
 
-const FOLDER = new URL("../scripts/pictures/", import.meta.url);
+const FOLDER = new URL("../../scripts/pictures/", import.meta.url);
 const ADVICE = "run: deno task pictures";
 
 const drawn = await drawPictures();

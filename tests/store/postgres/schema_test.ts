@@ -1,11 +1,11 @@
 /** The schema of the PostgreSQL store, rights and settings of the database, and locks of other transactions. */
 import { expect } from "expect";
-import { failureOfPromise } from "../apikey/failure_of.ts";
-import { readTrail } from "./audit_trail_contract.ts";
-import { addAll, allowAny, inParallel, listKeys, LOCAL } from "./changes.ts";
-import { PASSWORD, type PostgresServer, testOnPostgres } from "./postgres_server.ts";
-import { failureAt, withStoreAt } from "./postgres_store.ts";
-import { newKey, newKeys } from "./stored_key.ts";
+import { failureOfPromise } from "../../apikey/failure_of.ts";
+import { readTrail } from "../audit_trail_contract.ts";
+import { addAll, allowAny, inParallel, listKeys, LOCAL } from "../changes.ts";
+import { PASSWORD, type PostgresServer, testOnPostgres } from "./server.ts";
+import { failureAt, withStoreAt } from "./store.ts";
+import { newKey, newKeys } from "../stored_key.ts";
 
 /** A timeout that tests wait for, in milliseconds. */
 const SHORT_TIMEOUT = 1000;

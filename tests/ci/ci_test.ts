@@ -1,8 +1,8 @@
 /** `.ci/run`: which commands it runs and how it counts, with stand-ins for npm, npx and Deno that record their arguments. */
 import { expect } from "expect";
-import { findProgram, testWith } from "./tools.ts";
+import { findProgram, testWith } from "../tools.ts";
 
-const ROOT = `${import.meta.dirname}/..`;
+const ROOT = `${import.meta.dirname}/../..`;
 
 interface Outcome {
   readonly code: number;

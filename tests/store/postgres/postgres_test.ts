@@ -1,11 +1,11 @@
 /** The contract of `KeyStore` on PostgreSQL. */
-import { openPostgresStore } from "../../src/store/postgres.ts";
-import { testAuditTrail } from "./audit_trail_contract.ts";
-import type { Engine } from "./engine.ts";
-import { testKeys } from "./key_store_contract.ts";
-import { type PostgresServer, testOnPostgres } from "./postgres_server.ts";
-import { postgresRacer } from "./racers.ts";
-import { testRaces } from "./race_contract.ts";
+import { openPostgresStore } from "../../../src/store/postgres.ts";
+import { testAuditTrail } from "../audit_trail_contract.ts";
+import type { Engine } from "../engine.ts";
+import { testKeys } from "../key_store_contract.ts";
+import { type PostgresServer, testOnPostgres } from "./server.ts";
+import { postgresRacer } from "../racers.ts";
+import { testRaces } from "../race_contract.ts";
 
 function postgresOn(server: PostgresServer): Engine {
   return {

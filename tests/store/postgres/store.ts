@@ -1,9 +1,9 @@
 /** Opens PostgreSQL stores for tests. */
-import type { Failure } from "../../src/apikey/failure.ts";
-import type { KeyStore } from "../../src/store/key_store.ts";
-import { openPostgresStore } from "../../src/store/postgres.ts";
-import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
-import { failureOfPromise } from "../apikey/failure_of.ts";
+import type { Failure } from "../../../src/apikey/failure.ts";
+import type { KeyStore } from "../../../src/store/key_store.ts";
+import { openPostgresStore } from "../../../src/store/postgres.ts";
+import type { DatabaseAddress } from "../../../src/store/postgres_database.ts";
+import { failureOfPromise } from "../../apikey/failure_of.ts";
 
 /** Runs `test` with the store at an address, and closes the store afterwards. */
 export async function withStoreAt(

@@ -1,15 +1,15 @@
 /** Authentication, lost connections and restarts of the PostgreSQL server. */
 import { expect } from "expect";
-import { Failure } from "../../src/apikey/failure.ts";
-import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
-import { failureOfPromise } from "../apikey/failure_of.ts";
-import { until } from "../server/until.ts";
-import { readTrail } from "./audit_trail_contract.ts";
-import { addAll, allowAny, inParallel, inSequence, listKeys, LOCAL } from "./changes.ts";
-import { PASSWORD, testOnPostgres } from "./postgres_server.ts";
-import { failureAt, withStoreAt } from "./postgres_store.ts";
+import { Failure } from "../../../src/apikey/failure.ts";
+import type { DatabaseAddress } from "../../../src/store/postgres_database.ts";
+import { failureOfPromise } from "../../apikey/failure_of.ts";
+import { until } from "../../server/until.ts";
+import { readTrail } from "../audit_trail_contract.ts";
+import { addAll, allowAny, inParallel, inSequence, listKeys, LOCAL } from "../changes.ts";
+import { PASSWORD, testOnPostgres } from "./server.ts";
+import { failureAt, withStoreAt } from "./store.ts";
 import { type Proxy, withProxy } from "./proxy.ts";
-import { newKey } from "./stored_key.ts";
+import { newKey } from "../stored_key.ts";
 
 /** A timeout that tests wait for, in milliseconds. */
 const SHORT_TIMEOUT = 1000;

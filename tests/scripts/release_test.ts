@@ -5,13 +5,13 @@ import { unzipSync } from "fflate";
 import { unpackTar } from "modern-tar";
 import { cp } from "node:fs/promises";
 import { gunzipSync } from "node:zlib";
-import deno from "../deno.json" with { type: "json" };
-import { script as zsh } from "../src/cli/completions/zsh.ts";
-import { readCommit } from "../scripts/commit.ts";
-import { command, execute, type Outcome } from "./execute.ts";
-import { buildExecutable } from "./program/executable.ts";
+import deno from "../../deno.json" with { type: "json" };
+import { script as zsh } from "../../src/cli/completions/zsh.ts";
+import { readCommit } from "../../scripts/commit.ts";
+import { command, execute, type Outcome } from "../execute.ts";
+import { buildExecutable } from "../program/executable.ts";
 
-const PROJECT = `${import.meta.dirname}/..`;
+const PROJECT = `${import.meta.dirname}/../..`;
 const TARGET = Deno.build.target;
 const WINDOWS = "x86_64-pc-windows-msvc";
 /** A target without a runtime base. */

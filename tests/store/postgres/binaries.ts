@@ -1,5 +1,5 @@
 /** Finds the programs of a PostgreSQL server on this machine or in npm. */
-import { execute, type Outcome } from "../execute.ts";
+import { execute, type Outcome } from "../../execute.ts";
 
 /** The directory of `initdb` and `postgres`, or the reason why there is none. */
 export type SearchResult = { readonly directory: string } | { readonly reason: string };

@@ -1,10 +1,10 @@
 /** TLS between the PostgreSQL store and its server. */
 import { expect } from "expect";
-import { openPostgresStore } from "../../src/store/postgres.ts";
-import type { DatabaseAddress, DatabaseTls } from "../../src/store/postgres_database.ts";
-import { AUTHORITY } from "../client/certificates.ts";
-import { testOnPostgres } from "./postgres_server.ts";
-import { failureAt } from "./postgres_store.ts";
+import { openPostgresStore } from "../../../src/store/postgres.ts";
+import type { DatabaseAddress, DatabaseTls } from "../../../src/store/postgres_database.ts";
+import { AUTHORITY } from "../../client/certificates.ts";
+import { testOnPostgres } from "./server.ts";
+import { failureAt } from "./store.ts";
 import { withProxy } from "./proxy.ts";
 
 function withTls(tls: DatabaseAddress["tls"], address: DatabaseAddress, host = "localhost"): DatabaseAddress {

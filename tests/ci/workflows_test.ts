@@ -1,15 +1,15 @@
 /** The GitHub workflows: their permissions, and their steps, run by a shell. */
 import { expect } from "expect";
 import { parse } from "yaml";
-import deno from "../deno.json" with { type: "json" };
-import { createSbom } from "../scripts/sbom.ts";
-import { command, execute } from "./execute.ts";
-import { README } from "./readme.ts";
-import { testWith } from "./tools.ts";
-import { inTemporaryDirectory } from "./store/temporary_store.ts";
+import deno from "../../deno.json" with { type: "json" };
+import { createSbom } from "../../scripts/sbom.ts";
+import { command, execute } from "../execute.ts";
+import { README } from "../readme.ts";
+import { testWith } from "../tools.ts";
+import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import { lintWorkflow } from "./workflow_lint.ts";
 
-const FOLDER = `${import.meta.dirname}/../.github/workflows`;
+const FOLDER = `${import.meta.dirname}/../../.github/workflows`;
 
 interface Step {
   readonly name?: string;
