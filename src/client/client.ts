@@ -13,24 +13,24 @@ export type { AuditEvent, CreatedKey, KeyReference, KeySummary, NewKey };
 
 /** The operations, bound to an endpoint. What they do and throw is documented in their files. */
 export interface Client {
-  create(key: NewKey): Promise<CreatedKey>;
-  find(name: NewKey["name"]): Promise<FoundKeys>;
-  list(): Promise<readonly KeySummary[]>;
+  createKey(key: NewKey): Promise<CreatedKey>;
+  findKeys(name: NewKey["name"]): Promise<FoundKeys>;
+  listKeys(): Promise<readonly KeySummary[]>;
   identify(): Promise<KeyReference | undefined>;
-  remove(keys: readonly KeyReference[]): Promise<boolean>;
-  events(after: string | undefined, first: number): Promise<readonly AuditEvent[]>;
-  send(body: string): Promise<BodyAnswer>;
+  deleteKeys(keys: readonly KeyReference[]): Promise<boolean>;
+  listAuditEvents(after: string | undefined, first: number): Promise<readonly AuditEvent[]>;
+  sendBody(body: string): Promise<BodyAnswer>;
 }
 
 export function createClient(endpoint: Endpoint): Client {
   return {
-    create: (key) => createKey(endpoint, key),
-    find: (name) => findKeys(endpoint, name),
-    list: () => listKeys(endpoint),
+    createKey: (key) => createKey(endpoint, key),
+    findKeys: (name) => findKeys(endpoint, name),
+    listKeys: () => listKeys(endpoint),
     identify: () => identify(endpoint),
-    remove: (keys) => deleteKeys(endpoint, keys),
-    events: (after, first) => listAuditEvents(endpoint, after, first),
-    send: (body) => sendBody(endpoint, body),
+    deleteKeys: (keys) => deleteKeys(endpoint, keys),
+    listAuditEvents: (after, first) => listAuditEvents(endpoint, after, first),
+    sendBody: (body) => sendBody(endpoint, body),
   };
 }
 

@@ -66,16 +66,16 @@ const NEW_KEY = {
 
 Deno.test("create takes one request and one transaction", async () => {
   await withCountedStore(async (client, calls) => {
-    await client.create(NEW_KEY);
+    await client.createKey(NEW_KEY);
     expect(calls).toEqual(["request 1", "add"]);
   });
 });
 
 Deno.test("delete by name reads no other key", async () => {
   await withCountedStore(async (client, calls) => {
-    await client.create(NEW_KEY);
-    const { matches } = await client.find(NEW_KEY.name);
-    expect(await client.remove(matches)).toBe(true);
+    await client.createKey(NEW_KEY);
+    const { matches } = await client.findKeys(NEW_KEY.name);
+    expect(await client.deleteKeys(matches)).toBe(true);
     expect(matches).toHaveLength(1);
     expect(calls.slice(2)).toEqual(["request 2", "findByName", "isEmpty", "request 3", "remove"]);
   });
@@ -83,9 +83,9 @@ Deno.test("delete by name reads no other key", async () => {
 
 Deno.test("of two deletions of one key only one reports success", async () => {
   await withCountedStore(async (client) => {
-    await client.create(NEW_KEY);
-    const { matches } = await client.find(NEW_KEY.name);
-    expect(await Promise.all([client.remove(matches), client.remove(matches)])).toEqual([true, false]);
+    await client.createKey(NEW_KEY);
+    const { matches } = await client.findKeys(NEW_KEY.name);
+    expect(await Promise.all([client.deleteKeys(matches), client.deleteKeys(matches)])).toEqual([true, false]);
   });
 });
 
@@ -103,13 +103,13 @@ Deno.test("the client sends only the documents in DOCUMENTS", async () => {
     return Response.json({ errors: [{ message: "no" }] });
   });
   await Promise.allSettled([
-    client.create(NEW_KEY),
-    client.create({ ...NEW_KEY, overwrite: true }),
-    client.find(NEW_KEY.name),
-    client.list(),
+    client.createKey(NEW_KEY),
+    client.createKey({ ...NEW_KEY, overwrite: true }),
+    client.findKeys(NEW_KEY.name),
+    client.listKeys(),
     client.identify(),
-    client.remove([{ id: "key_1", name: "a" }]),
-    client.events(undefined, 10),
+    client.deleteKeys([{ id: "key_1", name: "a" }]),
+    client.listAuditEvents(undefined, 10),
   ]);
   expect(new Set(sent).difference(new Set(DOCUMENTS))).toEqual(new Set());
   expect(new Set(sent).size).toBe(DOCUMENTS.length);

@@ -47,7 +47,7 @@ export async function audit(flags: AuditFlags, host: Host, useClient: UseClient)
     const client = await connect();
     for (let last = after;;) {
       // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
-      const events = await client.events(last, PAGE_SIZE);
+      const events = await client.listAuditEvents(last, PAGE_SIZE);
       // deno-lint-ignore no-await-in-loop -- printed before the next page is requested
       await host.stdout.write(events.map(toJsonLine).join(""));
       if (events.length < PAGE_SIZE) return;

@@ -48,7 +48,7 @@ export interface RequestFlags {
 export async function request(flags: RequestFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   const body = await readBody(flags, host);
   return await useClient(async (connect) => {
-    const { body: answer, failure } = await (await connect()).send(body);
+    const { body: answer, failure } = await (await connect()).sendBody(body);
     // JSON has line breaks only between tokens.
     if (!flags.json) await host.stdout.write(answer.endsWith("\n") ? answer : `${answer}\n`);
     else if (failure === undefined) await host.stdout.write(`${answer.trim().replaceAll(/\s*[\r\n]\s*/g, " ")}\n`);

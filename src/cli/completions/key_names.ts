@@ -31,7 +31,7 @@ async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySum
   const { readSettings, withClientFor } = await import("#connection");
   const settings = await readSettings(flags, host, SILENT_LOG);
   if (!await canList(settings)) return [];
-  return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await (await connect()).list());
+  return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await (await connect()).listKeys());
 }
 
 /** Whether listing keys changes nothing: the embedded server would create a missing store or the tables in a database. */

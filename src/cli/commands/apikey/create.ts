@@ -41,14 +41,14 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
   if (isComplete || !canPrompt(flags, host)) {
     const key = requireComplete(draft);
     await useClient(async (connect) => {
-      const created = await (await connect()).create(key);
+      const created = await (await connect()).createKey(key);
       await printCreatedKey({ created, key, wasPrompted: false }, flags, host);
     });
   } else {
     const { promptForKey } = await import("#prompts");
     await useClient(async (connect, interrupted) => {
       const key = await promptForKey(draft, flags, host, connect, interrupted);
-      const created = await (await connect()).create(key);
+      const created = await (await connect()).createKey(key);
       await printCreatedKey({ created, key, wasPrompted: true }, flags, host);
     });
   }

@@ -63,7 +63,7 @@ async function promptForName(
 /** A caller that may not read keys learns that a name is taken only when it creates the key. */
 async function isTaken(name: Name, client: Client): Promise<boolean> {
   try {
-    return (await client.find(name)).matches.length > 0;
+    return (await client.findKeys(name)).matches.length > 0;
   } catch (error) {
     if (error instanceof Failure && error.code === "FORBIDDEN") return false;
     throw error;

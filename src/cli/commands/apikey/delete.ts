@@ -44,9 +44,9 @@ const MAX_ATTEMPTS = 3;
 
 /** Looks the name up again if another caller replaces the key between the look-up and the deletion. */
 async function deleteByName(client: Client, name: Name, attempts = MAX_ATTEMPTS): Promise<DeleteResult> {
-  const { matches, anyKey } = await client.find(name);
+  const { matches, anyKey } = await client.findKeys(name);
   if (matches.length === 0) return anyKey ? { kind: "not found", name } : { kind: "no keys" };
-  if (await client.remove(matches)) return { kind: "deleted", keys: matches };
+  if (await client.deleteKeys(matches)) return { kind: "deleted", keys: matches };
   if (attempts > 1) return await deleteByName(client, name, attempts - 1);
   throw notDeleted();
 }
@@ -57,7 +57,7 @@ async function deleteSelected(
   host: Host,
   interrupted: AbortSignal,
 ): Promise<DeleteResult> {
-  const keys = await client.list();
+  const keys = await client.listKeys();
   if (keys.length === 0) return { kind: "no keys" };
   const { promptForKeys } = await import("#prompts");
   const selected = await promptForKeys(keys, flags, host, interrupted);
@@ -104,8 +104,8 @@ async function deleteBatch(
   keys: readonly KeyReference[],
   attempts = MAX_ATTEMPTS,
 ): Promise<readonly KeyReference[]> {
-  if (keys.length === 0 || await client.remove(keys)) return keys;
-  const remaining = new Set((await client.list()).map(({ id }) => id));
+  if (keys.length === 0 || await client.deleteKeys(keys)) return keys;
+  const remaining = new Set((await client.listKeys()).map(({ id }) => id));
   if (attempts > 1) return await deleteBatch(client, keys.filter(({ id }) => remaining.has(id)), attempts - 1);
   throw notDeleted();
 }
