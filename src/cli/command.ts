@@ -5,10 +5,10 @@ import type { Host } from "./host/host.ts";
 import type { Log } from "./host/log.ts";
 
 /** Declares flags, help and action. Called only for the requested command, because declaring flags takes time. */
-export type RegisterCommand = (command: Command, session: Session) => void;
+export type RegisterCommand = (command: Command, context: CommandContext) => void;
 
 /** One run of the program. */
-export interface Session {
+export interface CommandContext {
   readonly host: Host;
   readonly log: Log;
   /** Sets the exit status of the program. */

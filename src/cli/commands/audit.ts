@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import * as z from "zod/mini";
 import { quote } from "../../apikey/failure.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import type { UseClient } from "../connection/connection.ts";
 import { withClient } from "../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
@@ -12,7 +12,7 @@ import { parseSetting } from "../settings/schema.ts";
 import { withServerFlags } from "../settings/server_flags.ts";
 
 /** Declares the command. */
-export function registerAudit(command: Command, { host, log, setExitCode }: Session): void {
+export function registerAudit(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description("Print the audit trail of the server, oldest event first, one line of JSON per\nevent.")
     .optionsGroup("Events:")

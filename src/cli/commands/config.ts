@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import { escapeInvisible } from "../../apikey/failure.ts";
 import { isWellFormedSecret, maskSecret, secretTail } from "../../apikey/secret.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
@@ -16,7 +16,7 @@ import type { SourcedSetting } from "../settings/setting.ts";
 import { SETTINGS } from "../settings/table.ts";
 
 /** Declares the command. */
-export function registerConfig(command: Command, { host, log, setExitCode }: Session): void {
+export function registerConfig(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
       "Print every setting, its value, and the flag, variable or line of the config\n" +

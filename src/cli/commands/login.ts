@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
 import { canPrompt, type PromptFlags } from "../host/can_prompt.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
@@ -28,7 +28,7 @@ import { chooseSetting, type Profile, settingFrom, type SourcedSetting } from ".
 import { PROFILE_SETTINGS } from "../settings/table.ts";
 
 /** Declares the command. */
-export function registerLogin(command: Command, { host, log, setExitCode }: Session): void {
+export function registerLogin(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
       "Check a key against its server, and store both as a profile of the config file.\n" +

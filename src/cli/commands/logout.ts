@@ -1,7 +1,7 @@
 /** `logout`: removes the key that `login` stored. */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { readConfig } from "../config_file/read.ts";
@@ -10,7 +10,7 @@ import { removeFile, withLock } from "../config_file/private_file.ts";
 import { type ProfileFlags, withProfileFlags } from "../settings/server_flags.ts";
 
 /** Declares the command. */
-export function registerLogout(command: Command, { host, setExitCode }: Session): void {
+export function registerLogout(command: Command, { host, setExitCode }: CommandContext): void {
   withProfileFlags(command.description("Remove the key that login stored. The profile keeps its server."))
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await logout(flags, host)));

@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import * as z from "zod/mini";
 import { Failure } from "../../apikey/failure.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import type { UseClient } from "../connection/connection.ts";
 import { withClient } from "../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
@@ -13,7 +13,7 @@ import { withServerFlags } from "../settings/server_flags.ts";
 import { readSettingFile, readStandardInput } from "../settings/setting.ts";
 
 /** Declares the command. */
-export function registerRequest(command: Command, { host, log, setExitCode }: Session): void {
+export function registerRequest(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
       "POST a GraphQL request, or any JSON body, to {base_url}/graphql with the key as\n" +

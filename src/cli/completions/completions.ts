@@ -5,7 +5,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
 import { nearest } from "../../apikey/nearest.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 
@@ -14,7 +14,7 @@ const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 type Shell = typeof SHELLS[number];
 
 /** Registers the command. */
-export function registerCompletions(command: Command, { host, setExitCode }: Session): void {
+export function registerCompletions(command: Command, { host, setExitCode }: CommandContext): void {
   command
     .description("Print the completion script for a shell.")
     .usage("bash|zsh|fish|powershell")

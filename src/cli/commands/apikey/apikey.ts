@@ -3,7 +3,7 @@ import type { Command } from "@commander-js/extra-typings";
 import { Failure } from "../../../apikey/failure.ts";
 import { ACTIONS, RESOURCES } from "../../../apikey/permission.ts";
 import { ROLE_MEANINGS, ROLES } from "../../../apikey/role.ts";
-import type { Session } from "../../command.ts";
+import type { CommandContext } from "../../command.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { withClient } from "../../connection/with_client.ts";
 import { EXIT_STATUS, type ExitCode } from "../../exit_code.ts";
@@ -15,7 +15,7 @@ import { type CreateFlags, createKey } from "./create.ts";
 import { deleteKeys } from "./delete.ts";
 
 /** Registers the command. */
-export function registerApikey(command: Command, { host, log, setExitCode }: Session): void {
+export function registerApikey(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
       "Create or delete API keys. At a terminal the command prompts for missing values.\n" +

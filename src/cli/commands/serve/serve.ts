@@ -5,7 +5,7 @@ import { Failure, quote } from "../../../apikey/failure.ts";
 import type { HttpServerOptions } from "../../../server/http/http_server.ts";
 import { openAccessLog } from "./access_log.ts";
 import { isLoopback } from "../../settings/base_url.ts";
-import type { Session } from "../../command.ts";
+import type { CommandContext } from "../../command.ts";
 import { durationUpToDays, durationUpToOneDay } from "../../settings/duration.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
@@ -20,7 +20,7 @@ import { readTlsFiles } from "./tls_files.ts";
 import { unlessInterrupted } from "../../host/interrupt.ts";
 
 /** Declares the command. */
-export function registerServe(command: Command, { host, log, setExitCode }: Session): void {
+export function registerServe(command: Command, { host, log, setExitCode }: CommandContext): void {
   command
     .description("Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.")
     .optionsGroup("Address:")
