@@ -120,8 +120,8 @@ Rights:
 Prompting:
   The command prompts if standard input and standard error are terminals.
   Without a terminal, or with --no-input, a missing value is a usage error.
-  --create with a name and a role or permission never prompts. Otherwise it asks
-  for each missing value, shows the rights of the new key, and asks for
+  --create with a name and a role or permission never prompts. Otherwise it
+  prompts for each missing value, shows the rights of the new key, and asks for
   confirmation. --yes skips that confirmation. If the name is taken and
   --overwrite is not given, it always asks before it replaces the key.
   --delete without --name lists the keys to select from.
@@ -129,7 +129,7 @@ Prompting:
   Backspace and Ctrl-U edit the filter. Ctrl-A selects all visible items.
   In the permission grid the first row stands for every visible resource, and
   the position before the first column stands for every action.
-  Ctrl-C at a prompt cancels the command; nothing is changed.
+  Ctrl-C at a prompt cancels the command. It then changes nothing.
   Prompts follow NO_COLOR, FORCE_COLOR and TERM=dumb. They are drawn in ASCII if
   the locale is not UTF-8.
 
