@@ -341,7 +341,7 @@ for (
       "a key of two words",
       "https://keys.example.com",
       "two words",
-      /^The key does not contain a key/,
+      /^The key must contain exactly one word/,
     ],
   ] as const
 ) {
