@@ -1,4 +1,4 @@
-/** Attributes the bytes of the bundles to the npm packages they come from, by source maps. */
+/** Uses source maps to count how many bytes of the bundles come from each npm package. */
 import { decode } from "@jridgewell/sourcemap-codec";
 import { dirname, resolve } from "node:path";
 
@@ -8,16 +8,16 @@ export interface BundledPackage {
   readonly version: string;
   /** Its directory in Deno's npm cache. */
   readonly directory: string;
-  /** The bytes in all bundles. Code in several bundles counts several times. */
+  /** The bytes in all bundles. Code that is in several bundles counts once per bundle. */
   readonly bytes: number;
 }
 
 export interface BundleContents {
   /** Sorted by directory. */
   readonly packages: readonly BundledPackage[];
-  /** Bytes of the program's own code. */
+  /** The bytes of the program's own code. */
   readonly own: number;
-  /** Bytes that the bundler and minifier add. */
+  /** The bytes that the bundler and minifier add. */
   readonly glue: number;
 }
 
@@ -26,7 +26,7 @@ interface SourceMap {
   readonly mappings: string;
 }
 
-/** Reads the bundles in a directory. Each has its source map next to it, as `.js.map`. */
+/** Reads the bundles in a directory and its subdirectories. The source map of `x.js` is `x.js.map`. */
 export async function readBundleContents(directory: string): Promise<BundleContents> {
   const packages = new Map<string, BundledPackage>();
   let own = 0;
@@ -61,7 +61,7 @@ export async function* filesIn(directory: string): AsyncGenerator<string> {
   }
 }
 
-/** The bytes of a bundle by source; `undefined` for those without a source. */
+/** Counts the bytes of a bundle by source file. `undefined` stands for bytes without a source file. */
 function bytesBySource(code: string, { sources, mappings }: SourceMap): Map<string | undefined, number> {
   const bytes = new Map<string | undefined, number>();
   const add = (source: string | undefined, count: number): void => {
@@ -81,7 +81,7 @@ function bytesBySource(code: string, { sources, mappings }: SourceMap): Map<stri
   return bytes;
 }
 
-/** The npm package that a file in Deno's cache belongs to: `…/npm/HOST/NAME/VERSION/…`. */
+/** Finds the npm package of a file in Deno's cache. Its path contains `/npm/HOST/NAME/VERSION/`. */
 function packageOf(path: string): Omit<BundledPackage, "bytes"> | undefined {
   const found = /^(.*\/npm\/[^/]+\/((?:@[^/]+\/)?[^/]+)\/(\d[^/]*))\//.exec(path);
   if (found === null) return undefined;

@@ -1,17 +1,20 @@
 #!/bin/sh
-# rotate-key replaces an API key. A file with a working secret exists at every moment.
+# rotate-key replaces an API key. After the first run, FILE contains a working secret at every moment.
 #
 #   rotate-key NAME FILE PERMISSIONS [COMMAND [ARGUMENT...]]
 #   rotate-key backup /etc/backup/api.key DISK:READ_ANY
 #
-# FILE is a link to FILE.A or FILE.B. These files hold the secrets of the keys "NAME A" and "NAME B". Each run replaces
-# the key that FILE does not point to, and then points FILE to the new secret. The previous secret works until the next
-# run. COMMAND, if given, reads the new secret from standard input, for example to store it in a secrets manager.
-# If a step fails, FILE does not change and its secret still works. Run the script again.
+# FILE.A contains the secret of the key "NAME A", FILE.B that of "NAME B". FILE is a link to one of them. Each run:
+#   1. replaces the key that FILE does not point to, and writes the new secret to its file
+#   2. passes the new secret to COMMAND on standard input, for example to store it in a secrets manager
+#   3. points FILE to the new secret
+# The previous secret works until the next run. If a step fails, FILE does not change and its secret still works. Run
+# rotate-key again.
 #
 # Install: copy this file to /usr/local/bin/rotate-key and make it executable.
-# Change:  nothing. Set SERVICE_API_URL and SERVICE_API_KEY_FILE; README.md says which permissions this key needs.
-# Needs:   service-api, flock (util-linux), GNU coreutils.
+# Change:  nothing.
+# Needs:   service-api, flock (util-linux), GNU coreutils. SERVICE_API_URL and SERVICE_API_KEY_FILE. README.md lists the
+#          permissions of this key.
 set -eu
 umask 077
 
@@ -24,7 +27,7 @@ shift 3
 
 exec 9>>"$file.lock"
 flock -n 9 || {
-  echo "rotate-key: another process is rotating $file" >&2
+  echo "rotate-key: another process is rotating $file. Wait until it ends, then run rotate-key again." >&2
   exit 1
 }
 

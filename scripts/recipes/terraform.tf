@@ -1,10 +1,10 @@
-# Creates an API key and writes its secret to a file. The Terraform state does not contain the secret. Terraform deletes
-# the key and the file with the resource.
+# Creates an API key and writes its secret to a file. The Terraform state does not contain the secret. When Terraform
+# destroys the resource, it deletes the key and the file.
 #
 # Install: copy this file into your module.
 # Change:  the name, the permissions and the file. A change replaces the key.
-# Needs:   service-api and jq on the machine that runs Terraform, with SERVICE_API_URL and SERVICE_API_KEY_FILE set.
-# Repair:  if the key was deleted outside of Terraform, run terraform apply -replace=terraform_data.backup_key
+# Needs:   service-api, jq, SERVICE_API_URL and SERVICE_API_KEY_FILE on the machine that runs Terraform.
+# Repair:  if the key was deleted without Terraform, run terraform apply -replace=terraform_data.backup_key
 resource "terraform_data" "backup_key" {
   triggers_replace = {
     name        = "backup"
@@ -21,7 +21,7 @@ resource "terraform_data" "backup_key" {
     EOT
   }
 
-  # A key that no longer exists is not a failure: only failures have a code.
+  # Only failures have a code. If the key does not exist, that is not a failure.
   provisioner "local-exec" {
     when        = destroy
     environment = self.triggers_replace

@@ -1,16 +1,17 @@
 #!/bin/sh
-# with-key runs a command with a new API key, and deletes the key when the command ends, fails or is interrupted.
+# with-key creates an API key, runs a command with it, and deletes the key. It also deletes the key if the command fails
+# or a signal interrupts it.
 #
 #   with-key NAME PERMISSIONS COMMAND [ARGUMENT...]
 #   with-key "job $CI_JOB_ID" DOCKER:UPDATE_ANY ./deploy
 #
-# COMMAND finds the secret in the environment variable API_KEY. The exit code is that of COMMAND. If the key cannot be
-# created, COMMAND does not run and the exit code is that of service-api.
+# COMMAND reads the secret from the environment variable API_KEY. with-key exits with the exit code of COMMAND. If
+# service-api cannot create the key, with-key does not run COMMAND and exits with the exit code of service-api.
 #
 # Install: copy this file to a directory in PATH as with-key, or into your repository, and make it executable.
-# Change:  nothing. Set SERVICE_API_URL, and SERVICE_API_KEY_FILE or SERVICE_API_KEY: a key that may create and delete
-#          keys. COMMAND does not see this key.
-# Needs:   service-api.
+# Change:  nothing.
+# Needs:   service-api. SERVICE_API_URL, and a key that may create and delete keys in SERVICE_API_KEY_FILE or
+#          SERVICE_API_KEY. COMMAND does not see this key.
 set -eu +x
 
 if [ "$#" -lt 3 ]; then
@@ -23,7 +24,7 @@ shift 2
 delete_key() {
   trap '' HUP INT TERM
   service-api apikey --delete --name "$name" >&2 ||
-    echo "with-key: could not delete the key \"$name\". Delete it by hand." >&2
+    echo "with-key: could not delete the key \"$name\". Run: service-api apikey --delete --name \"$name\"" >&2
 }
 stop() {
   [ -z "$pid" ] || kill "$pid" || :
@@ -36,12 +37,12 @@ trap 'stop 143' TERM
 
 secret=$(service-api apikey --create --name "$name" --permissions "$permissions") || {
   status=$?
-  # With 1 to 3 the server created no key: a key of this name belongs to another job.
+  # With the exit codes 1 to 3 the server created no key. A key with this name belongs to another job: do not delete it.
   [ "$status" -gt 3 ] || trap - EXIT
   exit "$status"
 }
-# A shell that waits for a command in the foreground does not react to signals, so COMMAND runs in the background.
-# File descriptor 3 gives it the standard input that a background command would lose.
+# COMMAND runs in the background, because a shell handles signals only after a foreground command ends. A background
+# command loses standard input, so file descriptor 3 passes it on.
 exec 3<&0
 (
   unset SERVICE_API_KEY SERVICE_API_KEY_FILE

@@ -6,10 +6,10 @@ export function toUpperCase(word: string): string {
 }
 
 /**
- * Splits a text at commas, trims each item and parses it. Equal results count once, in the order of their first
- * appearance. A blank text is the empty list. An empty item in a longer list is passed to `parseItem`, which rejects it.
+ * Splits a text at commas, trims each item and parses it. Removes duplicates and keeps the order of the input. A blank
+ * text is an empty list. Passes an empty item of a longer list to `parseItem`, which rejects it.
  */
-export function parseCommaList<Item extends string>(text: string, parseItem: (typed: string) => Item): readonly Item[] {
+export function parseCommaList<Item extends string>(text: string, parseItem: (item: string) => Item): readonly Item[] {
   if (text.trim() === "") return [];
   return [...new Set(text.split(",").map((item) => parseItem(item.trim())))];
 }

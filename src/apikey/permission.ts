@@ -65,32 +65,34 @@ function isAction(word: string): word is Action {
   return ACTIONS.some((action) => action === word);
 }
 
-function parsePermission(typed: string): Permission {
-  const [resource = "", action = "", ...rest] = toUpperCase(typed).split(":").map((part) => part.trim());
+function parsePermission(text: string): Permission {
+  const [resource = "", action = "", ...rest] = toUpperCase(text).split(":").map((part) => part.trim());
   if (isResource(resource) && isAction(action) && rest.length === 0) return `${resource}:${action}`;
-  throw new Failure("INVALID_PERMISSION", explainInvalid(typed, resource, action, rest.length === 0));
+  throw new Failure("INVALID_PERMISSION", explainInvalid(text, resource, action, rest.length === 0));
 }
 
-/** The message for an invalid permission. `resource` and `action` are its first two parts, in upper case. */
-function explainInvalid(typed: string, resource: string, action: string, hasTwoParts: boolean): string {
-  if (typed === "") return "The list of permissions contains an empty item. Remove the extra comma.";
+/** Returns the message for an invalid permission. `resource` and `action` are its first two parts, in upper case. */
+function explainInvalid(text: string, resource: string, action: string, hasTwoParts: boolean): string {
+  if (text === "") return "The list of permissions contains an empty item. Remove the extra comma.";
   const isRole = ROLES.some((role) => role === resource) && !isResource(resource);
   if (isRole && action === "" && hasTwoParts) {
-    return `${quote(typed)} is a role, not a permission. Pass it with --roles.`;
+    return `${quote(text)} is a role, not a permission. Pass it with --roles.`;
   }
   const problem = resource === "" || action === "" || !hasTwoParts
-    ? `The permission ${quote(typed)} does not have the form RESOURCE:ACTION`
+    ? `The permission ${quote(text)} does not have the form RESOURCE:ACTION`
     : isResource(resource)
-    ? `Unknown action ${quote(action)} in the permission ${quote(typed)}`
-    : `Unknown resource ${quote(resource)} in the permission ${quote(typed)}`;
+    ? `Unknown action ${quote(action)} in the permission ${quote(text)}`
+    : `Unknown resource ${quote(resource)} in the permission ${quote(text)}`;
   const isSwapped = isAction(resource) && isResource(action);
-  const meant = isSwapped ? `${action}:${resource}` : `${nearest(resource, RESOURCES)}:${nearest(action, ACTIONS)}`;
-  return `${problem}. Did you mean ${meant}? To list the resources and actions, run "service-api apikey --help".`;
+  const suggestion = isSwapped
+    ? `${action}:${resource}`
+    : `${nearest(resource, RESOURCES)}:${nearest(action, ACTIONS)}`;
+  return `${problem}. Did you mean ${suggestion}? To list the resources and actions, run "service-api apikey --help".`;
 }
 
 /**
- * Parses a comma-separated list of `RESOURCE:ACTION` pairs, in any case, with or without spaces around commas and
- * colons. Duplicates count once.
+ * Parses a comma-separated list of `RESOURCE:ACTION` pairs. Upper and lower case are equal. Ignores spaces around
+ * commas and colons. Removes duplicates.
  *
  * @throws {Failure} `INVALID_PERMISSION` with the first invalid permission and the nearest valid one
  */
@@ -98,11 +100,11 @@ export function parsePermissions(list: string): readonly Permission[] {
   return parseCommaList(list, parsePermission);
 }
 
-/** Groups pairs by resource, both in the order of their first appearance. */
+/** Groups permissions by resource. Resources and actions keep the order of the input. */
 export function groupByResource(permissions: Iterable<Permission>): readonly ResourceActions[] {
   const groups = new Map<Resource, Action[]>();
   for (const permission of permissions) {
-    const [resource, action] = split(permission);
+    const [resource, action] = splitPermission(permission);
     const actions = groups.get(resource);
     if (actions === undefined) groups.set(resource, [action]);
     else actions.push(action);
@@ -110,14 +112,14 @@ export function groupByResource(permissions: Iterable<Permission>): readonly Res
   return [...groups].map(([resource, actions]) => ({ resource, actions }));
 }
 
-/** The inverse of `groupByResource`. Duplicates count once. */
+/** The inverse of `groupByResource`. Removes duplicates. */
 export function ungroup(groups: readonly ResourceActions[]): readonly Permission[] {
   return [
     ...new Set(groups.flatMap(({ resource, actions }) => actions.map((action): Permission => `${resource}:${action}`))),
   ];
 }
 
-function split(permission: Permission): readonly [Resource, Action] {
+function splitPermission(permission: Permission): readonly [Resource, Action] {
   const [resource = "", action = ""] = permission.split(":");
   if (isResource(resource) && isAction(action)) return [resource, action];
   throw new TypeError(`not a permission: ${permission}`);

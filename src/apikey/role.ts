@@ -18,22 +18,23 @@ function isRole(word: string): word is Role {
   return ROLES.some((role) => role === word);
 }
 
-function parseRole(typed: string): Role {
-  const word = toUpperCase(typed);
+function parseRole(text: string): Role {
+  const word = toUpperCase(text);
   if (isRole(word)) return word;
   if (word.includes(":")) {
-    throw new Failure("INVALID_ROLE", `${quote(typed)} is a permission, not a role. Pass it with --permissions.`);
+    throw new Failure("INVALID_ROLE", `${quote(text)} is a permission, not a role. Pass it with --permissions.`);
   }
   throw new Failure(
     "INVALID_ROLE",
-    typed === ""
+    text === ""
       ? "The list of roles contains an empty item. Remove the extra comma."
-      : `Unknown role ${quote(typed)}. Did you mean ${nearest(word, ROLES)}? Valid roles: ${ROLES.join(", ")}.`,
+      : `Unknown role ${quote(text)}. Did you mean ${nearest(word, ROLES)}? Valid roles: ${ROLES.join(", ")}.`,
   );
 }
 
 /**
- * Parses a comma-separated list of roles, in any case, with or without spaces around the commas. Duplicates count once.
+ * Parses a comma-separated list of roles. Upper and lower case are equal. Ignores spaces around commas. Removes
+ * duplicates.
  *
  * @throws {Failure} `INVALID_ROLE` with the first invalid role, the nearest valid one and the list of roles
  */

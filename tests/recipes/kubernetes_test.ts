@@ -12,7 +12,7 @@ const [deployment, service, ...others] = parseAllDocuments(TEXT, { version: "1.1
 const pod = deployment.spec.template.spec;
 const [container] = pod.containers;
 
-Deno.test("the Deployment and the Service refer to names that the manifest declares", () => {
+Deno.test("the Deployment and the Service use only names that the manifest defines", () => {
   expect(others).toEqual([]);
   const { labels } = deployment.spec.template.metadata;
   expect([deployment.spec.selector.matchLabels, service.spec.selector]).toEqual([labels, labels]);
@@ -28,7 +28,7 @@ Deno.test("the Deployment and the Service refer to names that the manifest decla
   expect(container.env).toEqual([{ name: "SERVICE_API_CONFIG", value: `${mountPath}/config.yaml` }]);
 });
 
-Deno.test("the container has no root user, no capability and no writable disk", () => {
+Deno.test("the container runs without root, capabilities and a writable disk", () => {
   expect(pod).toMatchObject({
     automountServiceAccountToken: false,
     securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: "RuntimeDefault" } },
@@ -41,17 +41,17 @@ Deno.test("the container has no root user, no capability and no writable disk", 
 });
 
 testWith(["sh"], "the container's command serves the store of the config file and answers the probes", async () => {
-  await using here = await openWorkspace();
-  await here.write("config.yaml", "profiles:\n  default:\n    data-dir: data\n", 0o600);
-  await here.run(["service-api", "apikey", "--create", "--name", "first", "--roles", "GUEST", "--json"], {
-    env: { SERVICE_API_URL: "", SERVICE_API_KEY_FILE: "", SERVICE_API_CONFIG: `${here.directory}/config.yaml` },
+  await using workspace = await openWorkspace();
+  await workspace.write("config.yaml", "profiles:\n  default:\n    data-dir: data\n", 0o600);
+  await workspace.run(["service-api", "apikey", "--create", "--name", "first", "--roles", "GUEST", "--json"], {
+    env: { SERVICE_API_URL: "", SERVICE_API_KEY_FILE: "", SERVICE_API_CONFIG: `${workspace.directory}/config.yaml` },
     printsSecret: true,
   });
   expect(container.args).toEqual(["serve", "--host", "0.0.0.0", "--allow-http"]);
   const args = container.args.map((word: string) => word === "0.0.0.0" ? "127.0.0.1" : word);
-  const server = await startServe(`${here.directory}/bin/service-api`, [...args, "--port", "0"], {
-    PATH: here.env["PATH"] ?? "",
-    SERVICE_API_CONFIG: `${here.directory}/config.yaml`,
+  const server = await startServe(`${workspace.directory}/bin/service-api`, [...args, "--port", "0"], {
+    PATH: workspace.env["PATH"] ?? "",
+    SERVICE_API_CONFIG: `${workspace.directory}/config.yaml`,
   });
   for (const { httpGet } of [container.livenessProbe, container.readinessProbe]) {
     // deno-lint-ignore no-await-in-loop -- a list of two
@@ -63,12 +63,12 @@ testWith(["sh"], "the container's command serves the store of the config file an
 });
 
 testWith(["kubectl"], "kubectl knows every field of the manifest", async () => {
-  await using here = await openWorkspace();
-  await here.write("deployment.yaml", DEPLOYMENT);
-  await here.write("service.yaml", SERVICE);
+  await using workspace = await openWorkspace();
+  await workspace.write("deployment.yaml", DEPLOYMENT);
+  await workspace.write("service.yaml", SERVICE);
   // With --local, kubectl decodes an object and prints it without a cluster. It drops the fields that it does not know.
   const decode = async (...args: readonly string[]): Promise<unknown> => {
-    const { stdout, stderr } = await here.run(["kubectl", "set", ...args, "--local", "--output", "json"]);
+    const { stdout, stderr } = await workspace.run(["kubectl", "set", ...args, "--local", "--output", "json"]);
     expect(stderr).toBe("");
     return JSON.parse(stdout);
   };

@@ -6,7 +6,7 @@ import { openWorkspace, RECIPES } from "./workspace.ts";
 
 const FILES = (await Array.fromAsync(Deno.readDir(RECIPES), ({ name }) => name)).filter((name) => name !== "README.md");
 
-Deno.test("the README says when to take which recipe", async () => {
+Deno.test("the README lists every recipe", async () => {
   const readme = await Deno.readTextFile(`${RECIPES}/README.md`);
   const linked = [...readme.matchAll(/\]\(([^#)]+)\)/g)].map(([, target]) => target);
   expect([...new Set(linked)].toSorted()).toEqual(FILES.toSorted());
@@ -16,7 +16,7 @@ Deno.test("every section of the README with commands has tests", () => {
   expect(HEADINGS_WITH_COMMANDS).toEqual(["Rotation", "Secrets managers", "Unused keys"]);
 });
 
-Deno.test("every recipe says at its top what to change", async () => {
+Deno.test("every recipe starts with what to change", async () => {
   const heads = await Promise.all(FILES.map(async (name) => {
     const lines = (await Deno.readTextFile(`${RECIPES}/${name}`)).split("\n");
     const end = lines.findIndex((line) => !line.startsWith("#"));
@@ -25,17 +25,17 @@ Deno.test("every recipe says at its top what to change", async () => {
   expect(heads.filter(({ head }) => !/^# Change:/m.test(head)).map(({ name }) => name)).toEqual([]);
 });
 
-testWith(["shellcheck"], "shellcheck finds no fault in the scripts", async () => {
-  await using here = await openWorkspace();
+testWith(["shellcheck"], "shellcheck accepts the scripts", async () => {
+  await using workspace = await openWorkspace();
   const scripts = FILES.filter((name) => name.endsWith(".sh"));
   expect(scripts.length).toBeGreaterThan(0);
-  expect(await here.run(["shellcheck", ...scripts])).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect(await workspace.run(["shellcheck", ...scripts])).toEqual({ code: 0, stdout: "", stderr: "" });
 });
 
 for (const name of ["rotate-key", "with-key"]) {
   testWith(["sh"], `${name}: missing arguments are a usage error`, async () => {
-    await using here = await openWorkspace();
+    await using workspace = await openWorkspace();
     const stderr = expect.stringMatching(new RegExp(`^Usage: ${name} NAME `));
-    expect(await here.run(["sh", `${name}.sh`, "one", "two"])).toEqual({ code: 2, stdout: "", stderr });
+    expect(await workspace.run(["sh", `${name}.sh`, "one", "two"])).toEqual({ code: 2, stdout: "", stderr });
   });
 }

@@ -9,27 +9,30 @@ import { openWorkspace, RECIPES } from "./workspace.ts";
 const UNIT = "service-api.service";
 
 testWith(["sh"], "the unit's command serves HTTPS with the certificate and key from its credentials", async () => {
-  await using here = await openWorkspace();
-  await here.write("credentials/cert.pem", CERTIFICATE);
-  await here.write("credentials/key.pem", PRIVATE_KEY, 0o600);
-  await here.write("authority.pem", AUTHORITY);
-  const unit = await here.recipe(UNIT);
+  await using workspace = await openWorkspace();
+  await workspace.write("credentials/cert.pem", CERTIFICATE);
+  await workspace.write("credentials/key.pem", PRIVATE_KEY, 0o600);
+  await workspace.write("authority.pem", AUTHORITY);
+  const unit = await workspace.recipe(UNIT);
   expect(unit).toContain(" --host 0.0.0.0 --port 4000 ");
   // A free port that only this machine can reach.
   const { command: [program = "", ...args], env } = commandOfUnit(
     unit.replace("--host 0.0.0.0 --port 4000", "--host 127.0.0.1 --port 0"),
-    here,
+    workspace,
   );
-  const store = ["--data-dir", `${here.directory}/state/service-api`];
+  const store = ["--data-dir", `${workspace.directory}/state/service-api`];
   const create = ["apikey", "--create", "--name", "first admin", "--roles", "ADMIN", ...store];
-  const { stdout } = await here.run([program, ...create], { env: { SERVICE_API_KEY_FILE: "" }, printsSecret: true });
-  await here.write("first.key", stdout, 0o600);
+  const { stdout } = await workspace.run([program, ...create], {
+    env: { SERVICE_API_KEY_FILE: "" },
+    printsSecret: true,
+  });
+  await workspace.write("first.key", stdout, 0o600);
 
-  const server = await startServe(program, args, { PATH: here.env["PATH"] ?? "", ...env });
+  const server = await startServe(program, args, { PATH: workspace.env["PATH"] ?? "", ...env });
   // The certificate names this host.
   const url = server.url.replace("127.0.0.1", "localhost");
   const request = ["request", "--query", "{ me { name } }", "--key-file", "first.key"];
-  expect(await here.run([program, ...request, "--base-url", url, "--ca-file", "authority.pem"])).toEqual({
+  expect(await workspace.run([program, ...request, "--base-url", url, "--ca-file", "authority.pem"])).toEqual({
     code: 0,
     stdout: '{"data":{"me":{"name":"first admin"}}}\n',
     stderr: "",
@@ -38,15 +41,15 @@ testWith(["sh"], "the unit's command serves HTTPS with the certificate and key f
 });
 
 testWithSystemd("systemd accepts the unit and rates it as safe", async () => {
-  await using here = await openWorkspace();
-  await expectValidUnits(here, [UNIT]);
+  await using workspace = await openWorkspace();
+  await expectValidUnits(workspace, [UNIT]);
   // The exposure in tenths. A unit without these settings has more than 90.
   const security = ["systemd-analyze", "security", "--offline=true", "--threshold=15", "--no-pager"];
-  const path = `${here.directory}/${UNIT}`;
-  expect(await here.run([...security, path])).toMatchObject({ code: 0 });
+  const path = `${workspace.directory}/${UNIT}`;
+  expect(await workspace.run([...security, path])).toMatchObject({ code: 0 });
 });
 
-Deno.test("the unit allows what V8 needs to generate code", async () => {
+Deno.test("the unit lets V8 generate machine code", async () => {
   const unit = await Deno.readTextFile(`${RECIPES}/${UNIT}`);
   expect(unit).not.toMatch(/^MemoryDenyWriteExecute=/m);
   expect(unit).toMatch(/^SystemCallFilter=[^~].*@pkey/m);

@@ -30,12 +30,12 @@ export function testWithSystemd(name: string, test: () => Promise<void>): void {
 }
 
 /** Checks that systemd finds no fault in recipes that are units. */
-export async function expectValidUnits(here: Workspace, units: readonly string[]): Promise<void> {
-  const texts = await Promise.all(units.map(here.recipe));
-  await Promise.all(units.map((unit, index) => here.write(unit, texts[index] ?? "")));
-  const paths = units.map((unit) => `${here.directory}/${unit}`);
-  const { code, stderr } = await here.run(["systemd-analyze", "verify", "--man=no", ...paths]);
+export async function expectValidUnits(workspace: Workspace, units: readonly string[]): Promise<void> {
+  const texts = await Promise.all(units.map(workspace.recipe));
+  await Promise.all(units.map((unit, index) => workspace.write(unit, texts[index] ?? "")));
+  const paths = units.map((unit) => `${workspace.directory}/${unit}`);
+  const { code, stderr } = await workspace.run(["systemd-analyze", "verify", "--man=no", ...paths]);
   // Lines about the machine's own units do not count.
-  const faults = stderr.split("\n").filter((line) => line.includes(here.directory));
+  const faults = stderr.split("\n").filter((line) => line.includes(workspace.directory));
   expect({ code, faults }).toEqual({ code: 0, faults: [] });
 }

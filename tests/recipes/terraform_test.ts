@@ -5,35 +5,35 @@ import { testWith } from "../tools.ts";
 import { modeOf, openWorkspace, type Workspace } from "./workspace.ts";
 
 /** Runs Terraform without colours, questions or a look at the network. */
-function terraform(here: Workspace, ...args: readonly string[]): Promise<Outcome> {
+function terraform(workspace: Workspace, ...args: readonly string[]): Promise<Outcome> {
   const env = { CHECKPOINT_DISABLE: "1", TF_IN_AUTOMATION: "1", TF_INPUT: "0", TF_CLI_ARGS: "-no-color" };
-  return here.run(["terraform", ...args], { env });
+  return workspace.run(["terraform", ...args], { env });
 }
 
 testWith(
   ["terraform", "sh", "jq"],
   "Terraform creates the key once, keeps no secret in its state, and deletes the key",
   async () => {
-    await using here = await openWorkspace();
-    expect(await terraform(here, "fmt", "-check")).toMatchObject({ code: 0, stdout: "" });
-    expect(await terraform(here, "init")).toMatchObject({ code: 0 });
-    expect(await terraform(here, "apply", "-auto-approve")).toMatchObject({ code: 0 });
-    const secret = await here.read("backup.key");
-    expect(await here.nameOf(secret)).toBe("backup");
-    expect(await modeOf(`${here.directory}/backup.key`)).toBe("600");
-    expect(await terraform(here, "plan", "-detailed-exitcode")).toMatchObject({ code: 0 });
-    expect(await here.read("terraform.tfstate")).not.toMatch(/sak_/);
+    await using workspace = await openWorkspace();
+    expect(await terraform(workspace, "fmt", "-check")).toMatchObject({ code: 0, stdout: "" });
+    expect(await terraform(workspace, "init")).toMatchObject({ code: 0 });
+    expect(await terraform(workspace, "apply", "-auto-approve")).toMatchObject({ code: 0 });
+    const secret = await workspace.read("backup.key");
+    expect(await workspace.nameOf(secret)).toBe("backup");
+    expect(await modeOf(`${workspace.directory}/backup.key`)).toBe("600");
+    expect(await terraform(workspace, "plan", "-detailed-exitcode")).toMatchObject({ code: 0 });
+    expect(await workspace.read("terraform.tfstate")).not.toMatch(/sak_/);
 
-    const admin = await here.read("admin.key");
-    await here.write("admin.key", await here.createKey("weak", "--roles", "GUEST"));
-    expect(await terraform(here, "destroy", "-auto-approve")).toMatchObject({ code: 1 });
-    expect(await here.nameOf(await here.read("backup.key"))).toBe("backup");
-    await here.write("admin.key", admin);
+    const admin = await workspace.read("admin.key");
+    await workspace.write("admin.key", await workspace.createKey("weak", "--roles", "GUEST"));
+    expect(await terraform(workspace, "destroy", "-auto-approve")).toMatchObject({ code: 1 });
+    expect(await workspace.nameOf(await workspace.read("backup.key"))).toBe("backup");
+    await workspace.write("admin.key", admin);
 
     // A key that is already gone is not a failure.
-    await here.run(["service-api", "apikey", "--delete", "--name", "backup"]);
-    expect(await terraform(here, "destroy", "-auto-approve")).toMatchObject({ code: 0 });
-    await expect(here.read("backup.key")).rejects.toThrow(Deno.errors.NotFound);
-    expect(await here.keyNames()).toEqual(["weak"]);
+    await workspace.run(["service-api", "apikey", "--delete", "--name", "backup"]);
+    expect(await terraform(workspace, "destroy", "-auto-approve")).toMatchObject({ code: 0 });
+    await expect(workspace.read("backup.key")).rejects.toThrow(Deno.errors.NotFound);
+    expect(await workspace.keyNames()).toEqual(["weak"]);
   },
 );

@@ -7,108 +7,127 @@ import { openWorkspace, type Workspace, writeDeploy } from "./workspace.ts";
 
 const DELETED = "Successfully deleted 1 API key\n";
 
-function withKey(here: Workspace, command: readonly string[], shell: readonly string[] = ["sh"]): readonly string[] {
-  return [...shell, `${here.directory}/with-key.sh`, "job 42", "DOCKER:READ_ANY", ...command];
+function withKey(
+  workspace: Workspace,
+  command: readonly string[],
+  shell: readonly string[] = ["sh"],
+): readonly string[] {
+  return [...shell, `${workspace.directory}/with-key.sh`, "job 42", "DOCKER:READ_ANY", ...command];
 }
 
 /** Runs a job until its command has started, sends it a signal, and checks that the command and the key are gone. */
-async function expectStop(here: Workspace, shell: readonly string[], signal: Deno.Signal, code: number): Promise<void> {
-  const [executable = "", ...args] = withKey(here, ["./deploy"], shell);
+async function expectStop(
+  workspace: Workspace,
+  shell: readonly string[],
+  signal: Deno.Signal,
+  code: number,
+): Promise<void> {
+  const [executable = "", ...args] = withKey(workspace, ["./deploy"], shell);
   const streams = { stdin: "piped", stdout: "piped", stderr: "piped" } as const;
-  const options = { args, cwd: here.directory, env: { ...here.env }, clearEnv: true, ...streams };
+  const options = { args, cwd: workspace.directory, env: { ...workspace.env }, clearEnv: true, ...streams };
   const child = new Deno.Command(executable, options).spawn();
   const outcome = outcomeOf(child, "");
-  await until(() => here.read("started").then(() => true, () => false));
-  const deploy = await here.read("started");
-  await Deno.remove(`${here.directory}/started`);
+  await until(() => workspace.read("started").then(() => true, () => false));
+  const deploy = await workspace.read("started");
+  await Deno.remove(`${workspace.directory}/started`);
   child.kill(signal);
   expect(await outcome).toEqual({ code, stdout: "", stderr: expect.stringContaining(DELETED) });
-  expect(await here.keyNames()).toEqual([]);
-  await until(async () => (await here.run(["sh", "-c", `kill -0 ${deploy}`])).code !== 0);
+  expect(await workspace.keyNames()).toEqual([]);
+  await until(async () => (await workspace.run(["sh", "-c", `kill -0 ${deploy}`])).code !== 0);
 }
 
 for (const shell of [["bash"], ["dash"], ["busybox", "sh"]]) {
   const [program = ""] = shell;
   testWith(
     [program],
-    `with-key in ${shell.join(" ")}: the command has a key, which is deleted afterwards`,
+    `with-key in ${shell.join(" ")}: creates a key, runs COMMAND with it, and deletes the key`,
     async () => {
-      await using here = await openWorkspace();
-      await writeDeploy(here, 'printf "<%s>" "$@" "${SERVICE_API_KEY_FILE-no other key}"; exit 7');
-      expect(await here.run(withKey(here, ["./deploy", "one", "two  words", ""], shell))).toEqual({
+      await using workspace = await openWorkspace();
+      await writeDeploy(workspace, 'printf "<%s>" "$@" "${SERVICE_API_KEY_FILE-no other key}"; exit 7');
+      expect(await workspace.run(withKey(workspace, ["./deploy", "one", "two  words", ""], shell))).toEqual({
         code: 7,
         stdout: "<one><two  words><><no other key>",
         stderr: DELETED,
       });
-      expect(await here.read("used")).toBe('{"data":{"me":{"name":"job 42"}}}\n');
-      expect(await here.keyNames()).toEqual([]);
+      expect(await workspace.read("used")).toBe('{"data":{"me":{"name":"job 42"}}}\n');
+      expect(await workspace.keyNames()).toEqual([]);
     },
   );
 
-  testWith([program], `with-key in ${shell.join(" ")}: a signal ends the command, and the key is deleted`, async () => {
-    await using here = await openWorkspace();
-    await writeDeploy(here, "echo $$ > pid; mv pid started; exec sleep 60");
-    await expectStop(here, shell, "SIGTERM", 143);
-    await expectStop(here, shell, "SIGINT", 130);
-    await expectStop(here, shell, "SIGHUP", 129);
+  testWith([program], `with-key in ${shell.join(" ")}: after a signal, stops COMMAND and deletes the key`, async () => {
+    await using workspace = await openWorkspace();
+    await writeDeploy(workspace, "echo $$ > pid; mv pid started; exec sleep 60");
+    await expectStop(workspace, shell, "SIGTERM", 143);
+    await expectStop(workspace, shell, "SIGINT", 130);
+    await expectStop(workspace, shell, "SIGHUP", 129);
   });
 }
 
-testWith(["sh"], "with-key: the command reads the standard input of the script", async () => {
-  await using here = await openWorkspace();
-  const script = withKey(here, ["cat"]).map((word) => `'${word}'`).join(" ");
-  expect(await here.run(["sh", "-c", `echo input | ${script}`])).toMatchObject({ code: 0, stdout: "input\n" });
+testWith(["sh"], "with-key: COMMAND reads the standard input of with-key", async () => {
+  await using workspace = await openWorkspace();
+  const script = withKey(workspace, ["cat"]).map((word) => `'${word}'`).join(" ");
+  expect(await workspace.run(["sh", "-c", `echo input | ${script}`])).toMatchObject({ code: 0, stdout: "input\n" });
 });
 
-testWith(["sh"], "with-key: a trace does not show the secret", async () => {
-  await using here = await openWorkspace();
-  const { code, stderr } = await here.run(withKey(here, ["sh", "-c", "exit"], ["sh", "-x"]));
+testWith(["sh"], "with-key: sh -x does not print the secret", async () => {
+  await using workspace = await openWorkspace();
+  const { code, stderr } = await workspace.run(withKey(workspace, ["sh", "-c", "exit"], ["sh", "-x"]));
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(DELETED) });
-});
-
-testWith(["sh"], "with-key: a failed deletion is reported, and the exit code is that of the command", async () => {
-  await using here = await openWorkspace();
-  await here.write(
-    "deploy",
-    '#!/bin/sh\nSERVICE_API_KEY_FILE=admin.key service-api apikey --delete --name "job 42"\nexit 7\n',
-    0o755,
-  );
-  expect(await here.run(withKey(here, ["./deploy"]))).toEqual({
-    code: 7,
-    stdout: DELETED,
-    stderr: expect.stringContaining('with-key: could not delete the key "job 42". Delete it by hand.\n'),
-  });
 });
 
 testWith(
   ["sh"],
-  "with-key: a key is deleted if the answer of the server is lost, and the command does not run",
+  "with-key: says what to run if it cannot delete the key, and exits with the exit code of COMMAND",
   async () => {
-    await using here = await openWorkspace();
-    await writeDeploy(here);
-    const program = `${here.directory}/bin/service-api`;
-    await here.write(
+    await using workspace = await openWorkspace();
+    await workspace.write(
+      "deploy",
+      '#!/bin/sh\nSERVICE_API_KEY_FILE=admin.key service-api apikey --delete --name "job 42"\nexit 7\n',
+      0o755,
+    );
+    expect(await workspace.run(withKey(workspace, ["./deploy"]))).toEqual({
+      code: 7,
+      stdout: DELETED,
+      stderr: expect.stringContaining(
+        'with-key: could not delete the key "job 42". Run: service-api apikey --delete --name "job 42"\n',
+      ),
+    });
+  },
+);
+
+testWith(
+  ["sh"],
+  "with-key: if the server's response is lost, deletes the key and does not run COMMAND",
+  async () => {
+    await using workspace = await openWorkspace();
+    await writeDeploy(workspace);
+    const program = `${workspace.directory}/bin/service-api`;
+    await workspace.write(
       "losing/service-api",
       `#!/bin/sh\ncase $2 in --create) "${program}" "$@" > created; exit 4 ;; *) exec "${program}" "$@" ;; esac\n`,
       0o755,
     );
-    const env = { PATH: `${here.directory}/losing:${here.env["PATH"]}` };
-    expect(await here.run(withKey(here, ["./deploy"]), { env })).toEqual({ code: 4, stdout: "", stderr: DELETED });
-    expect(await here.read("created")).toMatch(/^sak_/);
-    expect(await here.keyNames()).toEqual([]);
-    await expect(here.read("used")).rejects.toThrow(Deno.errors.NotFound);
+    const env = { PATH: `${workspace.directory}/losing:${workspace.env["PATH"]}` };
+    expect(await workspace.run(withKey(workspace, ["./deploy"]), { env })).toEqual({
+      code: 4,
+      stdout: "",
+      stderr: DELETED,
+    });
+    expect(await workspace.read("created")).toMatch(/^sak_/);
+    expect(await workspace.keyNames()).toEqual([]);
+    await expect(workspace.read("used")).rejects.toThrow(Deno.errors.NotFound);
   },
 );
 
-testWith(["sh"], "with-key: a key of the same name is left alone, and the command does not run", async () => {
-  await using here = await openWorkspace();
-  await writeDeploy(here);
-  await here.createKey("job 42", "--roles", "GUEST");
-  expect(await here.run(withKey(here, ["./deploy"]))).toMatchObject({
+testWith(["sh"], "with-key: if the name is taken, keeps that key and does not run COMMAND", async () => {
+  await using workspace = await openWorkspace();
+  await writeDeploy(workspace);
+  await workspace.createKey("job 42", "--roles", "GUEST");
+  expect(await workspace.run(withKey(workspace, ["./deploy"]))).toMatchObject({
     code: 1,
     stdout: "",
     stderr: expect.stringContaining("already exists"),
   });
-  expect(await here.keyNames()).toEqual(["job 42"]);
-  await expect(here.read("used")).rejects.toThrow(Deno.errors.NotFound);
+  expect(await workspace.keyNames()).toEqual(["job 42"]);
+  await expect(workspace.read("used")).rejects.toThrow(Deno.errors.NotFound);
 });

@@ -99,9 +99,9 @@ export async function openWorkspace(): Promise<Workspace> {
 }
 
 /** Writes a script `deploy` that stores the name of the key in `API_KEY` in the file `used`, then runs `more`. */
-export async function writeDeploy(here: Workspace, more = "true"): Promise<void> {
+export async function writeDeploy(workspace: Workspace, more = "true"): Promise<void> {
   const request = `SERVICE_API_KEY_FILE= SERVICE_API_KEY=$API_KEY service-api request --query '{ me { name } }'`;
-  await here.write("deploy", `#!/bin/sh\n${request} > used\n${more}\n`, 0o755);
+  await workspace.write("deploy", `#!/bin/sh\n${request} > used\n${more}\n`, 0o755);
 }
 
 /** The permission bits of a file, in octal as in `chmod`. */

@@ -21,7 +21,7 @@ function wordsOf(line: string): string {
   return line.replaceAll(/(?:<[^>]*>)+/g, " ").trim();
 }
 
-Deno.test("scripts/pictures/ holds no picture that is not drawn any more", async () => {
+Deno.test("scripts/pictures/ contains only pictures that the task draws", async () => {
   const files = (await Array.fromAsync(Deno.readDir(FOLDER))).map(({ name }) => name);
   expect(files.filter((name) => name.endsWith(".svg")).toSorted()).toEqual([...drawn.keys()].toSorted());
 });

@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import * as z from "zod/mini";
 import { quote } from "../../apikey/failure.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import type { UseClient } from "../connection/connection.ts";
 import { withClient } from "../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
@@ -11,10 +11,10 @@ import { toJsonLine } from "../report.ts";
 import { parseSetting } from "../settings/schema.ts";
 import { withServerFlags } from "../settings/server_flags.ts";
 
-/** Declares the command. */
-export function registerAudit(command: Command, { host, log, setExitCode }: Session): void {
+/** Registers the command. */
+export function registerAudit(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
-    .description("Print the audit trail of the server, oldest event first, one line of JSON per\nevent.")
+    .description("Print the audit trail of the server as JSON lines, oldest event first.")
     .optionsGroup("Events:")
     .option("--after <id>", "print only events after the event with this id;\nan empty id prints all events");
   withServerFlags(withOwnFlags)
@@ -35,12 +35,12 @@ const EVENT_ID = z.string().check(z.regex(/^\d{1,18}$/, {
 }));
 
 /**
- * Prints all events that exist, and ends.
+ * Prints all existing events, then returns.
  *
  * @throws {Failure} of any kind; the events printed before it are valid
  */
 export async function audit(flags: AuditFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
-  // A script that reads the id from a file without events gets an empty one.
+  // A script that reads the last id from an empty file passes an empty id.
   const value = flags.after?.trim() || undefined;
   const after = value && parseSetting({ name: "--after", value }, EVENT_ID);
   await useClient(async (connect) => {
@@ -58,9 +58,9 @@ export async function audit(flags: AuditFlags, host: Host, useClient: UseClient)
 }
 
 const NOTES = `
-An event has these members; those that do not apply are null:
-  id         string, ascending; --after takes it
-  at         when, RFC 3339
+Each event has these members. A member that does not apply is null:
+  id         string with an ascending number; pass it to --after
+  at         time of the event, RFC 3339
   actor      {"id","name"} of the key that sent the request; null for a user of
              the local store
   address    IP address of the client
@@ -69,8 +69,8 @@ An event has these members; those that do not apply are null:
   key        {"id","name"} of the key in the request
   outcome    DONE, or the code of the failure
 
-The key needs LOGS:READ_ANY. Requests without a valid key are only in the access
-log of serve.
+The key needs LOGS:READ_ANY. Requests without a valid key are not in the audit
+trail. They are in the access log of serve.
 
 Examples:
   service-api audit > audit.jsonl

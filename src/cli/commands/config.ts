@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import { escapeInvisible } from "../../apikey/failure.ts";
 import { isWellFormedSecret, maskSecret, secretTail } from "../../apikey/secret.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
@@ -15,12 +15,12 @@ import { type ServerFlags, withServerFlags } from "../settings/server_flags.ts";
 import type { SourcedSetting } from "../settings/setting.ts";
 import { SETTINGS } from "../settings/table.ts";
 
-/** Declares the command. */
-export function registerConfig(command: Command, { host, log, setExitCode }: Session): void {
+/** Registers the command. */
+export function registerConfig(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
-      "Print every setting, its value, and the flag, variable or line of the config\n" +
-        "file that it comes from. Secrets are masked. No server is contacted.",
+      "Print every setting with its value and its source: a flag, a variable or a line\n" +
+        "of the config file. Masks secrets. Does not contact a server.",
     )
     .optionsGroup("Output:")
     .option("--json", "print one line of JSON, also for failures");
@@ -53,7 +53,7 @@ interface Row {
 export async function config(flags: ConfigFlags, host: Host, log: Log): Promise<ExitCode> {
   const { parseSettings, readEffectiveSettings } = await import("#connection");
   const settings = await readEffectiveSettings(flags, host, log);
-  // Standard input is left for the command that these settings are for.
+  // Leaves standard input unread, because only a command that sends the key reads it.
   const readsStandardInput = settings.keyFile?.value === "-";
   const key = readsStandardInput ? settings.keyFile : await readKey(settings, host);
   await parseSettings({ ...settings, key: readsStandardInput ? undefined : key, keyFile: undefined }, host, log);
@@ -110,7 +110,7 @@ function defaultRow(name: string, value: string | null): Row {
   return { name, value, source: "default", from: null };
 }
 
-/** Its value may be a secret; its name is not. */
+/** The row of a header. Masks the value, because it may be a secret. */
 function headerRow(setting: SourcedSetting): Row {
   return row(`headers.${setting.value.replace(/:.*/s, "").trim()}`, setting, "…");
 }
@@ -125,7 +125,7 @@ function maskUrl(member: string, value: string): string {
   return member === "database-url" ? maskDatabaseUrl(value) : value;
 }
 
-/** Characters; a longer value does not widen its column. */
+/** In UTF-16 code units. Longer values do not widen their column. */
 const MAX_COLUMN_WIDTH = 48;
 
 function toText(rows: readonly Row[]): string {
@@ -145,8 +145,8 @@ const NOTES = `
 Settings:
   A flag wins over its variable, the variable over the profile, the profile over
   the default. An empty variable counts as unset. --data-dir and --database-url
-  win over SERVICE_API_URL. A secret is never an argument. A base URL may end in
-  /, in /graphql or in neither. LOG_LEVEL (default: warn) is trace, debug, info,
+  win over SERVICE_API_URL. No flag takes a secret as its value. A base URL may
+  end in / or in /graphql. LOG_LEVEL (default: warn) is trace, debug, info,
   warn, error or fatal; debug logs every request, without secrets.
 
 Default directories:

@@ -1,8 +1,8 @@
-/** `login`: checks a key against its server, and stores both as a profile of the config file. */
+/** `login`: checks that a server accepts a key, and stores both as a profile of the config file. */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
 import { canPrompt, type PromptFlags } from "../host/can_prompt.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
@@ -27,11 +27,11 @@ import { type AddressFlags, withAddressFlags } from "../settings/server_flags.ts
 import { chooseSetting, type Profile, settingFrom, type SourcedSetting } from "../settings/setting.ts";
 import { PROFILE_SETTINGS } from "../settings/table.ts";
 
-/** Declares the command. */
-export function registerLogin(command: Command, { host, log, setExitCode }: Session): void {
+/** Registers the command. */
+export function registerLogin(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
-      "Check a key against its server, and store both as a profile of the config file.\n" +
+      "Check that a server accepts a key, and store both as a profile of the config\nfile. " +
         "Prompts for the server and the key if they are not set.",
     )
     .optionsGroup("Prompts:")
@@ -51,7 +51,7 @@ async function openTerminalPrompts(host: Host): Promise<Prompts> {
 /**
  * Stores a server and its key.
  *
- * @param openPrompts called if a value is missing and prompts are possible
+ * @param openPrompts called if a value is missing and the program can prompt
  * @throws {Failure} of any kind; nothing was stored, except possibly for `FAILED`
  */
 export async function login(
@@ -60,12 +60,12 @@ export async function login(
   log: Log,
   openPrompts: (host: Host) => Promise<Prompts>,
 ): Promise<ExitCode> {
-  const path = chooseConfigPath(flags, host);
-  if (path === undefined) {
-    throw new Failure("USAGE", "There is no home directory for a config file. Name a config file with --config.");
+  const configPath = chooseConfigPath(flags, host);
+  if (configPath === undefined) {
+    throw new Failure("USAGE", "Could not find your home directory, so there is no default config file. Use --config.");
   }
   // login creates the file that a setting names.
-  const file: ConfigPath = { ...path, setting: undefined };
+  const file: ConfigPath = { ...configPath, setting: undefined };
   const profiles = (await readConfigFile(file, host))?.profiles ?? new Map<string, Profile>();
   const profileSetting = chooseSetting("profile", flags, host);
   const { name: setting, value: name } = profileSetting ?? { name: "--profile", value: "default" };
@@ -73,17 +73,17 @@ export async function login(
   const oldProfile = profiles.get(name);
 
   let prompts: Promise<Prompts> | undefined;
-  const promptsFor = async (value: string, flag: string): Promise<Prompts> => {
+  const requirePrompts = async (missing: string, flag: string): Promise<Prompts> => {
     if (canPrompt(flags, host)) return await (prompts ??= openPrompts(host));
-    throw new Failure("USAGE", `The ${value} is missing, and there is no terminal to prompt for it. Use ${flag}.`);
+    throw new Failure("USAGE", `Missing ${missing}: login cannot prompt here. Use ${flag}.`);
   };
   const baseUrl = chooseSetting("baseUrl", flags, host) ??
-    settingFrom("flag", SERVER, await promptForServer(await promptsFor("server", "--base-url"), flags, oldProfile));
+    settingFrom("flag", SERVER, await promptForServer(await requirePrompts("server", "--base-url"), flags, oldProfile));
   const flagsWithUrl = baseUrl.source === "variable" ? flags : { ...flags, baseUrl: baseUrl.value };
   const { parseSettings, resolveSettings, withClientFor } = await import("#connection");
-  const resolved = resolveSettings(flagsWithUrl, host, { file: path, profileSetting, profile: oldProfile });
-  const key = await readNewKey(resolved, host) ??
-    await promptForSecret(await promptsFor("key", "--key-file (- reads standard input)"));
+  const resolved = resolveSettings(flagsWithUrl, host, { file: configPath, profileSetting, profile: oldProfile });
+  const key = await readKeyFromFlagOrVariable(resolved, host) ??
+    await promptForSecret(await requirePrompts("key", "--key-file (- reads standard input)"));
   const effective: EffectiveSettings = { ...resolved, key, keyFile: undefined };
 
   const settings = await parseSettings(effective, host, log);
@@ -100,14 +100,14 @@ export async function login(
   return ExitCode.OK;
 }
 
-/** What messages call a server that was typed at the prompt. */
+/** The name in messages of the server that the user types at the prompt. */
 const SERVER = "The server";
 
 async function promptForServer(prompts: Prompts, flags: LoginFlags, oldProfile: Profile | undefined): Promise<string> {
   const initial = oldProfile?.values.get("baseUrl")?.value;
   const check = (typed: string): void => {
     const setting = { name: SERVER, value: typed };
-    // allow-http of the profile is only for the profile's own server.
+    // The allow-http of a profile applies only to the server of that profile.
     const isSameServer = parseBaseUrl(setting, { allowHttp: true }).href === endpointOf(oldProfile);
     const allowHttp = flags.allowHttp || isSameServer && oldProfile?.values.get("allowHttp")?.value === "true";
     parseBaseUrl(setting, { allowHttp: allowHttp ?? false });
@@ -120,7 +120,7 @@ async function promptForServer(prompts: Prompts, flags: LoginFlags, oldProfile: 
   });
 }
 
-/** The endpoint of the profile's server; `undefined` if the profile has none, or an invalid one. */
+/** The GraphQL endpoint of the profile's server; `undefined` if its base-url is missing or invalid. */
 function endpointOf(profile: Profile | undefined): string | undefined {
   const url = profile?.values.get("baseUrl");
   try {
@@ -130,18 +130,19 @@ function endpointOf(profile: Profile | undefined): string | undefined {
   }
 }
 
-/** The key of a flag or variable. The stored key is the one that `login` replaces. */
-async function readNewKey(settings: EffectiveSettings, host: Host): Promise<SourcedSetting | undefined> {
+/** Reads the key from a flag or variable. Ignores the key of the profile, because `login` replaces it. */
+async function readKeyFromFlagOrVariable(settings: EffectiveSettings, host: Host): Promise<SourcedSetting | undefined> {
   return settings.keyFile?.source === "file" ? undefined : await readKey(settings, host);
 }
 
 async function promptForSecret(prompts: Prompts): Promise<SourcedSetting> {
-  const parse = (value: string): string => parseSetting({ name: "The answer", value }, keySchema());
+  const name = "The key";
+  const parse = (value: string): string => parseSetting({ name, value }, keySchema());
   const typed = await prompts.secret({ label: "API key", check: (answer) => void parse(answer) });
-  return settingFrom("flag", "The key", parse(typed));
+  return settingFrom("flag", name, parse(typed));
 }
 
-/** The changes to the profile. If its server changes, the settings of the old server are removed. */
+/** The changes to the profile. If its server changes, removes the settings that belong to the old server. */
 function changesFor(
   name: string,
   server: string,
@@ -149,10 +150,10 @@ function changesFor(
   { headers, ignored }: EffectiveSettings,
   host: Host,
 ): Changes {
-  const ofOldServer = PROFILE_SETTINGS.map(({ member, belongsToServer }) => belongsToServer ? member : undefined)
+  const membersToRemove = PROFILE_SETTINGS.map(({ member, belongsToServer }) => belongsToServer ? member : undefined)
     .filter((member) => ignored.some((setting) => setting.member === member));
   return {
-    ...Object.fromEntries(ofOldServer.map((member) => [member, undefined])),
+    ...Object.fromEntries(membersToRemove.map((member) => [member, undefined])),
     "base-url": server,
     "key-file": keyFileOf(name),
     ...(keyHeader === undefined ? {} : { "key-header": keyHeader }),
@@ -172,11 +173,11 @@ interface NewProfile {
   readonly name: string;
   readonly changes: Changes;
   readonly key: string;
-  /** Whether the profile had another server before, or none. */
+  /** Whether the profile had no server or another server before. */
   readonly isNewServer: boolean;
 }
 
-/** Stores the key and the profile. At no moment does the profile combine the key of one server with another server. */
+/** Stores the key and the profile. At every moment the stored key belongs to the stored server. */
 async function storeProfile({ file, name, changes, key, isNewServer }: NewProfile, host: Host): Promise<void> {
   const { stageChanges } = await import("#config-document");
   const keyPath = `${directoryOf(file.path, host)}${keyFileOf(name)}`;
@@ -192,28 +193,29 @@ async function storeProfile({ file, name, changes, key, isNewServer }: NewProfil
   }
 }
 
-/** Names the variables that win over the stored profile. A user may have forgotten them. */
+/** Warns about variables that override the stored profile, because a user may have forgotten them. */
 async function warnAboutVariables(server: SourcedSetting, key: SourcedSetting, host: Host): Promise<void> {
   const isSet = (name: string): boolean => host.env(name) !== undefined;
   const url = host.env("SERVICE_API_URL");
-  const winning = [
+  const overridingVariables = [
     ...url === undefined
       ? ["SERVICE_API_DATA_DIR", "SERVICE_API_DATABASE_URL"].filter(isSet)
       : ["SERVICE_API_URL"].filter(() => url !== server.value),
     ...["SERVICE_API_KEY", "SERVICE_API_KEY_FILE"].filter((name) => isSet(name) && key.from !== name),
   ];
-  for (const name of winning) {
+  for (const name of overridingVariables) {
     // deno-lint-ignore no-await-in-loop -- the lines keep their order
-    await host.stderr.write(`${name} is set and wins over the stored profile. Unset it to use the profile.\n`);
+    await host.stderr.write(`${name} is set and overrides the stored profile. Unset it to use the profile.\n`);
   }
 }
 
 const NOTES = `
-The profile is named default unless --profile names another. Its key is stored
-in keys/<profile>.key beside the config file, readable only by you. Nothing is
-stored if the server rejects the key. The rest of the config file is kept. If
-the profile had another server, the settings for that server are removed.
---key-header, --header, --ca-file and --allow-http are stored with the profile.
+Without --profile, the name of the profile is default. login stores the key in
+keys/<profile>.key, in the directory of the config file. Only you can read it.
+If the server rejects the key, login stores nothing. login keeps the rest of
+the config file. If the profile had another server, login removes the settings
+of that server. login also stores --key-header, --header, --ca-file and
+--allow-http in the profile.
 service-api config --help describes the config file.
 
 Examples:

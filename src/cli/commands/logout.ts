@@ -1,7 +1,7 @@
 /** `logout`: removes the key that `login` stored. */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { readConfig } from "../config_file/read.ts";
@@ -9,8 +9,8 @@ import { directoryOf, keyFileOf, lockPath } from "../config_file/path.ts";
 import { removeFile, withLock } from "../config_file/private_file.ts";
 import { type ProfileFlags, withProfileFlags } from "../settings/server_flags.ts";
 
-/** Declares the command. */
-export function registerLogout(command: Command, { host, setExitCode }: Session): void {
+/** Registers the command. */
+export function registerLogout(command: Command, { host, setExitCode }: CommandContext): void {
   withProfileFlags(command.description("Remove the key that login stored. The profile keeps its server."))
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await logout(flags, host)));
@@ -57,9 +57,10 @@ export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode>
 }
 
 const NOTES = `
-The key file keys/<profile>.key beside the config file is removed, and key-file
-in the profile. The key itself stays valid: delete it with service-api apikey
---delete. A key file that login did not write is left alone.
+logout removes the file keys/<profile>.key, in the directory of the config file,
+and the setting key-file of the profile. The server still accepts the key: to
+revoke it, run service-api apikey --delete. logout does not remove a key file
+that login did not write.
 
 Examples:
   service-api logout

@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import * as z from "zod/mini";
 import { Failure } from "../../apikey/failure.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import type { UseClient } from "../connection/connection.ts";
 import { withClient } from "../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
@@ -12,18 +12,17 @@ import { parseSetting } from "../settings/schema.ts";
 import { withServerFlags } from "../settings/server_flags.ts";
 import { readSettingFile, readStandardInput } from "../settings/setting.ts";
 
-/** Declares the command. */
-export function registerRequest(command: Command, { host, log, setExitCode }: Session): void {
+/** Registers the command. */
+export function registerRequest(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
-      "POST a GraphQL request, or any JSON body, to {base_url}/graphql with the key as\n" +
-        "bearer credential, and print the body of the response.",
+      "Send a GraphQL request, or any JSON body, to {base_url}/graphql and print the\nresponse body.",
     )
     .usage("(--query <text> | --body <json>) [options]")
     .optionsGroup("Request:")
-    .option("--query <text>", "GraphQL document; @file reads a file, - standard\ninput")
-    .option("--variables <json>", "variables of the query, a JSON object; @file; -")
-    .option("--body <json>", "JSON to send unchanged instead of a query; @file; -")
+    .option("--query <text>", "GraphQL document, @file, or - for standard input")
+    .option("--variables <json>", "JSON object with the variables of the query; also\n@file and -")
+    .option("--body <json>", "JSON to send unchanged instead of --query; also\n@file and -")
     .optionsGroup("Output:")
     .option("--json", "print one line of JSON, also for failures");
   withServerFlags(withOwnFlags)
@@ -40,8 +39,8 @@ export interface RequestFlags {
 }
 
 /**
- * Sends a request and prints the body of the response, with `--json` on one line. If the response is a failure, also
- * reports the failure on standard error; with `--json` prints the failure instead of the body.
+ * Sends a request and prints the response body, with `--json` on one line. If the response is a failure, also prints
+ * its message on standard error. With `--json` prints `{"error","code"}` on standard output instead of the body.
  *
  * @throws {Failure} if there is no response
  */
@@ -56,49 +55,49 @@ export async function request(flags: RequestFlags, host: Host, useClient: UseCli
   });
 }
 
-const JSON_TEXT = z.pipe(
+const PARSED_JSON = z.pipe(
   z.string(),
   z.transform((text: string, { issues }): unknown => {
     try {
       return JSON.parse(text);
     } catch (error) {
       // The rest of the error repeats the text, which may be a secret.
-      const [place = ""] = / at position .*$/s.exec(String(error)) ?? [];
-      issues.push({ code: "custom", message: `is not valid JSON${place}.`, input: text });
+      const [position = ""] = / at position .*$/s.exec(String(error)) ?? [];
+      issues.push({ code: "custom", message: `is not valid JSON${position}.`, input: text });
       return z.NEVER;
     }
   }),
 );
 
 const JSON_OBJECT = z.pipe(
-  JSON_TEXT,
+  PARSED_JSON,
   z.record(z.string(), z.unknown(), 'must be a JSON object, for example {"id":"key_1"}.'),
 );
 
-const NOT_BLANK = z.string().check(z.regex(/\S/, "is empty."));
+const NOT_BLANK = z.string().check(z.regex(/\S/, "is empty. Pass a GraphQL document."));
 
 /**
- * Builds the body to post: the text of `--body` unchanged, or the query with its variables.
+ * Builds the request body: the value of `--body` unchanged, or the query and its variables as JSON.
  *
  * @throws {Failure} `USAGE`
  */
 async function readBody(flags: RequestFlags, host: Host): Promise<string> {
   const { query, variables, body } = flags;
   if (body !== undefined) {
-    if (query !== undefined) throw new Failure("USAGE", "Use either --query or --body, not both.");
-    if (variables !== undefined) throw new Failure("USAGE", "Use --variables with --query, not with --body.");
+    if (query !== undefined) throw new Failure("USAGE", "--query and --body cannot be combined. Use one of them.");
+    if (variables !== undefined) throw new Failure("USAGE", "--variables works only with --query, not with --body.");
     const value = await readArgument(body, "--body", host);
-    parseSetting({ name: "--body", value }, JSON_TEXT);
+    parseSetting({ name: "--body", value }, PARSED_JSON);
     return value;
   }
-  if (query === undefined) throw new Failure("USAGE", "Use either --query or --body.");
+  if (query === undefined) throw new Failure("USAGE", "Missing request. Use --query or --body.");
   const document = parseSetting({ name: "--query", value: await readArgument(query, "--query", host) }, NOT_BLANK);
   if (variables === undefined) return JSON.stringify({ query: document });
   const value = await readArgument(variables, "--variables", host);
   return JSON.stringify({ query: document, variables: parseSetting({ name: "--variables", value }, JSON_OBJECT) });
 }
 
-/** `@file` is the content of the file, `-` is standard input, anything else is the value itself. */
+/** Reads an argument: `@file` reads the file, `-` reads standard input, any other value is used unchanged. */
 async function readArgument(value: string, flag: string, host: Host): Promise<string> {
   if (value.startsWith("@")) return await readSettingFile(value.slice(1), flag);
   return value === "-" ? await readStandardInput(flag, host) : value;
@@ -106,9 +105,10 @@ async function readArgument(value: string, flag: string, host: Host): Promise<st
 
 const NOTES = `
 Results:
-  The body of the response is printed as it is; with --json on one line. GraphQL
-  errors and HTTP errors are failures: the message is on standard error, or with
-  --json {"error","code"} replaces the body.
+  request prints the response body unchanged. With --json it prints the body on
+  one line. GraphQL errors and HTTP errors are failures: request also prints the
+  message on standard error. With --json it prints {"error","code"} on standard
+  output instead of the body.
 
 Examples:
   service-api request --query '{ apiKeys { id name roles createdAt } }'

@@ -1,4 +1,4 @@
-/** The answer to a shell that completes a word. The scripts for the shells parse it: change both together. */
+/** The answer to a shell that completes a word. The scripts for the shells parse it, so change both together. */
 
 /** A possible completion of the word at the cursor. */
 export interface Candidate {

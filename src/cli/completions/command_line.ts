@@ -1,4 +1,4 @@
-/** Parses an unfinished command line: the flags before the cursor, and what the word at the cursor may become. */
+/** Parses an unfinished command line: the flags before the cursor, and the kind of the word at the cursor. */
 import type { CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import type { Host } from "../host/host.ts";
 
@@ -75,7 +75,7 @@ function findOption(command: CommandUnknownOpts, flag: string): Option | undefin
   return visibleOptions(command).find(({ long, short }) => long === flag || short === flag);
 }
 
-/** The long name of a flag, or its short one if it has no other. */
+/** The long name of a flag. If it has none, the short name. */
 export function flagName({ long, short }: Option): string {
   return long ?? short ?? "";
 }

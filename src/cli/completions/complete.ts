@@ -13,14 +13,14 @@ import { completeValue } from "./values.ts";
  * Writes the answer to standard output.
  *
  * @param words the words after the program's name, up to and including the one at the cursor
- * @param program with the flags of the command that the words name
+ * @param program has the flags of the command in `words`
  */
 export async function complete(words: readonly string[], program: CommandUnknownOpts, host: Host): Promise<void> {
-  const answer = await decide(words, program, host).catch(() => NO_CANDIDATES);
+  const answer = await answerFor(words, program, host).catch(() => NO_CANDIDATES);
   await host.stdout.write(formatAnswer(answer)).catch(() => {});
 }
 
-async function decide(words: readonly string[], program: CommandUnknownOpts, host: Host): Promise<Answer> {
+async function answerFor(words: readonly string[], program: CommandUnknownOpts, host: Host): Promise<Answer> {
   const [name, ...rest] = words;
   const command = program.commands.find((candidate) => candidate.name() === name);
   if (name === "help" && rest.length === 1) return offer(rest[0] ?? "", commandCandidates(program));

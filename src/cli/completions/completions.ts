@@ -5,7 +5,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
 import { nearest } from "../../apikey/nearest.ts";
-import type { Session } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 
@@ -14,7 +14,7 @@ const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 type Shell = typeof SHELLS[number];
 
 /** Registers the command. */
-export function registerCompletions(command: Command, { host, setExitCode }: Session): void {
+export function registerCompletions(command: Command, { host, setExitCode }: CommandContext): void {
   command
     .description("Print the completion script for a shell.")
     .usage("bash|zsh|fish|powershell")
@@ -28,7 +28,7 @@ function parseShell(typed: string): Shell {
   if (shell !== undefined) return shell;
   throw new Failure(
     "USAGE",
-    `There is no completion script for ${quote(typed)}; did you mean ${nearest(typed.toLowerCase(), SHELLS)}? ` +
+    `No completion script for ${quote(typed)}. Did you mean ${nearest(typed.toLowerCase(), SHELLS)}? ` +
       `Supported shells: ${SHELLS.join(", ")}.`,
   );
 }
@@ -60,12 +60,12 @@ After you install the script, Tab completes:
     --permissions  RESOURCE:, then the action; after a comma, the next one
     --name         after --delete or --overwrite, the names of existing keys
     --profile      the profiles in the config file
-Key names come from the server that the command line and the environment name,
-or from the local store. If the server does not answer within one second, there
-are no names. Nothing is created or changed. Without a server, a PostgreSQL
-database is not asked for names.
+Key names come from the server that the command line, the environment or the
+profile selects, or from the local store, but never from a PostgreSQL database.
+If the server does not respond within one second, Tab offers no names. Tab never
+creates or changes anything.
 
-Run the commands for your shell once; new shells then complete:
+Run the commands for your shell once. Then start a new shell:
   bash        echo 'eval "$(service-api completions bash)"' >> ~/.bashrc
   zsh         echo 'autoload -U compinit && compinit' >> ~/.zshrc
               echo 'eval "$(service-api completions zsh)"' >> ~/.zshrc
@@ -76,5 +76,5 @@ Run the commands for your shell once; new shells then complete:
                 Out-String | Invoke-Expression'
 bash 3.2 or newer works without the bash-completion package. For zsh you can
 also write the script to a file _service-api in a directory of fpath. The script
-for PowerShell (5.1 and 7) has not been tried yet.
+for PowerShell (5.1 and 7) has not been tested yet.
 ${EXIT_STATUS}`;

@@ -1,4 +1,4 @@
-/** Fetches the names of existing keys from the server that an unfinished command line names. */
+/** Fetches the names of existing keys from the server that an unfinished command line selects. */
 import { escapeInvisible } from "../../apikey/failure.ts";
 import type { KeySummary } from "../../client/client.ts";
 import type { Host } from "../host/host.ts";
@@ -8,10 +8,10 @@ import type { Settings } from "../connection/settings.ts";
 import type { Candidate } from "./answer.ts";
 import { type CommandLine, givenValue } from "./command_line.ts";
 
-/** How long a user who presses Tab waits at most, in milliseconds. */
+/** The longest wait after Tab, in milliseconds. */
 const TIMEOUT = 1000;
 
-/** The names without duplicates, with descriptions and roles. Empty if the server does not answer within a second. */
+/** Returns names without duplicates, with descriptions and roles. If the server does not respond in time, returns none. */
 export async function fetchKeyNames(line: CommandLine, host: Host): Promise<readonly Candidate[]> {
   const { promise: timedOut, resolve } = Promise.withResolvers<readonly KeySummary[]>();
   const timer = setTimeout(() => resolve([]), TIMEOUT);
@@ -58,7 +58,7 @@ function serverFlags(line: CommandLine, host: Host): ServerFlags {
   };
 }
 
-/** Another server may have names with control characters, which would break the answer's lines. */
+/** Names on other servers may contain control characters, which would break the lines of the answer. */
 function isPrintable({ name }: KeySummary): boolean {
   return name !== "" && !/\p{C}/u.test(name);
 }

@@ -60,7 +60,7 @@ function expectsExistingName({ given }: CommandLine): boolean {
 }
 
 /**
- * The profiles in the config file that the command line names, in the order of the file.
+ * The names of the profiles in the config file that the command line selects, in the order of the file.
  *
  * @throws {Failure} if the file is not valid
  */

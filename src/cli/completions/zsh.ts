@@ -1,7 +1,7 @@
 /**
  * The script for zsh. Evaluate it after `compinit`, or save it as `_service-api` in a directory of `fpath`.
  *
- * It ignores case, because the program accepts roles and permissions in any case. A comma typed right after a
+ * It ignores case, because the program accepts roles and permissions in upper and lower case. A comma typed right after a
  * completed word replaces the space that zsh has appended.
  */
 export const script = `#compdef service-api

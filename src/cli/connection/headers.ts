@@ -31,7 +31,7 @@ export function keySchema(): TextSchema<string> {
     const key = text.trim();
     if (/^[\x21-\x7e]+$/.test(key)) return key;
     return reject(
-      key === "" ? "contains no key." : "does not contain a key. A key is one word of ASCII characters.",
+      key === "" ? "is empty." : "must contain exactly one word of visible ASCII characters.",
     );
   });
 }

@@ -17,7 +17,7 @@ const ERASE_LINE = "\r\x1b[2K";
 /** Columns of the bar. */
 const BAR_WIDTH = 24;
 
-/** A bar with fewer columns is left out; the count stays. */
+/** If fewer columns remain for the bar, shows only the count. */
 const MIN_BAR_WIDTH = 4;
 
 /**

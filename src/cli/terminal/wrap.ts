@@ -2,7 +2,7 @@
 
 /**
  * @param width the longest line, in UTF-16 code units; only a longer word exceeds it
- * @param separator stands between two words of a line
+ * @param separator joins the words of a line
  */
 export function wrapWords(words: readonly string[], width: number, separator: string): readonly string[] {
   const lines: string[] = [];

@@ -214,15 +214,20 @@ for (
       "a server",
       ["--key-file", "-"],
       {},
-      "The server is missing, and there is no terminal to prompt for it. Use --base-url.",
+      "Missing server: login cannot prompt here. Use --base-url.",
     ],
     [
       "a key",
       ["--base-url", "https://a.example"],
       {},
-      "The key is missing, and there is no terminal to prompt for it. Use --key-file (- reads standard input).",
+      "Missing key: login cannot prompt here. Use --key-file (- reads standard input).",
     ],
-    ["a home", [], { HOME: "" }, "There is no home directory for a config file. Name a config file with --config."],
+    [
+      "a home",
+      [],
+      { HOME: "" },
+      "Could not find your home directory, so there is no default config file. Use --config.",
+    ],
     [
       "a valid profile name",
       ["--profile", "../a"],
@@ -245,7 +250,7 @@ for (
   });
 }
 
-testWithModes("login warns about variables that win over the stored profile", async () => {
+testWithModes("login warns about variables that override the stored profile", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   const args = ["login", "--base-url", server.url, "--key-file", "-"];
@@ -253,11 +258,11 @@ testWithModes("login warns about variables that win over the stored profile", as
   const { code, stderr } = await home.run(args, { stdin: SECRET, env });
   expect(code).toBe(0);
   expect(stderr).toBe(
-    "SERVICE_API_URL is set and wins over the stored profile. Unset it to use the profile.\n" +
-      "SERVICE_API_KEY is set and wins over the stored profile. Unset it to use the profile.\n",
+    "SERVICE_API_URL is set and overrides the stored profile. Unset it to use the profile.\n" +
+      "SERVICE_API_KEY is set and overrides the stored profile. Unset it to use the profile.\n",
   );
   const store = await home.run(args, { stdin: SECRET, env: { SERVICE_API_DATA_DIR: "/d" } });
-  expect(store.stderr).toMatch(/^SERVICE_API_DATA_DIR is set and wins/);
+  expect(store.stderr).toMatch(/^SERVICE_API_DATA_DIR is set and overrides/);
 });
 
 testWithModes("login takes server and key from variables", async () => {
@@ -336,7 +341,7 @@ for (
       "a key of two words",
       "https://keys.example.com",
       "two words",
-      /^The answer does not contain a key/,
+      /^The key must contain exactly one word/,
     ],
   ] as const
 ) {

@@ -79,14 +79,14 @@ Deno.test("a response that is not JSON is BAD_RESPONSE", async () => {
 
 for (
   const [what, flags, message] of [
-    ["neither --query nor --body", [], /either --query or --body/],
-    ["both --query and --body", ["--query", "{a}", "--body", "{}"], /either --query or --body, not both\./],
+    ["neither --query nor --body", [], /Missing request\. Use --query or --body\./],
+    ["both --query and --body", ["--query", "{a}", "--body", "{}"], /--query and --body cannot be combined\./],
     [
       "--variables with --body",
       ["--body", "{}", "--variables", "{}"],
-      /Use --variables with --query, not with --body\./,
+      /--variables works only with --query, not with --body\./,
     ],
-    ["an empty query", ["--query", " "], /--query is empty/],
+    ["an empty query", ["--query", " "], /--query is empty\. Pass a GraphQL document\./],
     [
       "a body that is not JSON",
       ["--body", "{secret}"],

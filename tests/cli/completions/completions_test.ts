@@ -249,7 +249,7 @@ Deno.test("a name with a control character is not offered", async () => {
 Deno.test("an unknown shell is a usage error with the nearest one; no shell lists them all", async () => {
   const unknown = await inProcess(["completions", "Bsh"]);
   expect({ code: unknown.code, stdout: unknown.stdout }).toEqual({ code: 2, stdout: "" });
-  expect(unknown.stderr).toMatch(/no completion script for "Bsh"; did you mean bash\?/);
+  expect(unknown.stderr).toMatch(/No completion script for "Bsh"\. Did you mean bash\?/);
   const none = await inProcess(["completions"]);
   expect(none.code).toBe(2);
   expect(none.stderr).toMatch(/Choose a shell: bash, zsh, fish, powershell/);

@@ -174,14 +174,14 @@ for (
   const [what, flags, env, message] of [
     ["two sources of the key", {}, { SERVICE_API_KEY: "a", SERVICE_API_KEY_FILE: "b" }, /both set/],
     ["a missing key file", { keyFile: "/nonexistent" }, {}, /--key-file: cannot read "\/nonexistent"/],
-    ["an empty key file", { keyFile: EMPTY_FILE }, {}, /^--key-file contains no key\.$/],
+    ["an empty key file", { keyFile: EMPTY_FILE }, {}, /^--key-file is empty\.$/],
     [
       "a key of two words",
       {},
       { SERVICE_API_KEY: "top secret" },
-      /^SERVICE_API_KEY does not contain a key/,
+      /^SERVICE_API_KEY must contain exactly one word/,
     ],
-    ["a key with a line break", {}, { SERVICE_API_KEY: "top\nsecret" }, /does not contain a key/],
+    ["a key with a line break", {}, { SERVICE_API_KEY: "top\nsecret" }, /must contain exactly one word/],
     ["an invalid key header", { keyHeader: "a b" }, { SERVICE_API_KEY: "abc" }, /name of a header/],
     ["a reserved key header", { keyHeader: "Content-Type" }, { SERVICE_API_KEY: "abc" }, /does not set itself/],
     ["a reserved header", { header: ["content-type: text/plain"] }, {}, /does not set itself/],

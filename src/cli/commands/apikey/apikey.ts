@@ -3,7 +3,7 @@ import type { Command } from "@commander-js/extra-typings";
 import { Failure } from "../../../apikey/failure.ts";
 import { ACTIONS, RESOURCES } from "../../../apikey/permission.ts";
 import { ROLE_MEANINGS, ROLES } from "../../../apikey/role.ts";
-import type { Session } from "../../command.ts";
+import type { CommandContext } from "../../command.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { withClient } from "../../connection/with_client.ts";
 import { EXIT_STATUS, type ExitCode } from "../../exit_code.ts";
@@ -15,7 +15,7 @@ import { type CreateFlags, createKey } from "./create.ts";
 import { deleteKeys } from "./delete.ts";
 
 /** Registers the command. */
-export function registerApikey(command: Command, { host, log, setExitCode }: Session): void {
+export function registerApikey(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
       "Create or delete API keys. At a terminal the command prompts for missing values.\n" +
@@ -120,8 +120,8 @@ Rights:
 Prompting:
   The command prompts if standard input and standard error are terminals.
   Without a terminal, or with --no-input, a missing value is a usage error.
-  --create with a name and a role or permission never prompts. Otherwise it asks
-  for each missing value, shows the rights of the new key, and asks for
+  --create with a name and a role or permission never prompts. Otherwise it
+  prompts for each missing value, shows the rights of the new key, and asks for
   confirmation. --yes skips that confirmation. If the name is taken and
   --overwrite is not given, it always asks before it replaces the key.
   --delete without --name lists the keys to select from.
@@ -129,7 +129,7 @@ Prompting:
   Backspace and Ctrl-U edit the filter. Ctrl-A selects all visible items.
   In the permission grid the first row stands for every visible resource, and
   the position before the first column stands for every action.
-  Ctrl-C at a prompt cancels the command; nothing is changed.
+  Ctrl-C at a prompt cancels the command. It then changes nothing.
   Prompts follow NO_COLOR, FORCE_COLOR and TERM=dumb. They are drawn in ASCII if
   the locale is not UTF-8.
 

@@ -21,7 +21,7 @@ export interface CreateFlags extends PromptFlags {
   readonly json?: boolean | undefined;
 }
 
-/** What the flags say about the new key. Prompts ask for the rest. */
+/** The parsed flags. Prompts add the missing values. */
 export interface KeyDraft {
   readonly name: Name | undefined;
   readonly description: string | undefined;

@@ -9,7 +9,7 @@ export interface Creation {
   readonly created: CreatedKey;
   /** What was requested. */
   readonly key: NewKey;
-  /** Prompts have already shown the rights. */
+  /** Whether prompts have already shown the rights. */
   readonly wasPrompted: boolean;
 }
 
@@ -35,7 +35,7 @@ export async function printCreatedKey(
   if (showsSecret || wasPrompted) await writeNote(formatNextSteps(created, host), host);
 }
 
-/** Writes to standard error. Ignores failures: they must not cost the user the secret. */
+/** Writes to standard error. Ignores failures, because the secret must still be printed. */
 async function writeNote(text: Promise<string>, host: Host): Promise<void> {
   try {
     await host.stderr.write(await text);

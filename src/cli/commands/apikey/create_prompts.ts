@@ -15,7 +15,7 @@ import type { KeyDraft } from "./create.ts";
 const TITLE_WIDTH = 15;
 
 /**
- * Prompts for what the draft lacks, shows a summary with the effective rights, and asks for confirmation.
+ * Prompts for the missing values of the draft, shows a summary with the effective rights, and asks for confirmation.
  *
  * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm; `ALREADY_EXISTS` if the draft's name is
  * taken and the user does not want to replace the key

@@ -39,10 +39,10 @@ export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseC
   }
 }
 
-/** How often a deletion is attempted if other callers change the keys at the same time. */
+/** The most attempts to delete keys that other callers change at the same time. */
 const MAX_ATTEMPTS = 3;
 
-/** Looks the name up again if another caller replaces the key between the look-up and the deletion. */
+/** If another caller replaces the key between the look-up and the deletion, looks up the name again. */
 async function deleteByName(client: Client, name: Name, attempts = MAX_ATTEMPTS): Promise<DeleteResult> {
   const { matches, anyKey } = await client.findKeys(name);
   if (matches.length === 0) return anyKey ? { kind: "not found", name } : { kind: "no keys" };

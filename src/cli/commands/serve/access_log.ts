@@ -8,13 +8,13 @@ export interface AccessLog {
   readonly flush: () => Promise<void>;
 }
 
-/** Milliseconds during which lines are collected to be written together. */
+/** How long lines are collected before they are written together, in milliseconds. */
 const DELAY = 20;
 
-/** Lines that wait because standard error is not read. Further lines are dropped and counted. */
+/** The most lines to keep while no process reads standard error. Drops and counts further lines. */
 const MAX_WAITING_LINES = 20_000;
 
-/** Writes JSON lines; at a terminal, text. */
+/** Opens a log that writes text at a terminal, otherwise JSON lines. */
 export function openAccessLog(host: Host): AccessLog {
   const format = host.stderr.isTerminal() ? toText : toJson;
   const formatGap = (count: number): string => {

@@ -5,7 +5,7 @@ import { Failure, quote } from "../../../apikey/failure.ts";
 import type { HttpServerOptions } from "../../../server/http/http_server.ts";
 import { openAccessLog } from "./access_log.ts";
 import { isLoopback } from "../../settings/base_url.ts";
-import type { Session } from "../../command.ts";
+import type { CommandContext } from "../../command.ts";
 import { durationUpToDays, durationUpToOneDay } from "../../settings/duration.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
@@ -19,57 +19,60 @@ import { helpOf, SETTINGS } from "../../settings/table.ts";
 import { readTlsFiles } from "./tls_files.ts";
 import { unlessInterrupted } from "../../host/interrupt.ts";
 
-/** Declares the command. */
-export function registerServe(command: Command, { host, log, setExitCode }: Session): void {
+/** Registers the command. */
+export function registerServe(command: Command, { host, log, setExitCode }: CommandContext): void {
   command
-    .description("Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.")
+    .description(
+      "Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.\nWith --tls-cert the URL starts with https://.",
+    )
     .optionsGroup("Address:")
     .option("--host <host>", "address to listen on", "127.0.0.1")
     .option("--port <port>", "port to listen on; 0 selects a free port", "4000")
-    .option("--tls-cert <pem>", "certificate with its intermediate certificates: serve HTTPS; restart after a renewal")
-    .option("--tls-key <pem>", "private key of the certificate")
-    .option("--allow-http", "listen beyond this machine without TLS; keys are sent unencrypted")
+    .option("--tls-cert <pem>", "PEM file with the certificate chain; enables HTTPS; restart serve after a renewal")
+    .option("--tls-key <pem>", "PEM file with the private key of the certificate")
+    .option("--allow-http", "let other machines connect without TLS; clients then send keys unencrypted")
     .option(
       "--trust-proxy <list>",
-      "addresses and networks, for example 10.0.0.0/8, of proxies whose X-Forwarded-For names the client; always set " +
-        "it behind a proxy",
+      "trusted proxies (addresses or networks, for example 10.0.0.0/8): take the client's address from their " +
+        "X-Forwarded-For; always set it behind a proxy",
     )
     .optionsGroup("Store:")
     .option(SETTINGS.dataDir.option, helpOf("dataDir"))
     .option(SETTINGS.databaseUrl.option, helpOf("databaseUrl"))
     .option(SETTINGS.profile.option, helpOf("profile"))
     .option(SETTINGS.config.option, helpOf("config"))
-    .option("--audit-retention <duration>", "delete older events of the audit trail; 0: never", "365d")
+    .option("--audit-retention <duration>", "how long to keep audit events; 0: forever", "365d")
     .optionsGroup("Limits:")
-    .option("--request-timeout <duration>", "for a request and its response", "30s")
+    .option("--request-timeout <duration>", "longest time to read a request and send its response", "30s")
     .option(
       "--idle-timeout <duration>",
-      "for a connection between requests, and for a client to read a response",
+      "close a connection after this time without a request, or if the client does not read the response",
       "75s",
     )
-    .option("--drain-timeout <duration>", "for running requests after SIGTERM or SIGINT", "10s")
-    .option("--max-body <size>", "of a request, for example 500KB or 1MB; a larger one gets 413", "1MB")
-    .option("--max-depth <number>", "levels of fields in a document; 0: no limit", "20")
-    .option("--max-aliases <number>", "aliases in a document; 0: no limit", "100")
-    .option("--max-tokens <number>", "lexical tokens in a document; 0: no limit", "5000")
-    .option("--max-keys <number>", "keys in one response; 0: no limit", "100000")
+    .option("--drain-timeout <duration>", "longest wait for running requests after SIGTERM or SIGINT", "10s")
+    .option("--max-body <size>", "largest request body, for example 500KB or 1MB; larger ones get 413", "1MB")
+    .option("--max-depth <number>", "deepest nesting of fields in a document; 0: no limit", "20")
+    .option("--max-aliases <number>", "most aliases in a document; 0: no limit", "100")
+    .option("--max-tokens <number>", "most tokens in a document; 0: no limit", "5000")
+    .option("--max-keys <number>", "most keys in one response; 0: no limit", "100000")
     .option(
       "--max-auth-failures <number>",
-      "requests without a valid key per minute and address (IPv6: per /64), then 429; 0: no limit",
+      "failed authentications per minute and address (IPv6: per /64) before further ones get 429; 0: no limit",
       "20",
     )
     .optionsGroup("Output:")
-    .option("--no-access-log", "do not log each request")
+    .option("--no-access-log", "do not log requests")
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await serve(flags, host, log)));
 }
 
 const NOTES = `
 Logs:
-  Standard output has one line, with the URL, when the server is ready. Standard
-  error has one line per request, and the errors: as JSON, or as text if it is a
-  terminal. Keys appear by id, never with their secret. The X-Request-Id of a
-  request is in its response, in the access log and in the audit trail.
+  The server prints one line with its URL on standard output when it is ready.
+  It writes errors and one line per request to standard error: as text at a
+  terminal, otherwise as JSON. The lines contain the ids of keys, never secrets.
+  The response, the access log and the audit trail contain the same
+  X-Request-Id.
 
 Endpoints:
   /graphql   POST with application/json; GET for queries only
@@ -77,20 +80,21 @@ Endpoints:
   /readyz    200 while the store answers, otherwise 503; needs no key
 
 Stopping:
-  SIGTERM and SIGINT end the server with status 0 after running requests are
-  answered, with 1 if --drain-timeout cut some off. A second signal ends it at
-  once with 130.
+  After SIGTERM or SIGINT, the server finishes the running requests and exits
+  with 0. If --drain-timeout expires first, it exits with 1. After a second
+  signal, it exits at once with 130.
 
 PostgreSQL:
   --database-url takes postgres://[user[:password]@][host][:port][/database].
-  What is missing comes from PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE.
+  PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE replace missing parts.
   Parameters:
     host=/run/postgresql  directory of a Unix socket, instead of a host
-    sslmode=MODE          verify-full and verify-ca: TLS with a verified
-                          certificate; require: TLS without verification, or
-                          with it if sslrootcert is given; disable. The default
-                          is verify-full, or disable on this machine
-    sslrootcert=FILE      CA certificates (PEM); the default is the system's
+    sslmode=verify-full   TLS; verify the certificate (default for other
+                          machines)
+    sslmode=verify-ca     the same as verify-full
+    sslmode=require       TLS; verify the certificate only with sslrootcert
+    sslmode=disable       no TLS (default for this machine)
+    sslrootcert=FILE      PEM file with CA certificates; the system's by default
 
 Examples:
   service-api serve --port 0
@@ -119,8 +123,8 @@ export interface ServeFlags extends StoreFlags, ProfileFlags {
   readonly accessLog: boolean;
 }
 
-/** Milliseconds that a request waits for another process's transaction, or for the database. */
-const BUSY_TIMEOUT = 5000;
+/** How long a request waits for a locked SQLite file or for PostgreSQL, in milliseconds. */
+const STORE_TIMEOUT = 5000;
 
 const SERVE_FLAGS = z.object({
   port: countUpTo(65_535),
@@ -137,10 +141,13 @@ const SERVE_FLAGS = z.object({
 });
 
 /**
- * Serves until SIGINT or SIGTERM. Then running requests may finish, until `--drain-timeout` or the next signal.
+ * Serves until SIGINT or SIGTERM. Then waits until the running requests finish, `--drain-timeout` expires or a second
+ * signal arrives.
  *
- * @returns `OK` if all of them were answered
- * @throws {Failure} if the store or the address cannot be used; `INTERRUPTED` if a signal arrives before that is known
+ * @returns `OK` if all running requests finished, `FAILED` if `--drain-timeout` expired first, `INTERRUPTED` after a
+ *   second signal
+ * @throws {Failure} if the store or the address cannot be used; `INTERRUPTED` if a signal arrives before the server is
+ *   ready
  */
 export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<ExitCode> {
   const { drainTimeout, ...options } = await readOptions(flags, host, log);
@@ -151,18 +158,18 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   const opening = openHttpServer({
     ...options,
     location,
-    busyTimeout: BUSY_TIMEOUT,
+    busyTimeout: STORE_TIMEOUT,
     logAccess: flags.accessLog ? accessLog.record : undefined,
   });
   const server = await unlessInterrupted(opening, "Interrupted before the server was ready.", host);
-  const [first, second] = signals(host);
+  const [first, second] = waitForStopSignals(host);
   await host.stdout.write(`Listening on ${server.url}\n`);
   await first;
-  const unfinished = await Promise.race([server.stop(drainTimeout), second]);
+  const outcome = await Promise.race([server.stop(drainTimeout), second]);
   await flushWithTimeout(accessLog.flush());
-  if (unfinished === "second signal") return ExitCode.INTERRUPTED;
-  if (unfinished === 0) return ExitCode.OK;
-  log.error("--drain-timeout cut off {unfinished} requests", { unfinished });
+  if (outcome === "second signal") return ExitCode.INTERRUPTED;
+  if (outcome === 0) return ExitCode.OK;
+  log.error("Stopped before {unfinished} requests finished, because --drain-timeout expired.", { unfinished: outcome });
   return ExitCode.FAILED;
 }
 
@@ -184,8 +191,9 @@ async function readOptions(
   if (tls === undefined && !isLoopback(flags.host) && !flags.allowHttp) {
     throw new Failure(
       "USAGE",
-      `Clients of ${quote(flags.host)} would send keys unencrypted. Use --tls-cert and --tls-key, or listen on ` +
-        "127.0.0.1 behind a TLS proxy, or add --allow-http if the network is private.",
+      `--host ${quote(flags.host)} accepts other machines, but without TLS keys would be sent unencrypted. Use ` +
+        "--tls-cert and --tls-key, or listen on 127.0.0.1 behind a TLS proxy, or add --allow-http if the network is " +
+        "private.",
     );
   }
   return {
@@ -201,8 +209,8 @@ async function readOptions(
   };
 }
 
-/** The first signal to stop, and the second one. */
-function signals(host: Host): readonly [Promise<void>, Promise<"second signal">] {
+/** Two promises: one resolves at the first SIGINT or SIGTERM, the other at the second. */
+function waitForStopSignals(host: Host): readonly [Promise<void>, Promise<"second signal">] {
   const first = Promise.withResolvers<void>();
   const second = Promise.withResolvers<"second signal">();
   let count = 0;

@@ -5,12 +5,12 @@ import { readSettingFile } from "../../settings/setting.ts";
 export interface TlsFiles {
   /** PEM: the certificate, followed by its intermediate certificates. */
   readonly cert: string;
-  /** PEM. */
+  /** PEM: the private key of the certificate. */
   readonly key: string;
 }
 
 /**
- * Reads both files and checks that they match. Without this check the first client would fail, not `serve`.
+ * Reads both files and checks that they match. Without this check `serve` would start, but every client would fail.
  *
  * @returns `undefined` if neither is given
  * @throws {Failure} `USAGE`
@@ -34,11 +34,11 @@ export async function readTlsFiles(
   throw new Failure("USAGE", `The key in ${quote(keyPath)} does not match the certificate in ${quote(certPath)}.`);
 }
 
-function parsePem<Result>(flag: string, path: string, what: string, parse: () => Result): Result {
+function parsePem<Result>(flag: string, path: string, content: string, parse: () => Result): Result {
   try {
     return parse();
   } catch (error) {
-    throw new Failure("USAGE", `${flag}: ${quote(path)} contains no PEM ${what}: ${reasonOf(error)}.`, {
+    throw new Failure("USAGE", `${flag}: ${quote(path)} contains no PEM ${content}: ${reasonOf(error)}.`, {
       cause: error,
     });
   }
