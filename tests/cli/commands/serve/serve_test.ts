@@ -1,6 +1,7 @@
 /** `serve`, run in this process: its flags, its output and its exit status. */
 import { expect } from "expect";
 import { run } from "../../../../src/cli/program.ts";
+import type { Outcome } from "../../../execute.ts";
 import { AUTHORITY, CERTIFICATE, PRIVATE_KEY } from "../../../client/certificates.ts";
 import { FakeHost, inProcess } from "../../../program/program.ts";
 import { Connection } from "../../../server/http/connection.ts";
@@ -51,10 +52,13 @@ async function statusAt(url: string, init: RequestInit = {}): Promise<number> {
 }
 
 /** Runs `serve` with invalid flags. */
-function rejected(
-  ...flags: readonly string[]
-): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
-  return inProcess(["serve", "--data-dir", "/nonexistent/data", ...flags]);
+async function rejected(...flags: readonly string[]): Promise<Outcome> {
+  const directory = await Deno.makeTempDir({ prefix: "service-api-serve-" });
+  try {
+    return await inProcess(["serve", ...flags], { env: { SERVICE_API_DATA_DIR: `${directory}/data` } });
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
 }
 
 /** Writes a certificate, its private key and another private key. */
@@ -238,8 +242,8 @@ for (
     ["an invalid key", ["--tls-cert", "CERT", "--tls-key", "GARBAGE"], /--tls-key: ".*" contains no PEM private key/],
     [
       "a missing certificate",
-      ["--tls-cert", "/nonexistent/cert.pem", "--tls-key", "KEY"],
-      new RegExp(`--tls-cert: cannot read "/nonexistent/cert\\.pem": ${NOT_THERE}`),
+      ["--tls-cert", "/missing/cert.pem", "--tls-key", "KEY"],
+      new RegExp(`--tls-cert: cannot read "/missing/cert\\.pem": ${NOT_THERE}`),
     ],
   ] as const
 ) {
@@ -291,9 +295,7 @@ for (
   ] as const
 ) {
   Deno.test(`serve ${flags.join(" ")} is a usage error`, async () => {
-    const { code, stdout, stderr } = await inProcess(["serve", ...flags], {
-      env: { SERVICE_API_DATA_DIR: "/nonexistent/data" },
-    });
+    const { code, stdout, stderr } = await rejected(...flags);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
   });
