@@ -1,9 +1,9 @@
 /**
- * The embedded server: the only module that the program loads from `src/server/`, and only on demand. In the executable
- * it is a bundle of its own.
+ * The entry of the server. The program imports only this module from `src/server/`, and loads it on demand. In the
+ * executable, it is a separate bundle.
  *
  * A request passes `http/listener` → `http/request_handler` → `http/routes` → `graphql/handler` → `auth/authenticator` →
- * `graphql/schema` → `auth/authorization` → `keys/` → the store. In embedded mode it starts at `graphql/handler`.
+ * `graphql/schema` → `auth/authorization` → `keys/` → the store. In embedded mode, a request starts at `graphql/handler`.
  */
 import { hashSecret } from "../apikey/secret.ts";
 import type { KeyStore } from "../store/key_store.ts";
@@ -17,7 +17,7 @@ import type { HttpServerOptions } from "./http/http_server.ts";
 import type { HttpServer } from "./http/listener.ts";
 import type { LogError } from "./telemetry/log_error.ts";
 
-/** Where the keys are: in a local directory, which is created by the first write, or in PostgreSQL. */
+/** The place of the keys: a local directory, which is created if it is missing, or a PostgreSQL database. */
 export type StoreLocation =
   | { readonly kind: "directory"; readonly path: string }
   | { readonly kind: "database"; readonly address: DatabaseAddress };
@@ -31,7 +31,7 @@ export interface StoreOptions {
 }
 
 export interface LocalServerOptions extends StoreOptions {
-  /** Documents that are not validated: validation would take a noticeable part of a command's time. */
+  /** Documents that are known to be valid. Validation would take a noticeable part of a command's time. */
   readonly validDocuments: readonly string[];
   readonly now: () => Date;
   readonly logError: LogError;

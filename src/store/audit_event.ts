@@ -1,8 +1,8 @@
-/** Audit events: who changed which key, when, from where, and with what outcome. Events are never changed. */
+/** Audit events. An event states who changed which key, when, from where, and with what outcome. No event ever changes. */
 import { Failure } from "../apikey/failure.ts";
 import type { StoredKey } from "./stored_key.ts";
 
-/** What a caller did to a key or tried to do. A replacement is a `REPLACE` of the old key and a `CREATE` of the new. */
+/** The change that a caller made or tried. A replacement is a `REPLACE` of the old key and a `CREATE` of the new key. */
 export const AUDIT_ACTIONS = ["CREATE", "REPLACE", "DELETE"] as const;
 
 export type AuditAction = typeof AUDIT_ACTIONS[number];
@@ -14,7 +14,7 @@ export interface Origin {
   readonly actor: { readonly id: string; readonly name: string } | null;
   /** The IP address of the client; `null` for the local caller. */
   readonly address: string | null;
-  /** The request id of the access log; `null` for the local caller. */
+  /** The id of the request, as in the access log; `null` for the local caller. */
   readonly requestId: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface AuditEvent extends Origin {
 /** An event that is not recorded yet. */
 export type NewEvent = Omit<AuditEvent, "id">;
 
-/** The event for a change that was carried out. */
+/** The event for a change that took effect. */
 export function doneEvent(action: AuditAction, { id, name }: StoredKey, origin: Origin): NewEvent {
   return { ...origin, action, keyId: id, keyName: name, outcome: "DONE" };
 }
@@ -42,7 +42,7 @@ export function notFoundEvent(keyId: string, origin: Origin): NewEvent {
   return { ...origin, action: "DELETE", keyId, keyName: null, outcome: "NOT_FOUND" };
 }
 
-/** The error for a change by a key that was deleted after it was authenticated. */
+/** The error if the calling key was deleted after it was authenticated. */
 export function actorDeleted(): Failure {
   return new Failure("UNAUTHENTICATED", "The key of this request was deleted while the request was running.");
 }

@@ -1,6 +1,6 @@
 /**
- * Combines concurrent writes to an SQLite database into one transaction, because each transaction waits for the disk
- * once. Each write still succeeds or fails on its own, and its promise resolves when it is on disk.
+ * Combines concurrent writes to an SQLite database into one transaction, because every transaction waits for the disk.
+ * Each write still succeeds or fails separately. The promise of a write resolves when the write is on disk.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { isBusy, randomDelay, storeFailure, waitFailure, type WaitOptions } from "./sqlite_database.ts";
@@ -9,7 +9,7 @@ interface Write {
   /** Makes the change or throws. Returns the function that resolves the caller's promise. */
   readonly run: () => () => void;
   readonly reject: (error: unknown) => void;
-  /** When the wait began, in milliseconds since the epoch. */
+  /** When this write began to wait, in milliseconds since the epoch. */
   readonly since: number;
 }
 
@@ -32,7 +32,8 @@ export class GroupCommit {
   /**
    * Runs `act` in a transaction. If it throws, nothing changes.
    *
-   * @throws {Failure} `TIMEOUT` or `INTERRUPTED` if another process keeps the database locked
+   * @throws {Failure} `TIMEOUT` if another process keeps the database locked
+   * @throws {Failure} `INTERRUPTED` if the signal is aborted while another process keeps the database locked
    * @throws what `act` throws
    */
   write<Result>(act: () => Result): Promise<Result> {
@@ -66,7 +67,7 @@ export class GroupCommit {
   /**
    * Commits all pending writes in one transaction.
    *
-   * @returns SQLite's error if another process has the database locked; then the writes stay pending
+   * @returns SQLite's error if another process has locked the database; the writes then stay pending
    */
   #writePending(): Error | undefined {
     const group = this.#pending;

@@ -1,6 +1,6 @@
 /**
- * Combines look-ups of the same turn of the event loop into one query. The query is sent after each look-up was
- * requested, so it sees everything that was committed before.
+ * Combines the look-ups of one turn of the event loop into one query. The query is sent after all of these look-ups were
+ * requested, so each look-up sees every change that was committed before it.
  */
 import { setImmediate } from "node:timers/promises";
 

@@ -1,9 +1,9 @@
 /** The migrations of both engines. A published migration never changes; new ones are appended. */
 
-/** SQLite's `application_id` of our databases: `sak_` in ASCII. It tells them from those of other programs. */
+/** SQLite's `application_id` of our databases: `sak_` in ASCII. Databases of other programs have another one. */
 export const APPLICATION_ID = 0x73616b5f;
 
-/** `PRAGMA user_version` holds the number of these that ran. */
+/** The migrations of SQLite. `PRAGMA user_version` holds the number of migrations that ran. */
 export const SQLITE_MIGRATIONS: readonly string[] = [
   `CREATE TABLE api_key (
      number INTEGER PRIMARY KEY,
@@ -37,8 +37,8 @@ export const SQLITE_MIGRATIONS: readonly string[] = [
 ];
 
 /**
- * The table `service_api.schema_version` holds the number of these that ran. Everything is in the schema `service_api`,
- * so that a database can be shared with other programs.
+ * The migrations of PostgreSQL. The table `service_api.schema_version` holds the number of migrations that ran. All tables
+ * are in the schema `service_api`, so that other programs can use the same database.
  */
 export const POSTGRES_MIGRATIONS: readonly string[] = [
   `CREATE TABLE service_api.api_key (

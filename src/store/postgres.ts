@@ -1,7 +1,7 @@
 /**
  * The PostgreSQL store. Any number of processes on any number of machines may use the database at once. Unique
- * constraints guarantee that names and hashes are unique. A lock serializes the transactions that add audit events, so
- * that a reader who continues after the last event misses none.
+ * constraints guarantee that names and hashes are unique. A lock serializes the transactions that add audit events.
+ * Therefore a client that continues after the last event misses no event.
  */
 // @ts-types="@types/pg"
 import type { Pool, QueryConfig } from "pg";
@@ -11,43 +11,44 @@ import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, notFoundEvent,
 import type { KeyStore, Precondition } from "./key_store.ts";
 import { batchLookups } from "./lookup_batch.ts";
 import {
-  AUDIT_LOCK,
-  connectPostgres,
+  AUDIT_LOCK_ID,
+  createPool,
   type DatabaseAddress,
   databaseFailure,
   inTransaction,
   migrate,
-  NAME_LOCK,
-  type Sql,
+  NAME_LOCK_ID,
+  type Queryable,
 } from "./postgres_database.ts";
 import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, type Row, rowToEvent, rowToKey } from "./row.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 export interface PostgresOptions {
   readonly address: DatabaseAddress;
-  /** The timeout of a connection attempt and of a statement, in milliseconds. */
+  /** The time limit for a connection attempt, and for a statement, in milliseconds. */
   readonly timeout: number;
   /** Ends every wait for the database at once. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The number of keys to read, or of events to delete, with one statement. */
+/** How many keys one statement reads, and how many events one statement deletes. */
 const PAGE = 1000;
 
 /**
  * Connects to the database and migrates its schema.
  *
  * @throws {Failure} `UNREACHABLE` if the database cannot be reached or used, or was written by a newer version
- * @throws {Failure} `TIMEOUT` or `INTERRUPTED`
+ * @throws {Failure} `TIMEOUT` if the database does not respond in time
+ * @throws {Failure} `INTERRUPTED` if `signal` is aborted
  */
 export async function openPostgresStore({ address, timeout, signal }: PostgresOptions): Promise<KeyStore> {
   const { label } = address;
-  const pool = connectPostgres(address, timeout);
+  const pool = createPool(address, timeout);
   try {
     await unlessAborted(migrate(pool, label), signal);
     return new PostgresStore(pool, label, signal);
   } catch (error) {
-    // Not awaited: it waits for statements that are still running.
+    // Not awaited, because it waits for statements that are still running.
     void pool.end();
     throw databaseFailure(label, error);
   }
@@ -68,8 +69,8 @@ class PostgresStore implements KeyStore {
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
     return this.#change(async (sql) => {
       await requireActor(sql, origin);
-      // Serializes transactions for the same name: if no key has the name yet, there is no row to lock.
-      await sql.query("SELECT pg_advisory_xact_lock($1, hashtext($2))", [NAME_LOCK, key.name]);
+      // Serializes transactions for the same name. If no key has the name yet, there is no row to lock.
+      await sql.query("SELECT pg_advisory_xact_lock($1, hashtext($2))", [NAME_LOCK_ID, key.name]);
       const { rows: [row] } = await sql.query("SELECT * FROM service_api.api_key WHERE name = $1 FOR UPDATE", [
         key.name,
       ]);
@@ -174,7 +175,7 @@ class PostgresStore implements KeyStore {
       DELETE FROM service_api.audit_event
       WHERE id IN (SELECT id FROM service_api.audit_event WHERE at < $1 ORDER BY at LIMIT ${PAGE})
       RETURNING id`;
-    // deno-lint-ignore no-await-in-loop -- other requests get their turn in between
+    // deno-lint-ignore no-await-in-loop -- other requests run between two statements
     while ((await this.#rows({ text, values: [time.toISOString()] })).length === PAGE);
   }
 
@@ -191,7 +192,7 @@ class PostgresStore implements KeyStore {
     return (await this.#await(this.#pool.query<Row>(query))).rows;
   }
 
-  #change<Result>(act: (sql: Sql) => Promise<Result>): Promise<Result> {
+  #change<Result>(act: (sql: Queryable) => Promise<Result>): Promise<Result> {
     return this.#await(inTransaction(this.#pool, this.#label, act));
   }
 
@@ -210,20 +211,20 @@ function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal | un
   if (signal === undefined) return result;
   const { promise, reject } = Promise.withResolvers<never>();
   const interrupt = (): void =>
-    reject(new Failure("INTERRUPTED", "Interrupted. The current change may have been carried out."));
+    reject(new Failure("INTERRUPTED", "Interrupted. The current change may have taken effect."));
   if (signal.aborted) interrupt();
   signal.addEventListener("abort", interrupt);
   return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", interrupt));
 }
 
 /** Checks that the calling key exists, and locks it against deletion until the change is committed. */
-async function requireActor(sql: Sql, { actor }: Origin): Promise<void> {
+async function requireActor(sql: Queryable, { actor }: Origin): Promise<void> {
   if (actor === null) return;
   const { rows } = await sql.query("SELECT 1 FROM service_api.api_key WHERE id = $1 FOR KEY SHARE", [actor.id]);
   if (rows.length === 0) throw actorDeleted();
 }
 
-async function insertKey(sql: Sql, key: StoredKey): Promise<void> {
+async function insertKey(sql: Queryable, key: StoredKey): Promise<void> {
   const placeholders = KEY_COLUMNS.map((_column, i) => `$${i + 1}`).join(", ");
   await sql.query(
     `INSERT INTO service_api.api_key (${KEY_COLUMNS.join(", ")}) VALUES (${placeholders})`,
@@ -231,10 +232,10 @@ async function insertKey(sql: Sql, key: StoredKey): Promise<void> {
   );
 }
 
-async function insertEvents(sql: Sql, events: readonly NewEvent[]): Promise<void> {
+async function insertEvents(sql: Queryable, events: readonly NewEvent[]): Promise<void> {
   const rows = events.map(eventToRow);
   const arrays = EVENT_COLUMNS.map((column, i) => `$${i + 1}::${column === "at" ? "timestamptz" : "text"}[]`);
-  await sql.query("SELECT pg_advisory_xact_lock($1)", [AUDIT_LOCK]);
+  await sql.query("SELECT pg_advisory_xact_lock($1)", [AUDIT_LOCK_ID]);
   await sql.query(
     `INSERT INTO service_api.audit_event (${EVENT_COLUMNS.join(", ")}) SELECT * FROM unnest(${arrays.join(", ")})`,
     EVENT_COLUMNS.map((_column, i) => rows.map((row) => row[i] ?? null)),

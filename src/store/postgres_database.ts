@@ -1,4 +1,4 @@
-/** The database of the PostgreSQL store: connections, transactions, migrations, and errors. */
+/** The PostgreSQL database: opens connections, runs transactions, migrates the schema and explains errors. */
 // @ts-types="@types/pg"
 import pg, { type Pool, type PoolClient, type PoolConfig } from "pg";
 import { Failure, reasonOf } from "../apikey/failure.ts";
@@ -10,7 +10,7 @@ export interface DatabaseAddress {
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** Never part of a message. */
+  /** No message contains it. */
   readonly password: string;
   readonly database: string;
   /** The name of the database in messages: `HOST:PORT/DATABASE`. */
@@ -29,16 +29,22 @@ export interface DatabaseTls {
 /** The maximum number of connections of one process. */
 const POOL_SIZE = 10;
 
-/** Keys of advisory locks, unlikely to collide with those of other programs in the same database. */
-const MIGRATION_LOCK = 0x73616b_01;
-export const AUDIT_LOCK = 0x73616b_02;
-/** The first key of the pair; the second is the hash of a name. */
-export const NAME_LOCK = 0x73616b_03;
+/**
+ * The ids of advisory locks. All programs that use a database share these ids, so they begin with 0x73616b (`sak` in
+ * ASCII), which other programs are unlikely to use.
+ */
+const MIGRATION_LOCK_ID = 0x73616b_01;
+export const AUDIT_LOCK_ID = 0x73616b_02;
+/** The first of two ids of a lock. The second is the hash of a name. */
+export const NAME_LOCK_ID = 0x73616b_03;
 
-/** After how many milliseconds an idle connection is closed. */
+/** How long an idle connection stays open, in milliseconds. */
 const IDLE_TIMEOUT = 60_000;
 
-/** Overrides what the server, the database or the user may have configured differently. */
+/**
+ * Session settings that this store relies on. They override the settings of the server, the database and the database
+ * user.
+ */
 const SETTINGS = [
   "DateStyle=ISO",
   "TimeZone=UTC",
@@ -47,11 +53,11 @@ const SETTINGS = [
 ];
 
 /**
- * Creates a pool, which opens connections when they are needed.
+ * Creates a pool. It opens connections when the store needs them.
  *
- * @param timeout of a connection attempt and of a statement, in milliseconds
+ * @param timeout the time limit for a connection attempt, and for a statement, in milliseconds
  */
-export function connectPostgres(address: DatabaseAddress, timeout: number): Pool {
+export function createPool(address: DatabaseAddress, timeout: number): Pool {
   const { host, port, user, password, database, tls } = address;
   const config: PoolConfig = {
     host,
@@ -68,32 +74,33 @@ export function connectPostgres(address: DatabaseAddress, timeout: number): Pool
     statement_timeout: timeout,
     lock_timeout: timeout,
     idle_in_transaction_session_timeout: timeout,
-    // Longer than the server's timeout, after which it is certain that nothing was changed.
+    // The server's timeout ends first. It is then certain that nothing was changed.
     query_timeout: timeout + timeout / 4,
     keepAlive: true,
   };
   const pool = new pg.Pool(config);
-  // If an idle connection breaks, the pool opens a new one.
+  // Without a listener, a broken idle connection would end the process. The pool opens a new connection.
   pool.on("error", () => {});
   return pool;
 }
 
 /** A connection or a pool. */
-export type Sql = Pick<PoolClient, "query">;
+export type Queryable = Pick<PoolClient, "query">;
 
 /**
  * Runs `act` in a transaction, and rolls back if it throws.
  *
- * @throws {Failure} If the answer to the commit is lost, the message says that the change may have been carried out.
+ * @throws {Failure} `UNREACHABLE` if the answer to the commit is lost; the message says that the change may have taken
+ * effect
  */
 export async function inTransaction<Result>(
   pool: Pool,
   label: string,
-  act: (sql: Sql) => Promise<Result>,
+  act: (sql: Queryable) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
   let isBroken = true;
-  // The running query reports the error too.
+  // Without a listener, a broken connection would end the process. The running query reports the error too.
   client.on("error", ignore);
   try {
     await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
@@ -102,7 +109,7 @@ export async function inTransaction<Result>(
       throw error;
     });
     await client.query("COMMIT").catch((error) => {
-      throw error instanceof pg.DatabaseError ? error : databaseFailure(label, error, DOUBT);
+      throw error instanceof pg.DatabaseError ? error : databaseFailure(label, error, MAY_HAVE_TAKEN_EFFECT);
     });
     isBroken = false;
     return result;
@@ -115,7 +122,7 @@ export async function inTransaction<Result>(
 function ignore(): void {}
 
 /**
- * Migrates the schema. Several processes may do so at once.
+ * Migrates the schema. Several processes may migrate it at once.
  *
  * @param label the name of the database in messages
  * @throws {Failure} `UNREACHABLE` if the database was written by a newer version
@@ -123,10 +130,10 @@ function ignore(): void {}
 export async function migrate(pool: Pool, label: string): Promise<void> {
   if (await schemaVersion(pool, label) === MIGRATIONS.length) return;
   await inTransaction(pool, label, async (sql) => {
-    await sql.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+    await sql.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK_ID]);
     const version = await schemaVersion(sql, label);
     if (version === undefined) {
-      // Not "IF NOT EXISTS": it needs the right to create a schema even if the schema exists.
+      // `CREATE SCHEMA IF NOT EXISTS` requires the right to create a schema, even if the schema exists.
       const schema = await sql.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'service_api'");
       if (schema.rows.length === 0) await sql.query("CREATE SCHEMA service_api");
       await sql.query("CREATE TABLE service_api.schema_version (version INTEGER NOT NULL)");
@@ -141,12 +148,12 @@ export async function migrate(pool: Pool, label: string): Promise<void> {
 }
 
 /**
- * The number of migrations that ran on a database; `undefined` if it has no table of this program.
+ * Returns the number of migrations that ran on a database; `undefined` if the database has no table of this program.
  *
  * @throws {Failure} `UNREACHABLE` if the database was written by a newer version
  */
-async function schemaVersion(sql: Sql, label: string): Promise<number | undefined> {
-  // Not `to_regclass`: it may use a catalog cache from before the connection waited for the lock.
+async function schemaVersion(sql: Queryable, label: string): Promise<number | undefined> {
+  // `to_regclass` could use a catalog cache that is older than the lock, and miss the table.
   const tables = await sql.query(
     "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'service_api' AND tablename = 'schema_version'",
   );
@@ -161,17 +168,17 @@ async function schemaVersion(sql: Sql, label: string): Promise<number | undefine
   );
 }
 
-/** The remedy for each error, matched against its code (of PostgreSQL or the system), a space and its message. */
+/** Remedies for errors. Each pattern is matched against the error's code, a space and the error's message. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^(28P01|28000)/, "Check the user and password in --database-url, and the server's pg_hba.conf."],
   [/^3D000/, "Create the database, or choose another one in --database-url."],
   [
     /^42501/,
-    "The user needs the right to create the schema service_api (GRANT CREATE ON DATABASE) or, if it exists, to use its tables.",
+    "Grant the user the right to create the schema service_api (GRANT CREATE ON DATABASE). If the schema exists, grant the user the right to use its tables.",
   ],
-  [/^25006/, "The database is read-only, or a standby."],
+  [/^25006/, "The database is read-only or a standby. Use the primary in --database-url."],
   [/^53300/, "Raise max_connections on the server, or run fewer processes."],
-  [/^(53100|58030)/, "Nothing was changed. The server's disk may be full or failing."],
+  [/^(53100|58030)/, "Nothing was changed. The disk may be full or failing. Check the disk of the database server."],
   [
     /does not support SSL/,
     "Enable TLS on the server. To connect without encryption, add sslmode=disable to --database-url.",
@@ -187,14 +194,14 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-const DOUBT = " The current change may have been carried out.";
+const MAY_HAVE_TAKEN_EFFECT = " The current change may have taken effect.";
 
 /**
  * Explains an error of the database or the connection to the user. Returns a `Failure` unchanged.
  *
- * @param doubt the sentence for a change of which it is unknown whether it was carried out
+ * @param outcomeNote a space and the sentence that says whether the change took effect; empty if nothing was changed
  */
-export function databaseFailure(label: string, error: unknown, doubt = ""): Failure {
+export function databaseFailure(label: string, error: unknown, outcomeNote = ""): Failure {
   if (error instanceof Failure) return error;
   const code = codeOf(error);
   const reason = reasonOf(error);
@@ -204,10 +211,10 @@ export function databaseFailure(label: string, error: unknown, doubt = ""): Fail
     });
   }
   if (reason === "Query read timeout") {
-    return new Failure("TIMEOUT", `The database ${label} did not respond in time.${doubt}`, { cause: error });
+    return new Failure("TIMEOUT", `The database ${label} did not respond in time.${outcomeNote}`, { cause: error });
   }
   const remedy = REMEDIES.find(([pattern]) => pattern.test(`${code} ${reason}`))?.[1] ?? "";
-  return new Failure("UNREACHABLE", `Cannot use the database ${label}: ${reason}.${doubt} ${remedy}`.trim(), {
+  return new Failure("UNREACHABLE", `Cannot use the database ${label}: ${reason}.${outcomeNote} ${remedy}`.trim(), {
     cause: error,
   });
 }

@@ -21,10 +21,10 @@ export const KEY_COLUMNS = [
   "secret_tail",
 ] as const;
 
-/** What both engines accept. Times have the form of `Date.toISOString`. */
+/** A value that both engines accept. Times have the format of `Date.toISOString`. */
 type Value = string | Uint8Array | null;
 
-/** @returns the values of `KEY_COLUMNS` */
+/** @returns the values in the order of `KEY_COLUMNS` */
 export function keyToRow(key: StoredKey): Value[] {
   return [
     key.id,
@@ -81,7 +81,7 @@ export const EVENT_COLUMNS = [
   "outcome",
 ] as const;
 
-/** @returns the values of `EVENT_COLUMNS` */
+/** @returns the values in the order of `EVENT_COLUMNS` */
 export function eventToRow(event: NewEvent): (string | null)[] {
   return [
     event.at.toISOString(),

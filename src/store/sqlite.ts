@@ -1,6 +1,7 @@
 /**
- * The SQLite store. Any number of processes on one machine may use the file at once: it is in WAL mode with
- * `synchronous=FULL`, and transactions that read before they write begin with `BEGIN IMMEDIATE`.
+ * The SQLite store. Any number of processes on one machine may use the file at once, because the file is in WAL mode. A
+ * change is on disk when its promise resolves, because of `synchronous=FULL`. Transactions that read before they write
+ * begin with `BEGIN IMMEDIATE`.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { quote } from "../apikey/failure.ts";
@@ -16,22 +17,23 @@ export interface SqliteOptions extends WaitOptions {
   /** The data directory, created with mode 0700 if missing. The store is the file `keys.db` in it. */
   readonly directory: string;
   /**
-   * Awaited before a transaction begins, so that concurrent writes join it, and between the pages of a long list, so
-   * that other requests get their turn. A command that makes one write does not need it.
+   * Awaited before a transaction begins, so that concurrent writes join the transaction. Also awaited between the pages
+   * of a long list, so that other requests can run. A command that makes one write does not need it.
    */
   readonly beforeCommit?: (() => Promise<void>) | undefined;
 }
 
-/** The number of keys to read, or of events to delete, with one statement. */
+/** How many keys one statement reads, and how many events one statement deletes. */
 const PAGE = 1000;
 
 /**
  * Opens the store, creates it if it is missing, and migrates its schema.
  *
  * @throws {Failure} `USAGE` if the directory is a file
- * @throws {Failure} `UNREACHABLE` if the file cannot be created, read or written, is damaged, belongs to another
- * program or was written by a newer version
- * @throws {Failure} `TIMEOUT` or `INTERRUPTED` if another process keeps it locked
+ * @throws {Failure} `UNREACHABLE` if the file cannot be created, read or written, if it is damaged, if it belongs to another
+ * program, or if a newer version wrote it
+ * @throws {Failure} `TIMEOUT` if another process keeps the file locked
+ * @throws {Failure} `INTERRUPTED` if `signal` is aborted while another process keeps the file locked
  */
 export async function openSqliteStore({ directory, beforeCommit, ...waitOptions }: SqliteOptions): Promise<KeyStore> {
   const path = `${directory}/keys.db`;
@@ -112,7 +114,7 @@ class SqliteStore implements KeyStore {
       for (const row of rows) yield rowToKey(row, quote(this.#path));
       if (rows.length < PAGE) return;
       last = Number(rows.at(-1)?.["number"]);
-      // deno-lint-ignore no-await-in-loop -- other requests get their turn in between
+      // deno-lint-ignore no-await-in-loop -- other requests run between two statements
       await this.#beforeCommit?.();
     }
   }
@@ -146,7 +148,7 @@ class SqliteStore implements KeyStore {
       this.#prepared(
         `DELETE FROM audit_event WHERE id IN (SELECT id FROM audit_event WHERE at < ? ORDER BY at LIMIT ${PAGE})`,
       ).run(time.toISOString()).changes;
-    // deno-lint-ignore no-await-in-loop -- other requests get their turn in between
+    // deno-lint-ignore no-await-in-loop -- other requests run between two statements
     while (Number(await this.#writes.write(drop)) === PAGE);
   }
 

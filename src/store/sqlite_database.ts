@@ -1,20 +1,20 @@
 /**
- * The database file of the SQLite store: file modes, schema version, locks of other processes, and errors of SQLite and
- * the disk.
+ * The SQLite database file: creates it with private file modes, migrates its schema, waits for locks of other processes
+ * and explains errors of SQLite and the disk.
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { Failure, quote, reasonOf } from "../apikey/failure.ts";
 import { APPLICATION_ID, SQLITE_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
 
-/** How long SQLite itself waits for a lock, in milliseconds. It blocks the whole process meanwhile. */
+/** How long SQLite itself waits for a lock, in milliseconds. This wait blocks the whole process. */
 const BUSY_TIMEOUT = 5;
 
-/** The maximum delay between two tries, in milliseconds. */
+/** The maximum delay between two attempts, in milliseconds. */
 const MAX_DELAY = 10;
 
 /** How to wait for locks of other processes. */
 export interface WaitOptions {
-  /** In milliseconds. */
+  /** How long to wait for a lock, in milliseconds. */
   readonly busyTimeout: number;
   /** Ends the wait at once. */
   readonly signal?: AbortSignal | undefined;
@@ -44,7 +44,7 @@ async function createPrivateDirectory(path: string): Promise<void> {
   }
 }
 
-/** Creates the file before SQLite does, for its mode. SQLite gives the same mode to the files it adds. */
+/** Creates the file with mode 0600 before SQLite creates it. SQLite gives the same mode to the files that it adds. */
 async function createPrivateFile(path: string): Promise<void> {
   try {
     const file = await Deno.open(path, { write: true, create: true, mode: 0o600 });
@@ -57,7 +57,7 @@ async function createPrivateFile(path: string): Promise<void> {
 function openOnce(Database: typeof DatabaseSync, path: string): DatabaseSync {
   const database = new Database(path, { timeout: BUSY_TIMEOUT });
   try {
-    // Without fullfsync, macOS reports data as written that is still in the disk's cache.
+    // Without fullfsync, macOS reports data as written while the data is still in the cache of the disk.
     database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
     const version = inTransaction(database, "DEFERRED", () => schemaVersion(database, path));
     if (pragma(database, "journal_mode") !== "wal") database.exec("PRAGMA journal_mode = WAL");
@@ -76,7 +76,7 @@ function migrate(database: DatabaseSync, path: string): void {
 }
 
 /**
- * The number of migrations that ran on a database.
+ * Returns the number of migrations that ran on a database.
  *
  * @throws {Failure} `UNREACHABLE` if the database belongs to another program or to a newer version
  */
@@ -116,10 +116,12 @@ function inTransaction<Result>(
 }
 
 /**
- * Runs `act`, and retries it while another process has the database locked.
+ * Runs `act`, and retries it while another process locks the database.
  *
  * @param act must have no effect if it throws
- * @throws {Failure} `TIMEOUT` or `INTERRUPTED` if the database stays locked; `UNREACHABLE` for other errors of SQLite
+ * @throws {Failure} `TIMEOUT` if the database stays locked for `busyTimeout`
+ * @throws {Failure} `INTERRUPTED` if `signal` is aborted while the database is locked
+ * @throws {Failure} `UNREACHABLE` for other errors of SQLite
  */
 export async function retryWhileBusy<Result>(
   path: string,
@@ -139,13 +141,13 @@ export async function retryWhileBusy<Result>(
   }
 }
 
-/** A short wait between two tries. Unlike SQLite's own wait, it lets this process handle other requests. */
+/** Waits before the next attempt. Meanwhile, the process can handle other requests. */
 export function randomDelay(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * MAX_DELAY));
 }
 
 /**
- * The failure of a wait for another process; `undefined` if the wait may go on.
+ * Returns the failure of a wait for another process; `undefined` if the wait may continue.
  *
  * @param since when the wait began, in milliseconds since the epoch
  */
@@ -168,7 +170,7 @@ export function waitFailure(
   );
 }
 
-/** Whether an error of SQLite says that another process has the database locked. */
+/** Returns whether an error of SQLite says that another process has locked the database. */
 export function isBusy(error: unknown): error is Error {
   return isSqliteError(error) && error.message.includes("database is locked");
 }
@@ -177,12 +179,12 @@ function isSqliteError(error: unknown): error is Error {
   return error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR";
 }
 
-/** The remedy for each part of an error message of SQLite or the system. */
+/** Remedies for errors, by a part of the error message of SQLite or the system. */
 const REMEDIES: readonly (readonly [string, string])[] = [
   ["file is not a database", "The file is not an SQLite database. Move it away, or choose another --data-dir."],
   ["malformed", "The file is damaged. Restore it from a backup, or choose another --data-dir."],
   ["disk is full", "Nothing was changed. Free some disk space, or choose another --data-dir."],
-  ["disk I/O error", "The disk may be full or failing."],
+  ["disk I/O error", "The disk may be full or failing. Check the disk."],
   ["No space left", "Nothing was changed. Free some disk space, or choose another --data-dir."],
 ];
 

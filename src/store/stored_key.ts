@@ -13,9 +13,9 @@ export interface StoredKey {
   readonly roles: readonly Role[];
   readonly permissions: readonly Permission[];
   readonly createdAt: Date;
-  /** The id of the key that created it, which may be deleted by now; `null` if the local caller created it. */
+  /** The id of the key that created this key; `null` if the local caller created it. The creator may no longer exist. */
   readonly createdBy: string | null;
-  /** The last recorded time of a request with this key; `null` for none. */
+  /** When a request last used this key, as far as the store knows; `null` if no use is recorded. */
   readonly lastUsedAt: Date | null;
   /** The SHA-256 of the secret, 32 bytes. Unique. */
   readonly secretHash: Uint8Array;

@@ -122,7 +122,7 @@ testAtTerminal("prompts delete the keys selected from a list", {}, async ({ term
 ? Keys to delete: ci█ (2 selected, 2 of 3 listed)
   ◉ ci deploy       VIEWER  2026-11-20  of ci deploy
 ❯ ◉ ci test         VIEWER  2026-11-20  of ci test
-  space to select · enter to confirm · type to filter · ctrl-a to select all`);
+  space to select · enter to confirm · type to filter · ctrl-a for all or none`);
   await terminal.press("Enter");
   await terminal.shows(/\(y\/N\)/);
   await terminal.press("y");

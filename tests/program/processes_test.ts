@@ -247,7 +247,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
         await connection.send('"query":"{__typename}"}'.padEnd(24));
         const [answer] = await Promise.all([connection.response(), readUntil(errors, '"status":200')]);
         expect(answer).toMatchObject({ status: 200, body: '{"data":{"__typename":"Query"}}' });
-        expect(await connection.end()).toBe("");
+        expect(await connection.readToEnd()).toBe("");
         expect((await server.status).code).toBe(0);
       }),
   );

@@ -1,6 +1,6 @@
 /**
- * Parses the config file: profiles by name, each with its settings. Every error in any profile names its line and
- * column, and repeats no value, since a value may be a secret.
+ * Parses the config file: profiles by name, each with its settings. Every error states a line and column. No error
+ * repeats a value, because a value may be a secret.
  */
 import * as z from "zod/mini";
 import { type Document, isAlias, isMap, isNode, isScalar, LineCounter, type Node, parseDocument, visit } from "yaml";
@@ -12,10 +12,11 @@ import { PROFILE_SETTINGS, type SettingKey } from "../settings/table.ts";
 
 export interface ConfigDocument {
   readonly document: Document;
-  /** By name, in the order of the file. */
+  /** The profiles by name, in the order of the file. */
   readonly profiles: ReadonlyMap<string, Profile>;
 }
 
+// The message of each schema is the name of the expected type.
 const TEXT = z.string("text");
 const PATH = z.string("text");
 const BOOLEAN = z.boolean("true or false");
@@ -33,7 +34,7 @@ const PROFILE = z.nullable(z.strictObject(
   "a mapping",
 ));
 
-/** Empty mappings may be left out: YAML then has `null` in their place. The messages are the expected types. */
+/** A mapping may be empty. YAML reads it as `null`. */
 const CONFIG = z.nullable(z.strictObject({
   profiles: z.nullish(z.record(profileNameSchema(), PROFILE, "a mapping")),
 }, "a mapping"));
@@ -48,32 +49,32 @@ type Issue = z.core.$ZodIssue;
  */
 export function parseConfig(text: string, path: string, resolve: (path: string) => string): ConfigDocument {
   const lines = new LineCounter();
-  const placeAt = (offset: number): string => {
+  const formatPosition = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${path}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
   };
-  const document = parseYaml(text, path, lines, placeAt);
-  rejectAnchors(document, placeAt);
+  const document = parseYaml(text, path, lines, formatPosition);
+  rejectAnchors(document, formatPosition);
   const result = CONFIG.safeParse(document.toJS());
-  if (!result.success) throw failureOf(result.error.issues, document, placeAt);
+  if (!result.success) throw failureOf(result.error.issues, document, formatPosition);
 
-  const settingAt = (keys: readonly string[], name: string, value: string): SourcedSetting => {
-    const from = placeAt(offsetOf(document.getIn(keys, true)));
+  const createSetting = (keys: readonly string[], name: string, value: string): SourcedSetting => {
+    const from = formatPosition(offsetOf(document.getIn(keys, true)));
     return { source: "file", from, name: `${from}: ${name}`, value };
   };
   const profiles = Object.entries(result.data?.profiles ?? {}).map(([name, members]): [string, Profile] => {
-    const at = (...keys: readonly string[]): readonly string[] => ["profiles", name, ...keys];
+    const keyPath = (...keys: readonly string[]): readonly string[] => ["profiles", name, ...keys];
     const values: [SettingKey, SourcedSetting][] = [];
     const headers: SourcedSetting[] = [];
     for (const { key, member, type } of PROFILE_SETTINGS) {
       const value = members?.[member];
       if (typeof value === "string" || typeof value === "boolean") {
         const written = String(value);
-        values.push([key, settingAt(at(member), member, type === "path" ? resolve(written) : written)]);
+        values.push([key, createSetting(keyPath(member), member, type === "path" ? resolve(written) : written)]);
       } else if (value) {
         headers.push(
           ...Object.entries(value).map(([header, content]) =>
-            settingAt(at(member, header), member, `${header}: ${content}`)
+            createSetting(keyPath(member, header), member, `${header}: ${content}`)
           ),
         );
       }
@@ -87,44 +88,49 @@ function parseYaml(
   text: string,
   path: string,
   lineCounter: LineCounter,
-  placeAt: (offset: number) => string,
+  formatPosition: (offset: number) => string,
 ): Document {
-  // With these variables the library prints what it reads, including secrets, on standard output.
+  // If these variables are set, the library prints the file, including secrets, on standard output.
   for (const name of ["LOG_STREAM", "LOG_TOKENS"]) Deno.env.delete(name);
   let document: Document;
   try {
     document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, uniqueKeys: true });
   } catch (error) {
-    // The nesting is too deep.
+    // The library throws if the nesting is too deep.
     throw new Failure("USAGE", `${path}:1:1: Invalid YAML: ${reasonOf(error)}.`, { cause: error });
   }
   const [error] = document.errors;
   if (error === undefined) return document;
-  // After a colon the library repeats the text, which may be a secret.
-  throw new Failure("USAGE", `${placeAt(error.pos[0])}: Invalid YAML: ${error.message.replace(/:.*/s, "")}.`);
+  // After a colon, the library repeats text of the file, which may be a secret.
+  throw new Failure("USAGE", `${formatPosition(error.pos[0])}: Invalid YAML: ${error.message.replace(/:.*/s, "")}.`);
 }
 
-function rejectAnchors(document: Document, placeAt: (offset: number) => string): void {
+function rejectAnchors(document: Document, formatPosition: (offset: number) => string): void {
   visit(document, {
     Node: (_key, node) => {
       if (!isAlias(node) && node.anchor === undefined) return;
       throw new Failure(
         "USAGE",
-        `${placeAt(offsetOf(node))}: Anchors and aliases (& and *) are not supported here. Write the value itself.`,
+        `${
+          formatPosition(offsetOf(node))
+        }: Anchors and aliases (& and *) are not supported here. Write the value itself.`,
       );
     },
   });
 }
 
-/** The issue that comes first in the file, with its line and column. */
-function failureOf(issues: readonly Issue[], document: Document, placeAt: (offset: number) => string): Failure {
+/** Returns the failure for the issue that comes first in the file, with its line and column. */
+function failureOf(issues: readonly Issue[], document: Document, formatPosition: (offset: number) => string): Failure {
   const [first] = issues.map((issue) => ({ issue, offset: offsetOf(nodeOf(issue, document)) }))
     .toSorted((one, other) => one.offset - other.offset);
-  if (first === undefined) return new Failure("USAGE", `${placeAt(0)}: Invalid config file.`);
-  return new Failure("USAGE", `${placeAt(first.offset)}: ${messageOf(first.issue, document)}`);
+  if (first === undefined) return new Failure("USAGE", `${formatPosition(0)}: Invalid config file.`);
+  return new Failure("USAGE", `${formatPosition(first.offset)}: ${messageOf(first.issue, document)}`);
 }
 
-/** The key of an unknown or invalid member; else the value; for a value that is not there, its key. */
+/**
+ * Returns the node that an error points at. If a key is unknown or invalid, this is the key. Otherwise it is the value. If
+ * there is no value, it is the key.
+ */
 function nodeOf({ code, path, ...issue }: Issue, document: Document): unknown {
   if (code === "unrecognized_keys" && "keys" in issue) return keyNode(document, [...path, issue.keys[0]]);
   if (code === "invalid_key") return keyNode(document, path);
@@ -142,20 +148,20 @@ function messageOf(issue: Issue, document: Document): string {
   const { path, message } = issue;
   if (issue.code === "unrecognized_keys") {
     const [name = ""] = issue.keys;
-    if (path.length === 0) return `Unknown member ${quote(name)}; did you mean profiles?`;
+    if (path.length === 0) return `Unknown member ${quote(name)}. Did you mean profiles?`;
     const meant = nearest(name, ["base-url", ...PROFILE_SETTINGS.map(({ member }) => member)]);
-    return `Unknown setting ${quote(name)}; did you mean ${meant}?`;
+    return `Unknown setting ${quote(name)}. Did you mean ${meant}?`;
   }
   if (issue.code === "invalid_key") {
     const [{ message: rule } = { message: "is invalid." }] = issue.issues;
-    return path.length === 2 ? `The name ${rule}` : rule;
+    return path.length === 2 ? `The profile name ${rule}` : rule;
   }
   const actual = typeOf(document.getIn(path, true));
   const hint = message === "text" && actual.isScalar ? " Put it in quotes." : "";
   return `${nameAt(path)} must be ${message}, not ${actual.name}.${hint}`;
 }
 
-/** What a message calls the value at a path. */
+/** Returns how a message names the value at a path. */
 function nameAt([root, profile, member, header]: readonly PropertyKey[]): string {
   if (header !== undefined) return `The header ${quote(String(header))}`;
   if (member !== undefined) return String(member);

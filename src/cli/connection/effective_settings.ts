@@ -1,6 +1,6 @@
 /**
- * The settings that take effect: a flag wins over its variable, the variable over the profile. A profile describes one
- * server or one store. Its key and headers are never sent to another server.
+ * Resolves the settings that take effect. A flag wins over its variable, and the variable wins over the profile. A profile
+ * describes one server or one store. The key and headers of a profile are never sent to another server.
  */
 import { Failure } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
@@ -15,46 +15,49 @@ import { PROFILE_SETTINGS } from "../settings/table.ts";
 /** The settings that take effect, as text that is not validated yet. */
 export interface EffectiveSettings extends StoreSettings {
   readonly config: Config;
-  /** `undefined`: the embedded server. */
+  /** The URL of the server; `undefined` for the embedded server. */
   readonly baseUrl: SourcedSetting | undefined;
-  /** The key itself. */
+  /** The key. */
   readonly key: SourcedSetting | undefined;
-  /** The file with the key; never set together with `key`. */
+  /** The file that contains the key. Never set together with `key`. */
   readonly keyFile: SourcedSetting | undefined;
   readonly keyHeader: SourcedSetting | undefined;
-  /** The values are `Name: value`. */
+  /** Each value has the form `Name: value`. */
   readonly headers: readonly SourcedSetting[];
   /** `true` or `false`. */
   readonly allowHttp: SourcedSetting | undefined;
   readonly caFile: SourcedSetting | undefined;
   readonly timeout: SourcedSetting | undefined;
+  /** Settings that are set but do not take effect. */
   readonly ignored: readonly IgnoredSetting[];
   /** Why the profile's server or store is not used; `undefined` if it is used, or if the profile has none. */
-  readonly profileIgnoredBecause: string | undefined;
+  readonly profileServerIgnoredBecause: string | undefined;
 }
 
 /** A setting that is set but does not take effect. */
 export interface IgnoredSetting {
-  /** Its name in the config file. */
+  /** The name of the setting in the config file. */
   readonly member: string;
   readonly setting: SourcedSetting;
   readonly reason: string;
 }
 
 /**
- * Reads the config file and resolves the settings.
+ * Reads the config file and resolves the settings. Warns if the server of a profile that the user named is not used.
  *
- * @throws {Failure} `USAGE`
+ * @throws {Failure} `USAGE` if the config file is invalid, or if flags or variables contradict each other
  */
 export async function readEffectiveSettings(flags: ServerFlags, host: Host, log: Log): Promise<EffectiveSettings> {
   const settings = resolveSettings(flags, host, await readConfig(flags, host));
-  const { config: { profileSetting, profile }, profileIgnoredBecause } = settings;
-  if (profileSetting !== undefined && profileIgnoredBecause !== undefined) {
+  const { config: { profileSetting, profile }, profileServerIgnoredBecause } = settings;
+  if (profileSetting !== undefined && profileServerIgnoredBecause !== undefined) {
+    const selected = settings.baseUrl ?? settings.databaseUrl ?? settings.dataDir;
     // A user who names a profile expects its server.
-    log.warn("The server of profile {profile} is not used: {reason}, which wins over {setting}", {
+    log.warn("The server of profile {profile} is not used: {reason}. To use it, {remove} {setting}.", {
       profile: profile?.name,
-      reason: profileIgnoredBecause,
-      setting: profileSetting.from,
+      reason: profileServerIgnoredBecause,
+      remove: selected?.source === "flag" ? "omit" : "unset",
+      setting: selected?.from,
     });
   }
   for (const { member, setting, reason } of settings.ignored) {
@@ -87,8 +90,8 @@ export function resolveSettings(flags: ServerFlags, host: Host, config: Config):
     ? []
     : serverSettingsOf(profile).map((setting) => ({ ...setting, reason }));
   const overridden = baseUrl === undefined
-    ? ignoredSettings({ "base-url": selectedUrl }, `${storeSetting?.from} selects a store`)
-    : ignoredSettings(
+    ? toIgnoredSettings({ "base-url": selectedUrl }, `${storeSetting?.from} selects a store`)
+    : toIgnoredSettings(
       { "data-dir": store.dataDir, "database-url": store.databaseUrl },
       `${baseUrl.from} selects a server`,
     );
@@ -104,11 +107,11 @@ export function resolveSettings(flags: ServerFlags, host: Host, config: Config):
     caFile: chooseSetting("caFile", flags, host, usableProfile),
     timeout: chooseSetting("timeout", flags, host, profile),
     ignored: [...overridden, ...ignoredOfProfile],
-    profileIgnoredBecause: reason,
+    profileServerIgnoredBecause: reason,
   };
 }
 
-/** Why the profile's server or store is not used; `undefined` if it is used, or if the profile has none. */
+/** Returns why the profile's server or store is not used; `undefined` if it is used, or if the profile has none. */
 function reasonToIgnoreProfile(
   profile: Profile | undefined,
   baseUrl: SourcedSetting | undefined,
@@ -126,7 +129,7 @@ function reasonToIgnoreProfile(
   return used === own ? undefined : `${baseUrl.from} selects another server`;
 }
 
-/** The settings of a profile that are used only for its own server. */
+/** Returns the settings of a profile that apply only to the server of the profile. */
 function serverSettingsOf(profile: Profile): readonly Omit<IgnoredSetting, "reason">[] {
   return PROFILE_SETTINGS.filter(({ belongsToServer }) => belongsToServer).flatMap(({ key, member }) => {
     const settings = key === "header" ? profile.headers : [profile.values.get(key)];
@@ -144,7 +147,7 @@ function withoutServerSettings(profile: Profile | undefined): Profile | undefine
   };
 }
 
-function ignoredSettings(
+function toIgnoredSettings(
   settings: Readonly<Record<string, SourcedSetting | undefined>>,
   reason: string,
 ): readonly IgnoredSetting[] {
@@ -165,7 +168,7 @@ function chooseKey(
   return { key: settingFrom("variable", "SERVICE_API_KEY", key), keyFile: undefined };
 }
 
-/** The headers of the flags, and those of the profile with other names. */
+/** Returns the headers of the flags, and the headers of the profile that have other names. */
 function chooseHeaders(
   lines: readonly string[],
   profileHeaders: readonly SourcedSetting[],
@@ -175,7 +178,7 @@ function chooseHeaders(
   return [...flagHeaders, ...profileHeaders.filter((header) => !names.includes(headerName(header)))];
 }
 
-/** The name in `Name: value`, in lower case. */
+/** Returns the name in `Name: value`, in lower case. */
 function headerName({ value }: SourcedSetting): string {
   return value.replace(/:.*/s, "").trim().toLowerCase();
 }

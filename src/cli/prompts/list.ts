@@ -1,4 +1,4 @@
-/** The prompts that select one item or any number of items from a list. Lists may have tens of thousands of items. */
+/** Prompts the user to select one or more items from a list. A list may have tens of thousands of items. */
 import type { Key } from "node:readline";
 import { fit, truncate, widthOf } from "../terminal/text_width.ts";
 import { editFilter, moveFocus, pageSize, visibleRange } from "./list_navigation.ts";
@@ -16,9 +16,9 @@ const MIN_HINT_WIDTH = 8;
 const OTHER_LINES = 2;
 
 /**
- * Asks for one item of a short list.
+ * Prompts the user to select one item from a short list.
  *
- * @throws {Failure} `INTERRUPTED`
+ * @throws {Failure} `INTERRUPTED` if the user cancels the prompt
  */
 export async function selectOne<Value>({ label, items }: ListOptions<Value>, screen: Screen): Promise<Value> {
   const { style } = screen;
@@ -43,10 +43,10 @@ export async function selectOne<Value>({ label, items }: ListOptions<Value>, scr
 }
 
 /**
- * Asks for any number of items, including none. Typed characters filter the items by label and hint.
+ * Prompts the user to select any number of items, including none. Typed characters filter the items by label and hint.
  *
  * @returns the selected values in the order of the list
- * @throws {Failure} `INTERRUPTED`
+ * @throws {Failure} `INTERRUPTED` if the user cancels the prompt
  */
 export async function selectMany<Value>(
   { label, items }: ListOptions<Value>,
@@ -56,26 +56,26 @@ export async function selectMany<Value>(
   const { dim, green, symbols } = style;
   const labelWidth = labelColumnWidth(items);
   // Space selects, so the user cannot type one into the filter.
-  const texts = items.map(({ label, hint = "" }) => `${label} ${hint}`.toLowerCase().replaceAll(" ", ""));
+  const searchTexts = items.map(({ label, hint = "" }) => `${label} ${hint}`.toLowerCase().replaceAll(" ", ""));
   const selected = new Set<ListItem<Value>>();
   let filter = "";
-  let visible = items;
+  let matches = items;
   let focus = 0;
 
   function applyFilter(text: string): void {
     if (text === filter) return;
-    const focused = visible[focus];
+    const focused = matches[focus];
     const lowerCase = text.toLowerCase();
     filter = text;
-    visible = items.filter((_item, index) => texts[index]?.includes(lowerCase));
-    focus = Math.max(0, focused === undefined ? 0 : visible.indexOf(focused));
+    matches = items.filter((_item, index) => searchTexts[index]?.includes(lowerCase));
+    focus = Math.max(0, focused === undefined ? 0 : matches.indexOf(focused));
   }
 
   function draw(): string {
     const room = terminal.size().columns - widthOf(label + filter) - PROMPT_LINE_MARGIN;
-    const count = formatCount(selected.size, visible.length, items.length, room);
-    const lines = visibleRange(visible.length, focus, pageSize(screen, OTHER_LINES)).flatMap((index) => {
-      const item = visible[index];
+    const count = formatCount(selected.size, matches.length, items.length, room);
+    const lines = visibleRange(matches.length, focus, pageSize(screen, OTHER_LINES)).flatMap((index) => {
+      const item = matches[index];
       if (item === undefined) return [];
       const mark = selected.has(item) ? green(symbols.selected) : symbols.unselected;
       return itemLine(item, index === focus, `${mark} `, labelWidth, screen);
@@ -83,15 +83,15 @@ export async function selectMany<Value>(
     return [
       promptLine(label, `${filter}${symbols.cursor} ${dim(count)}`, style),
       ...(lines.length > 0 ? lines : errorLines("No matches.", screen)),
-      keyHelpLine(["space to select", "enter to confirm", "type to filter", "ctrl-a to select all"], screen),
+      keyHelpLine(["space to select", "enter to confirm", "type to filter", "ctrl-a for all or none"], screen),
     ].join("\n");
   }
 
   function handleKey(typed: string | undefined, key: Key): boolean {
-    const target = moveFocus(focus, visible.length, key, pageSize(screen, OTHER_LINES));
-    const focused = visible[focus];
+    const target = moveFocus(focus, matches.length, key, pageSize(screen, OTHER_LINES));
+    const focused = matches[focus];
     if (target !== undefined) focus = target;
-    else if (key.ctrl && key.name === "a") toggle(selected, visible);
+    else if (key.ctrl && key.name === "a") toggle(selected, matches);
     else if (key.name !== "space") applyFilter(editFilter(filter, typed, key));
     else if (focused !== undefined) toggle(selected, [focused]);
     return false;

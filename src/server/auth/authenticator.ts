@@ -1,6 +1,6 @@
 /**
- * Authentication and authorization: this folder decides who makes a request and what they may do. This module finds
- * the key that a request carries (RFC 6750 section 2.1).
+ * This folder authenticates and authorizes callers. This module finds the key that a request carries (RFC 6750 section
+ * 2.1).
  */
 import { Failure } from "../../apikey/failure.ts";
 import { isWellFormedSecret } from "../../apikey/secret.ts";
@@ -20,9 +20,9 @@ export interface AuthenticatorOptions {
   readonly throttle: FailureThrottle;
 }
 
-/** An address failed to authenticate too often and has to wait. */
+/** The error if requests from an address failed to authenticate too often. The client must wait. */
 export class TooManyFailures extends Failure {
-  /** @param retryAfter in seconds */
+  /** @param retryAfter how long the client must wait, in seconds */
   constructor(readonly retryAfter: number) {
     super(
       "UNAUTHENTICATED",
@@ -31,13 +31,13 @@ export class TooManyFailures extends Failure {
   }
 }
 
-/** How many callers are remembered. Beyond that, the one that authenticated first is forgotten. */
+/** How many callers are cached. If the cache is full, the caller that authenticated first is removed. */
 const MAX_CALLERS = 10_000;
 
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   /**
-   * Callers by the hash of their secret. A stored key never changes, so an entry stays right while the key exists.
+   * Callers by the hash of their secret. A stored key never changes, so an entry stays valid while the key exists.
    * Each request checks in the store whether the key still exists.
    */
   readonly #callers = new Map<string, { readonly hash: Uint8Array; readonly caller: Caller }>();
@@ -47,9 +47,12 @@ export class Authenticator {
   }
 
   /**
+   * Returns the caller that a request's key belongs to.
+   *
    * @param authorization the value of the header; `null` if there is none
    * @param address the client's IP address; `null` for the local caller, who is never throttled
-   * @throws {Failure} `UNAUTHENTICATED`; {@linkcode TooManyFailures}, but never for a key that authenticated before
+   * @throws {Failure} `UNAUTHENTICATED` if the request carries no valid key
+   * @throws {TooManyFailures} if the address must wait; never for a key that authenticated before
    */
   async authenticate(authorization: string | null, address: string | null, now: Date): Promise<Caller> {
     const { store, lastUse, hashSecret, throttle } = this.#options;

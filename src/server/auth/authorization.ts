@@ -1,12 +1,12 @@
-/** Which permission each field of the schema needs. Every other module takes the rules from here. */
+/** States which permission each field of the schema needs, and checks callers against these rules. */
 import { Failure } from "../../apikey/failure.ts";
 import type { Permission } from "../../apikey/permission.ts";
 import type { Caller } from "./caller.ts";
 
 export interface Rule {
-  /** Covers every key. A rule without it needs only a valid key. */
+  /** The permission that covers every key. If not set, the field needs only a valid key. */
   readonly any?: Permission;
-  /** Covers the caller's own key and the keys that it created. */
+  /** The permission that covers only the caller's own key and the keys that it created. */
   readonly own?: Permission;
 }
 
@@ -16,7 +16,7 @@ export type Scope = "any" | "own";
 const VALID_KEY: Rule = {};
 const READ_KEYS = { any: "API_KEY:READ_ANY", own: "API_KEY:READ_OWN" } as const;
 
-/** By type and field. Everything else, including introspection, needs a valid key. */
+/** The rules by type and field. All other fields, including introspection, need a valid key. */
 export const RULES = {
   Query: {
     me: VALID_KEY,
@@ -30,7 +30,7 @@ export const RULES = {
     apiKey: VALID_KEY,
   },
   ApiKeyMutations: {
-    /** Also needs every right that it grants and, to replace a key, the permission to delete that key. */
+    /** The caller also needs every right of the new key. To replace a key, it needs the permission to delete that key. */
     create: { any: "API_KEY:CREATE_ANY" },
     delete: { any: "API_KEY:DELETE_ANY", own: "API_KEY:DELETE_OWN" },
     refusesTakenNames: VALID_KEY,
@@ -41,7 +41,7 @@ export const RULES = {
 export const DATA_TYPES: readonly string[] = ["ApiKey", "Permission", "Me", "AuditEvent", "AuditKey"];
 
 /**
- * Decides which keys a rule allows a caller to act on.
+ * Returns which keys a rule allows a caller to act on.
  *
  * @throws {Failure} `FORBIDDEN`, naming the missing permission
  */
@@ -71,7 +71,7 @@ export function requirePermission(rule: Rule, caller: Caller, isOwn: boolean, ac
   );
 }
 
-/** A rule in words, for messages and for descriptions in the schema. */
+/** Describes a rule in messages and in the schema. */
 export function describeRule({ any, own }: Rule): string {
   if (any === undefined) return "a valid key";
   return own === undefined ? any : `${any}, or ${own} for the caller's own key and the keys that it created`;

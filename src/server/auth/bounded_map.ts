@@ -1,7 +1,7 @@
 /**
- * Sets a value in a map of limited size. If the map is full, the entry that was added first is removed.
+ * Sets a value in a map of limited size. If the map is full, removes the oldest entry.
  *
- * @param maxSize in entries
+ * @param maxSize the maximum number of entries
  */
 export function setBounded<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, maxSize: number): void {
   const [oldest] = map.size < maxSize || map.has(key) ? [] : map.keys();

@@ -1,4 +1,4 @@
-/** When each key was last used. Times stay in memory and are written to the store together, now and then. */
+/** Remembers when each key was last used. The times stay in memory until `write` writes all of them to the store. */
 import type { KeyStore } from "../../store/key_store.ts";
 
 export class LastUse {
@@ -13,14 +13,14 @@ export class LastUse {
     this.#unwritten.set(id, at);
   }
 
-  /** The later of the stored time and the unwritten one. */
+  /** Returns when a key was last used: the later of the stored time and the time in memory. */
   of({ id, lastUsedAt }: { readonly id: string; readonly lastUsedAt: Date | null }): Date | null {
     const unwritten = this.#unwritten.get(id);
     return unwritten !== undefined && (lastUsedAt === null || unwritten > lastUsedAt) ? unwritten : lastUsedAt;
   }
 
   /**
-   * Writes the times to the store. After a failure they stay in memory for the next write.
+   * Writes the times to the store. If this fails, the times stay in memory for the next write.
    *
    * @throws {Failure} `UNREACHABLE` or `TIMEOUT` if the store is unavailable
    */

@@ -1,15 +1,15 @@
-/** Limits how often an address may fail to authenticate before it has to wait. */
+/** Limits how often a client address may fail to authenticate before the client must wait. */
 import { setBounded } from "./bounded_map.ts";
 
-/** How many addresses are remembered. Beyond that, the one whose failures are oldest is forgotten. */
+/** How many addresses are counted. If the limit is reached, the address with the oldest failures is removed. */
 const MAX_ADDRESSES = 100_000;
 
-/** In milliseconds. */
+/** The period of the limit, in milliseconds. */
 const PERIOD = 60_000;
 
 interface Failures {
   count: number;
-  /** When the failures are forgotten, in milliseconds since the epoch. */
+  /** When the count starts again, in milliseconds since the epoch. */
   readonly until: number;
 }
 
@@ -18,14 +18,14 @@ export class FailureThrottle {
   readonly #limit: number;
   readonly #addresses = new Map<string, Failures>();
 
-  /** @param limit failures per minute before an address has to wait; 0 for no limit */
+  /** @param limit how many failures per minute are allowed; 0 for no limit */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
   /**
-   * @param address `null` for the local caller, who never waits
-   * @param now in milliseconds since the epoch
+   * @param address the client's IP address; `null` for the local caller, who never waits
+   * @param now the time in milliseconds since the epoch
    * @returns seconds until the address may try again; 0 if it may try now
    */
   secondsToWait(address: string | null, now: number): number {
@@ -35,7 +35,7 @@ export class FailureThrottle {
     return Math.max(0, Math.ceil((failures.until - now) / 1000));
   }
 
-  /** @param now in milliseconds since the epoch */
+  /** @param now the time in milliseconds since the epoch */
   recordFailure(address: string | null, now: number): void {
     if (address === null || this.#limit === 0) return;
     const network = networkOf(address);
@@ -44,13 +44,13 @@ export class FailureThrottle {
       failures.count++;
       return;
     }
-    // Moves the address to the end of the map: it is the youngest again.
+    // Moves the address to the end of the map, so that it is removed last.
     this.#addresses.delete(network);
     setBounded(this.#addresses, network, { count: 1, until: now + PERIOD }, MAX_ADDRESSES);
   }
 }
 
-/** The IPv4 address itself, or the /64 of an IPv6 address: one client usually owns the whole /64. */
+/** Returns an IPv4 address unchanged, and the /64 of an IPv6 address, because one client usually owns the whole /64. */
 function networkOf(address: string): string {
   if (!address.includes(":")) return address;
   const [head = "", tail] = address.split("::");

@@ -1,16 +1,16 @@
-/** Parses and validates each GraphQL document once, for all requests that send it. */
+/** Caches parsed and validated GraphQL documents, because many requests send the same document. */
 import { type DocumentNode, parse, type Source, specifiedRules, validate } from "graphql";
 import { setBounded } from "../auth/bounded_map.ts";
 import { type DocumentLimits, limitRule } from "./limits.ts";
 
-/** How many valid documents are cached, and how long one may be, in UTF-16 code units. */
+/** The maximum number of cached documents, and the maximum length of one, in UTF-16 code units. */
 const MAX_DOCUMENTS = 500;
 const MAX_DOCUMENT_LENGTH = 10_000;
 
 /**
  * `parse` and `validate` of graphql-js with a cache and within limits.
  *
- * @param validDocuments documents that are known to be valid and therefore not validated
+ * @param validDocuments documents that are known to be valid; they are not validated again
  */
 export function createDocumentCache(
   limits: DocumentLimits,

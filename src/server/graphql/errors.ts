@@ -1,4 +1,4 @@
-/** Turns errors into what clients may see, and into the HTTP status of the response. */
+/** Turns errors into responses. Hides details that clients must not see, and logs them. */
 import { GraphQLError } from "graphql";
 import { Failure, type FailureCode } from "../../apikey/failure.ts";
 import { TooManyFailures } from "../auth/authenticator.ts";
@@ -6,18 +6,18 @@ import type { LogError } from "../telemetry/log_error.ts";
 import { HttpError, type HttpRequest, type HttpResponse, responseHeaders } from "./http_message.ts";
 
 export interface ErrorOptions {
-  /** Whether clients may see errors of the store, which name its place. Only the local caller may. */
+  /** Whether clients may see errors of the store. These errors name the place of the store. */
   readonly exposeStoreErrors: boolean;
   readonly logError: LogError;
 }
 
-/** The codes of a store that is unavailable. */
+/** The codes that say that the store is unavailable. */
 const UNAVAILABLE: readonly unknown[] = ["UNREACHABLE", "TIMEOUT"] satisfies readonly FailureCode[];
 
-/** In seconds. */
+/** The header asks the client to wait one second. */
 const RETRY_AFTER = { "retry-after": "1" };
 
-/** The code of an error. It is `USAGE` if the request itself is invalid, and `FAILED` if the error is unexpected. */
+/** Returns the code of an error: `USAGE` if the request is invalid, and `FAILED` if the error is unexpected. */
 export function codeOf(error: Error): FailureCode {
   // `graphql-http` reports a malformed request as a plain `Error`. It wraps what a resolver throws in a `GraphQLError`.
   if (!(error instanceof GraphQLError)) return "USAGE";
@@ -26,7 +26,7 @@ export function codeOf(error: Error): FailureCode {
   return cause instanceof Failure ? cause.code : "FAILED";
 }
 
-/** What clients see of an error, with its code in the extensions. Logs what they do not see. */
+/** Returns the error that clients see, with its code in the extensions. Logs the details that clients do not see. */
 export function toPublicError(error: Error, { exposeStoreErrors, logError }: ErrorOptions): GraphQLError {
   const code = codeOf(error);
   const extensions = { code };
@@ -43,12 +43,12 @@ export function toPublicError(error: Error, { exposeStoreErrors, logError }: Err
   return new GraphQLError(message, { nodes, source, positions, path, extensions });
 }
 
-/** Status and headers for a code that says that the store is unavailable (RFC 9110 section 15.6.4). */
+/** Returns the status and headers if a code says that the store is unavailable (RFC 9110 section 15.6.4). */
 export function unavailable(code: FailureCode | undefined): Pick<HttpResponse, "status" | "headers"> | undefined {
   return UNAVAILABLE.includes(code) ? { status: 503, headers: RETRY_AFTER } : undefined;
 }
 
-/** The response to a request that fails before GraphQL executes it. */
+/** Returns the response to a request that fails before GraphQL executes it. */
 export function toErrorResponse(thrown: unknown, request: HttpRequest, options: ErrorOptions): HttpResponse {
   const originalError = thrown instanceof Error ? thrown : new Error(String(thrown));
   const wrapped = new GraphQLError(originalError.message, { originalError });

@@ -1,7 +1,7 @@
 /**
- * GraphQL over HTTP: this folder holds the schema and what executes it. This module is the function from request to
- * response: it authenticates, then `graphql-http` parses, validates and executes. `serve` puts it on the network;
- * embedded mode gives it to the client as its `fetch`.
+ * This folder holds the GraphQL schema and its resolvers. This module handles one request: it authenticates the caller,
+ * and `graphql-http` parses, validates and executes the document. `serve` calls it for each HTTP request. In embedded
+ * mode, the client calls it instead of `fetch`.
  */
 import type { GraphQLError } from "graphql";
 import { createHandler } from "graphql-http";
@@ -29,49 +29,57 @@ import { schema } from "./schema.ts";
 export interface HandlerOptions {
   readonly store: KeyStore;
   readonly hashSecret: HashSecret;
-  /** How often an address may fail to authenticate per minute; 0 for no limit. */
+  /** How many times per minute a client address may fail to authenticate; 0 for no limit. */
   readonly maxAuthFailures: number;
-  /** The caller of a request without an `Authorization` header. Not set: such requests are rejected. */
+  /** The caller of a request without an `Authorization` header. If not set, such requests are rejected. */
   readonly anonymous?: Caller;
   readonly limits: DocumentLimits;
-  /** Documents that are known to be valid and therefore not validated. */
+  /** Documents that are known to be valid. They are not validated again. */
   readonly validDocuments?: readonly string[];
+  /**
+   * If the body takes longer than this to arrive, in milliseconds, the server authenticates the key again.
+   *
+   * @default 50
+   */
+  readonly reauthenticateAfter?: number | undefined;
   readonly now: () => Date;
   readonly logError: LogError;
 }
 
-/** HEAD is answered like GET; the transport leaves the body out. */
+/** The handler answers HEAD like GET. The transport omits the body. */
 const METHODS = ["GET", "HEAD", "POST", "OPTIONS"];
-const ALLOW = { allow: METHODS.join(", ") };
+const ALLOW_HEADER = { allow: METHODS.join(", ") };
 
-/** Messages for the statuses that `graphql-http` answers without a body. */
+/** Messages for the statuses for which `graphql-http` sends no body. */
 const STATUS_MESSAGES: ReadonlyMap<number, string> = new Map([
-  [405, "Send a mutation with POST."],
-  [406, "The response is application/graphql-response+json or application/json. Accept one of them."],
+  [405, "GET accepts only queries. Send mutations with POST."],
+  [406, "The Accept header allows no supported type. Accept application/graphql-response+json or application/json."],
   [415, "The body must be application/json in UTF-8."],
 ]);
 
-/** If a body takes longer than this, in milliseconds, the key is authenticated again after it. */
-const SLOW_BODY = 50;
+/** The default of `reauthenticateAfter`, in milliseconds. */
+const REAUTHENTICATE_AFTER = 50;
 
 /** One request while `graphql-http` executes it. */
 interface Execution {
   readonly context: RequestContext;
-  /** The errors and data of the result. Not set if nothing was executed. */
+  /** The errors of the result. Not set if nothing was executed. */
   errors?: readonly GraphQLError[] | undefined;
+  /** Whether the result has data. Not set if nothing was executed. */
   hasData?: boolean;
 }
 
 export interface GraphqlHandler {
   /** Answers requests to `{base_url}/graphql`. */
   readonly handle: Handler;
-  /** Holds the uses of keys that are not in the store yet. */
+  /** Holds the times of last use that are not in the store yet. */
   readonly lastUse: LastUse;
 }
 
 /** Creates the handler of `{base_url}/graphql`. */
 export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   const { store, hashSecret, maxAuthFailures, anonymous, limits, now, logError } = options;
+  const { reauthenticateAfter = REAUTHENTICATE_AFTER } = options;
   const lastUse = new LastUse(store);
   const throttle = new FailureThrottle(maxAuthFailures);
   const authenticator = new Authenticator({ store, lastUse, hashSecret, throttle });
@@ -94,23 +102,26 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     return await authenticator.authenticate(authorization, address, now());
   }
 
-  function limitKeys(): () => void {
+  function createKeyCounter(): () => void {
     let count = 0;
     return () => {
       if (++count <= limits.keys) return;
-      throw new Failure("USAGE", `A response can hold at most ${limits.keys} keys. Select one key by name or id.`);
+      throw new Failure(
+        "USAGE",
+        `The query returns more than ${limits.keys} keys. Select fewer keys, for example by name or id.`,
+      );
     };
   }
 
   async function execute(request: HttpRequest): Promise<HttpResponse> {
     const { method, url, header, address, requestId, signal } = request;
-    // Authenticates first: the body of a request without a valid key is never read.
+    // Authenticates first, so that the server never reads the body of a request without a valid key.
     let caller = await authenticate(request);
     const isPostedJson = method === "POST" && isJson(header("content-type"));
     const start = performance.now();
     const body = isPostedJson ? await readOneOperation(request) : null;
-    // The key may have been deleted in the meantime.
-    if (performance.now() - start > SLOW_BODY) caller = await authenticate(request);
+    // Another request may have deleted the key while the body arrived.
+    if (performance.now() - start > reauthenticateAfter) caller = await authenticate(request);
     const execution: Execution = {
       context: {
         store,
@@ -119,7 +130,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
         caller,
         origin: { at: now(), actor: caller.key, address, requestId },
         signal,
-        countKey: limitKeys(),
+        countKey: createKeyCounter(),
         logError,
       },
     };
@@ -151,8 +162,10 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   async function handle(request: HttpRequest): Promise<HttpResponse> {
     const { method } = request;
     try {
-      if (method === "OPTIONS") return { status: 204, headers: ALLOW, body: null };
-      if (!METHODS.includes(method)) throw new HttpError(405, `GraphQL accepts only ${ALLOW.allow}.`, ALLOW);
+      if (method === "OPTIONS") return { status: 204, headers: ALLOW_HEADER, body: null };
+      if (!METHODS.includes(method)) {
+        throw new HttpError(405, `GraphQL accepts only ${ALLOW_HEADER.allow}.`, ALLOW_HEADER);
+      }
       return await execute(request);
     } catch (error) {
       return toErrorResponse(error, request, errorOptions);
@@ -162,7 +175,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   return { handle, lastUse };
 }
 
-/** Whether a body is JSON in UTF-8, which is the default encoding of JSON (RFC 8259 section 8.1). */
+/** Returns whether a body is JSON in UTF-8, the default encoding of JSON (RFC 8259 section 8.1). */
 function isJson(contentType: string | null): boolean {
   const [type = "", ...parameters] = contentType?.toLowerCase().split(";").map((part) => part.trim()) ?? [];
   return type === "application/json" &&

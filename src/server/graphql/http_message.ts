@@ -1,9 +1,9 @@
-/** HTTP requests and responses without a transport: the network and embedded mode hand them to the same handlers. */
+/** HTTP requests and responses without a transport. The HTTP server and embedded mode call the same handlers with them. */
 import { Failure } from "../../apikey/failure.ts";
 
 export interface HttpRequest {
   readonly method: string;
-  /** Path and query, or the whole URL. */
+  /** The path and query, or the whole URL. */
   readonly url: string;
   /** @returns the value of a header, given its name in lower case; `null` if there is none */
   readonly header: (name: string) => string | null;
@@ -29,7 +29,7 @@ export interface HttpResponse {
 /** Answers a request. It never rejects. */
 export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
 
-/** A request that is rejected with an HTTP status of its own. */
+/** An error with its own HTTP status. */
 export class HttpError extends Failure {
   constructor(
     readonly status: number,
@@ -40,12 +40,12 @@ export class HttpError extends Failure {
   }
 }
 
-/** No cache may keep a response: it may hold a secret. */
+/** Prevents caching, because a response may contain a secret. */
 export const NO_STORE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 const GRAPHQL_RESPONSE = "application/graphql-response+json";
 
-/** The headers of a GraphQL response, with the media type that the client prefers. */
+/** Returns the headers of a GraphQL response, with the media type that the client prefers. */
 export function responseHeaders(request: HttpRequest): Readonly<Record<string, string>> {
   const type = request.header("accept")?.toLowerCase().includes(GRAPHQL_RESPONSE)
     ? GRAPHQL_RESPONSE

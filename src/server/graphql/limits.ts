@@ -1,18 +1,18 @@
-/** Limits on what one GraphQL request may ask for. */
+/** Limits the size of GraphQL documents and responses. */
 import { type FragmentDefinitionNode, GraphQLError, Kind, type SelectionSetNode, type ValidationRule } from "graphql";
 
 export interface DocumentLimits {
-  /** Levels of nested fields. */
+  /** The maximum number of levels of nested fields. */
   readonly depth: number;
-  /** Fields with an alias. An alias in a fragment counts each time the fragment is spread. */
+  /** The maximum number of fields with an alias. An alias in a fragment counts each time the fragment is spread. */
   readonly aliases: number;
-  /** Lexical tokens, without comments. The parser counts them. */
+  /** The maximum number of lexical tokens, without comments. The parser counts the tokens. */
   readonly tokens: number;
-  /** Keys in one response. A longer list would delay all other requests and use unlimited memory. */
+  /** The maximum number of keys in one response. A longer list would delay all other requests and use much memory. */
   readonly keys: number;
 }
 
-/** More than documents written by hand and the usual introspection queries need. */
+/** The default limits. Documents written by hand and common introspection queries stay below them. */
 export const DEFAULT_LIMITS: DocumentLimits = { depth: 20, aliases: 100, tokens: 5000, keys: 100_000 };
 
 /** A validation rule that rejects operations with too many levels or aliases. */

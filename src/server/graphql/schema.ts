@@ -1,6 +1,6 @@
 /**
- * The operations of the GraphQL schema: the public contract that servers with these keys share, and the fields that
- * only this server has (`Query.me`, `auditEvents`, `apiKeysByName`, `apiKeysExist`, `ApiKeyMutations.refusesTakenNames`,
+ * The operations of the GraphQL schema. Part of it is a public contract, which other servers share. Only this server has
+ * the other fields (`Query.me`, `auditEvents`, `apiKeysByName`, `apiKeysExist`, `ApiKeyMutations.refusesTakenNames`,
  * `ApiKey.createdBy`, `lastUsedAt`). `auth/authorization.ts` states which permission each operation needs.
  */
 import {
@@ -36,13 +36,13 @@ import {
 type Field<Arguments> = GraphQLFieldConfig<unknown, RequestContext, Arguments>;
 
 interface AuthorizedField<Arguments> extends Omit<Field<Arguments>, "resolve"> {
-  /** Called for callers that the rule allows. */
+  /** Called if the rule allows the caller. */
   readonly resolve: (given: Arguments, context: RequestContext, scope: Scope) => unknown;
-  /** Called for other callers, before they get the error. */
+  /** Called if the rule forbids the caller, before the caller gets the error. */
   readonly onForbidden?: (given: Arguments, error: unknown, context: RequestContext) => Promise<void>;
 }
 
-/** A field that enforces a rule and states it in its description. */
+/** Creates a field that enforces a rule. The description of the field states the rule. */
 function authorized<Arguments = Record<string, never>>(
   rule: Rule,
   field: AuthorizedField<Arguments>,
@@ -162,7 +162,7 @@ const apiKeysExist = authorized(Query.apiKeysExist, {
   resolve: async (_given, { store }, scope) => scope === "own" || !await store.isEmpty(),
 });
 
-/** Events per response. */
+/** The maximum number of events in a response. */
 const MAX_PAGE_SIZE = 1000;
 
 interface PageArguments {

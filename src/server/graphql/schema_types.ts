@@ -1,4 +1,4 @@
-/** The types of the GraphQL schema: data that operations return, and their inputs. */
+/** The types of the GraphQL schema: the data that operations return, and their inputs. */
 import {
   GraphQLBoolean,
   GraphQLEnumType,
@@ -21,7 +21,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { CreatedKey } from "../keys/create_key.ts";
 import type { RequestContext } from "../keys/request_context.ts";
 
-/** A key as a response shows it. Only the response to `create` has the secret. */
+/** A key in a response. Only the response to `create` contains the secret. */
 export type VisibleKey = CreatedKey | { readonly key: StoredKey; readonly secret?: undefined };
 
 /** A caller that has a key. */

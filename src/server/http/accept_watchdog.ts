@@ -1,25 +1,27 @@
 /**
- * Keeps a server accepting connections. When the process runs out of file descriptors, Deno's servers stop accepting for
- * good, without an error. The watchdog detects this by connecting to the server, and makes it listen again.
+ * Keeps a server accepting connections. If the process runs out of file descriptors, Deno's servers stop accepting
+ * connections for good, without an error. The watchdog detects this by connecting to the server. Then the server listens
+ * again.
  */
 import type { LogError } from "../telemetry/log_error.ts";
 
-/** What this module needs of a socket and of a server. */
+/** The parts of a socket that this module uses. */
 export interface AcceptedSocket {
   readonly remotePort?: number | undefined;
   on(event: "close", listener: () => void): unknown;
 }
 
+/** The parts of a server that this module uses. */
 export interface ListeningServer {
   on(event: "connection", listener: (socket: AcceptedSocket) => void): unknown;
   close(): unknown;
   listen(port: number, hostname: string): unknown;
 }
 
-/** With fewer open connections than this, the process cannot run out of file descriptors. */
+/** With fewer open connections, the process cannot run out of file descriptors, so the watchdog does not check. */
 const MANY_CONNECTIONS = 100;
 
-/** In milliseconds. */
+/** Times in milliseconds. */
 export interface WatchIntervals {
   /** How often to check. */
   readonly check: number;

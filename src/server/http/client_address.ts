@@ -1,19 +1,21 @@
-/** Finds the IP address of the client, also behind proxies. */
+/** Finds the IP address of the client, even behind proxies. */
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { Failure, quote } from "../../apikey/failure.ts";
 
 /**
- * Returns the client's IP address, given the address of the connection and the value of `X-Forwarded-For`, which is
- * `null` if there is none.
+ * Returns the client's IP address.
+ *
+ * @param connection the IP address at the other end of the connection
+ * @param forwardedFor the value of `X-Forwarded-For`; `null` if the request has no such header
  */
 export type ClientAddress = (connection: string, forwardedFor: string | null) => string;
 
 /**
- * Trusts `X-Forwarded-For` from these proxies. The client is the last address in the header that is not a proxy's:
- * clients can forge all addresses before it.
+ * Trusts `X-Forwarded-For` from these proxies. The client is the last address in the header that does not belong to a
+ * proxy. A client can forge all addresses before it.
  *
  * @param proxies IP addresses, or networks like `10.0.0.0/8`
- * @throws {Failure} `USAGE` if one is neither
+ * @throws {Failure} `USAGE` if an entry is neither an IP address nor a network
  */
 export function behindProxies(proxies: readonly string[]): ClientAddress {
   const trusted = new BlockList();
@@ -44,8 +46,8 @@ function addProxy(trusted: BlockList, proxy: string): void {
 }
 
 /**
- * The canonical form of an address: without brackets, port and zone, IPv6 compressed, and an IPv4-mapped IPv6 address as
- * IPv4.
+ * Returns the canonical form of an address, without brackets, port and zone. IPv6 is compressed. An IPv4-mapped IPv6
+ * address becomes an IPv4 address.
  */
 function normalize(text: string): string {
   const bare = text

@@ -1,20 +1,20 @@
 /**
- * Closes connections that send or read too slowly. Each connection has one deadline. When it passes, the connection is
- * destroyed or, if a request is in progress, the request is answered first.
+ * Closes connections that send or read too slowly. Each connection has one deadline. When the deadline passes, the
+ * connection is destroyed. If a request is in progress, the server answers the request first.
  */
 
-/** What this module needs of a socket. */
+/** The part of a socket that this module uses. */
 export interface Connection {
   destroy(): unknown;
 }
 
 interface Deadline {
-  /** In milliseconds of the monotonic clock. */
+  /** The time on the monotonic clock (`performance.now`), in milliseconds. */
   readonly at: number;
   readonly onTimeout?: (() => void) | undefined;
 }
 
-/** How often deadlines are checked, in milliseconds. */
+/** The shortest and longest time between two checks of the deadlines, in milliseconds. */
 const MIN_CHECK_INTERVAL = 50;
 const MAX_CHECK_INTERVAL = 1000;
 
@@ -31,14 +31,14 @@ export class ConnectionTimeouts {
   /**
    * Sets or replaces the deadline of a connection.
    *
-   * @param timeout from now, in milliseconds
+   * @param timeout the time until the deadline, in milliseconds
    * @param onTimeout called instead of destroying the connection
    */
   set(connection: Connection, timeout: number, onTimeout?: () => void): void {
     this.#deadlines.set(connection, { at: performance.now() + timeout, onTimeout });
   }
 
-  /** Gives all connections but some a new deadline, `timeout` milliseconds from now. */
+  /** Sets a new deadline, `timeout` milliseconds from now, for all connections except those in `except`. */
   setAll(timeout: number, except: ReadonlySet<Connection>): void {
     for (const connection of this.#deadlines.keys()) if (!except.has(connection)) this.set(connection, timeout);
   }

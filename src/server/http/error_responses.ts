@@ -13,8 +13,10 @@ function errorResponse(status: number, code: FailureCode, message: string): Http
   };
 }
 
+/** The response to a request that arrives while the server stops. */
 export const STOPPING = errorResponse(503, "UNREACHABLE", "The server is stopping. Try again.");
-export const CUT_OFF = errorResponse(
+/** The response to a request that `--drain-timeout` ends. */
+export const STOPPED = errorResponse(
   503,
   "TIMEOUT",
   "The server is stopping and did not finish the request. The request may have taken effect.",
@@ -26,7 +28,10 @@ export const REQUEST_TIMEOUT = errorResponse(
 );
 export const BODY_TIMEOUT = errorResponse(408, "TIMEOUT", "The body of the request did not arrive in time.");
 
-/** Rejects a request to change the protocol. Deno does not hand out its body, so it cannot be answered normally. */
+/**
+ * Rejects a request with an `Upgrade` header. Deno does not pass on the body of such a request, so no handler can
+ * answer it.
+ */
 export function rejectUpgrade(_request: IncomingMessage, socket: Duplex): void {
   const message = "This server speaks only HTTP/1.1. Leave out the header Upgrade.\n";
   socket.end(
@@ -35,7 +40,7 @@ export function rejectUpgrade(_request: IncomingMessage, socket: Duplex): void {
   );
 }
 
-/** Rejects what is not HTTP (RFC 9112 section 2.2) and headers that are too long (RFC 6585 section 5). */
+/** Rejects malformed HTTP (RFC 9112 section 2.2) and headers that are too long (RFC 6585 section 5). */
 export function rejectMalformed(error: Error, socket: Duplex): void {
   if (!socket.writable) return void socket.destroy();
   const status = "code" in error && error.code === "HPE_HEADER_OVERFLOW"

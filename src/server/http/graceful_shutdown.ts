@@ -1,4 +1,4 @@
-/** Stops a server without losing requests that it has begun to answer. */
+/** Stops a server, but lets it finish the requests in progress. */
 import type { Server } from "node:http";
 import type { ServerState } from "./request_handler.ts";
 
@@ -11,8 +11,8 @@ const CLOSING_INTERVAL = 20;
 /**
  * Accepts no new requests and waits for those in progress.
  *
- * @param timeout in milliseconds; requests that take longer are cut off
- * @returns how many requests were cut off
+ * @param timeout how long to wait, in milliseconds; then the remaining requests are answered with an error
+ * @returns how many requests were not finished in time
  */
 export async function shutDown(server: Server, state: ServerState, timeout: number): Promise<number> {
   const { timeouts, pending } = state;
@@ -28,8 +28,8 @@ export async function shutDown(server: Server, state: ServerState, timeout: numb
     await new Promise((resolve) => setTimeout(resolve, CLOSING_INTERVAL));
   }
   const unfinished = [...pending].filter(({ socket }) => !socket.destroyed);
-  for (const { cutOff } of pending) cutOff();
-  // Leaves the responses time to be sent.
+  for (const { answerStopped } of pending) answerStopped();
+  // Leaves time to send the responses.
   if (unfinished.length > 0) await new Promise((resolve) => setTimeout(resolve, CLOSING_INTERVAL));
   timeouts.destroyAll();
   return unfinished.length;

@@ -1,6 +1,6 @@
 /**
- * HTTP: this folder turns bytes on sockets into requests for `graphql/`. This module assembles the server that `serve`
- * runs: address of the client, telemetry, handlers, listener and periodic work on the store.
+ * This folder reads HTTP requests from sockets, and passes them to `graphql/`. This module assembles the server that
+ * `serve` runs: client addresses, telemetry, handlers, the listener and periodic work on the store.
  */
 import { hash } from "node:crypto";
 import type { KeyStore } from "../../store/key_store.ts";
@@ -14,28 +14,31 @@ import { route } from "./routes.ts";
 
 export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> {
   readonly limits: DocumentLimits;
-  /** How often an address may fail to authenticate per minute; 0 for no limit. */
+  /** How many times per minute a client address may fail to authenticate; 0 for no limit. */
   readonly maxAuthFailures: number;
   /** IP addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** How long events stay in the audit trail, in milliseconds; `undefined` for ever. */
+  /** How long events stay in the audit trail, in milliseconds; `undefined` keeps them for ever. */
   readonly auditRetention: number | undefined;
   /** Whether the user has turned on OpenTelemetry. */
   readonly expectsTelemetry: boolean;
+  /** See `HandlerOptions`. */
+  readonly reauthenticateAfter?: number | undefined;
   readonly now: () => Date;
 }
 
-/** How often times of last use are written, in milliseconds. The stored times are at most a minute old. */
+/** How often the server writes the times of last use to the store, in milliseconds. */
 const LAST_USE_INTERVAL = 30_000;
 
-/** How often old audit events are dropped, in milliseconds. */
+/** How often the server deletes old audit events, in milliseconds. */
 const RETENTION_INTERVAL = 3_600_000;
 
 /**
  * Serves a store over HTTP.
  *
  * @returns the server; stopping it closes the store
- * @throws {Failure} `USAGE` if it cannot listen on the address, or if a trusted proxy is not an address or network
+ * @throws {Failure} `USAGE` if the server cannot listen on the address, or if a trusted proxy is neither an IP address nor
+ * a network
  */
 export async function serveHttp(untracedStore: KeyStore, options: HttpServerOptions): Promise<HttpServer> {
   const { now, logError, trustedProxies, auditRetention } = options;
@@ -54,7 +57,7 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
   const dropOldEvents = async (): Promise<void> => {
     if (auditRetention === undefined) return;
     await store.dropEventsBefore(new Date(now().getTime() - auditRetention)).catch((error) =>
-      logError("Could not drop old events of the audit trail: {error}", { error })
+      logError("Could not delete old events of the audit trail: {error}", { error })
     );
   };
   const timers = [setInterval(writeUses, LAST_USE_INTERVAL), setInterval(dropOldEvents, RETENTION_INTERVAL)];

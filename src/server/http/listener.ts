@@ -15,7 +15,7 @@ export interface ListenOptions extends RequestOptions {
   readonly hostname: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** PEM texts. Without them the server speaks unencrypted HTTP. */
+  /** The certificate and its private key, in PEM. Without them, the server uses unencrypted HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /**
    * How long a client may take for the TLS handshake, and then for the headers of its first request, in milliseconds.
@@ -27,21 +27,21 @@ export interface ListenOptions extends RequestOptions {
 }
 
 export interface HttpServer {
-  /** The URL of GraphQL, with the actual port. */
+  /** The URL of the GraphQL endpoint, with the actual port. */
   readonly url: string;
   /**
    * Accepts no new requests and waits for those in progress.
    *
-   * @param timeout in milliseconds; requests that take longer are cut off
-   * @returns how many requests were cut off
+   * @param timeout how long to wait, in milliseconds; then the remaining requests are answered with an error
+   * @returns how many requests were not finished in time
    */
   stop(timeout: number): Promise<number>;
 }
 
 /**
- * Starts to listen.
+ * Starts a server that answers requests with `handler`.
  *
- * @throws {Failure} `USAGE` if it cannot listen on the address
+ * @throws {Failure} `USAGE` if the server cannot listen on the address
  */
 export async function listen(options: ListenOptions, handler: Handler): Promise<HttpServer> {
   const { hostname, port, tls, requestTimeout, idleTimeout, headersTimeout = 10_000, logError } = options;
@@ -90,9 +90,9 @@ async function createHttpServer(
   return https.createServer({ ...tls, handshakeTimeout, minVersion: "TLSv1.2" }, listener);
 }
 
-/** Sets the first deadline of each connection. Each request then sets its own. */
+/** Sets the first deadline of each connection. Each request later sets its own deadline. */
 function limitConnections(server: Server, isTls: boolean, timeouts: ConnectionTimeouts, headersTimeout: number): void {
-  // By remote port: after the handshake, requests arrive on another socket object.
+  // The keys are remote ports, because requests arrive on another socket object after the handshake.
   const handshakes = new Map<number | undefined, Socket>();
   const limit = (socket: Socket): void => {
     timeouts.set(socket, headersTimeout);
@@ -110,7 +110,7 @@ function limitConnections(server: Server, isTls: boolean, timeouts: ConnectionTi
     handshakes.delete(socket.remotePort);
     limit(socket);
   });
-  // Node's own timeouts cost time and add nothing. Older runtimes support only some of them.
+  // `ConnectionTimeouts` replaces these timeouts, of which older runtimes support only some.
   server.keepAliveTimeout = 0;
   server.headersTimeout = 0;
   server.requestTimeout = 0;

@@ -6,8 +6,9 @@ import { HttpError } from "../graphql/http_message.ts";
 /**
  * Reads the body of a request as UTF-8.
  *
- * @param maxLength in bytes
- * @throws {HttpError} 413 if the body is longer; 400 if it is incomplete or not UTF-8
+ * @param maxLength the maximum length, in bytes
+ * @throws {HttpError} 413 if the body is longer
+ * @throws {HttpError} 400 if the body is incomplete or not UTF-8
  */
 export function readBody(request: IncomingMessage, maxLength: number): Promise<string> {
   return new Promise((resolve, reject) => {

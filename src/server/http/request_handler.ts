@@ -1,6 +1,7 @@
 /**
  * Answers one HTTP request: gives it an id, a client address and a time limit, calls the handler, writes the response
- * and an entry of the access log. Each request is answered and logged exactly once, also if it takes too long.
+ * and an entry of the access log. Each request is logged exactly once. It is answered at most once, even if it times
+ * out or the client disconnects.
  */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -9,18 +10,21 @@ import { redactSecrets } from "../../apikey/secret.ts";
 import type { Handler, HttpResponse } from "../graphql/http_message.ts";
 import type { ClientAddress } from "./client_address.ts";
 import type { ConnectionTimeouts } from "./connection_timeouts.ts";
-import { BODY_TIMEOUT, CUT_OFF, REQUEST_TIMEOUT, STOPPING } from "./error_responses.ts";
+import { BODY_TIMEOUT, REQUEST_TIMEOUT, STOPPED, STOPPING } from "./error_responses.ts";
 import { readBody } from "./request_body.ts";
 
 export interface RequestOptions {
-  /** The longest body of a request, in bytes. */
+  /** The maximum length of a request body, in bytes. */
   readonly maxBody: number;
-  /** For a request, from its headers to its response, in milliseconds. */
+  /** The time limit for a request, from its headers to its response, in milliseconds. */
   readonly requestTimeout: number;
-  /** For a connection between two requests, and for a client to read a response, in milliseconds. */
+  /**
+   * How long a connection may stay idle between requests, and how long a client may take to read a response, in
+   * milliseconds.
+   */
   readonly idleTimeout: number;
   /**
-   * How long a client may keep sending a body after the response to it, in milliseconds.
+   * How long a client may keep sending a body after the server has answered, in milliseconds.
    *
    * @default 5000
    */
@@ -36,11 +40,11 @@ export interface AccessLogEntry {
   readonly requestId: string;
   readonly address: string;
   readonly method: string;
-  /** Without the query, which may hold secrets. */
+  /** The path without the query, which may hold secrets. */
   readonly path: string;
-  /** 499 if the client disconnected before the response. */
+  /** The HTTP status of the response; 499 if the client disconnected before the response. */
   readonly status: number;
-  /** In milliseconds. */
+  /** The time from the headers of the request to its response, in milliseconds. */
   readonly duration: number;
   /** The id of the key that authenticated the request. */
   readonly keyId?: string | undefined;
@@ -48,27 +52,31 @@ export interface AccessLogEntry {
   readonly code?: string | undefined;
 }
 
-/** A request without a response yet. */
+/** A request that the server has not answered yet. */
 export interface PendingRequest {
   readonly socket: Socket;
-  /** Answers the request with an error at once. */
-  readonly cutOff: () => void;
+  /** Answers the request with the error of a server that stops. */
+  readonly answerStopped: () => void;
 }
 
-/** What the requests of a server share. */
+/** The state that all requests of a server share. */
 export interface ServerState {
   readonly timeouts: ConnectionTimeouts;
   readonly pending: Set<PendingRequest>;
   isStopping: boolean;
 }
 
-/** The longest path in the access log, in UTF-16 code units. */
+/** The maximum length of a path in the access log, in UTF-16 code units. */
 const MAX_PATH_LENGTH = 255;
 
-/** Which request ids of clients and proxies are kept. */
+/** The server keeps an `X-Request-Id` from a client or proxy only if it matches this. */
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
-/** @throws only if the socket fails */
+/**
+ * Answers a request with the response of a handler, or with an error if it takes too long.
+ *
+ * @throws only if the socket fails
+ */
 export async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -78,7 +86,7 @@ export async function handleRequest(
 ): Promise<void> {
   const { timeouts, pending } = state;
   const { socket, headers, method = "GET" } = request;
-  // A server must accept whole URLs too (RFC 9112 section 3.2.2).
+  // A server must also accept an absolute URL (RFC 9112 section 3.2.2).
   const url = (request.url ?? "/").replace(/^https?:\/\/[^/?]*/i, "");
   const time = new Date();
   const start = performance.now();
@@ -87,24 +95,28 @@ export async function handleRequest(
   const controller = new AbortController();
   let isAnswered = false;
 
-  function respond({ status, headers: ownHeaders, body, keyId, code }: HttpResponse, isLast: boolean): void {
+  function respond(
+    { status, headers: handlerHeaders, body, keyId, code }: HttpResponse,
+    closesConnection: boolean,
+  ): void {
     if (isAnswered) return;
     isAnswered = true;
     const isDisconnected = socket.destroyed;
     if (!isDisconnected) {
       response.writeHead(status, {
-        ...ownHeaders,
+        ...handlerHeaders,
         ...(body === null ? {} : { "content-length": Buffer.byteLength(body) }),
         "x-request-id": requestId,
-        ...(isLast ? { connection: "close" } : {}),
+        ...(closesConnection ? { connection: "close" } : {}),
       });
       response.end(method === "HEAD" ? null : body);
-      // Reads the rest of the body, for a while. Otherwise the client would not get to read the response.
+      // Discards the rest of the body until the deadline. If the server closed the connection now, the client could
+      // lose the response.
       request.resume();
-      const hasRead = request.complete && !state.isStopping;
-      timeouts.set(socket, hasRead ? options.idleTimeout : options.unreadBodyTimeout ?? 5000);
+      const canReuseConnection = request.complete && !state.isStopping;
+      timeouts.set(socket, canReuseConnection ? options.idleTimeout : options.unreadBodyTimeout ?? 5000);
     }
-    if (isLast) controller.abort();
+    if (closesConnection) controller.abort();
     pending.delete(pendingRequest);
     options.logAccess?.({
       time,
@@ -119,7 +131,7 @@ export async function handleRequest(
     });
   }
 
-  const pendingRequest: PendingRequest = { socket, cutOff: () => respond(CUT_OFF, true) };
+  const pendingRequest: PendingRequest = { socket, answerStopped: () => respond(STOPPED, true) };
   if (state.isStopping) return respond(STOPPING, true);
   pending.add(pendingRequest);
   response.once("close", () => {
@@ -144,7 +156,7 @@ export async function handleRequest(
   );
 }
 
-/** The given id if it is safe to log and return, otherwise a new one. */
+/** Returns the given id if it is safe to log and return, otherwise a new id. */
 function chooseRequestId(given: string | null): string {
   const isSafe = given !== null && REQUEST_ID.test(given) && redactSecrets(given) === given;
   return isSafe ? given : crypto.randomUUID();

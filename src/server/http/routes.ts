@@ -1,9 +1,9 @@
-/** Which handler answers which path: GraphQL, and the probes that monitoring calls without a key. */
+/** Selects the handler by path: GraphQL, and the probes that monitoring calls without a key. */
 import type { KeyStore } from "../../store/key_store.ts";
 import type { Handler, HttpResponse } from "../graphql/http_message.ts";
 import type { LogError } from "../telemetry/log_error.ts";
 
-/** Routes by the path of the request, which must match exactly. */
+/** Returns a handler that selects another handler by the exact path of the request. */
 export function route(graphql: Handler, store: KeyStore, logError: LogError): Handler {
   const handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
     ["/graphql", graphql],
@@ -16,7 +16,7 @@ export function route(graphql: Handler, store: KeyStore, logError: LogError): Ha
   };
 }
 
-/** Answers whether a check succeeds, and nothing else: probes need no key. */
+/** Reports whether a check succeeds. The response states no reason, because a probe needs no key. */
 function probe(check: () => Promise<boolean>): Handler {
   return async ({ method }) => {
     if (method !== "GET" && method !== "HEAD") return text(405, "Use GET.\n", { allow: "GET, HEAD" });
@@ -32,13 +32,14 @@ function text(status: number, body: string, headers: Readonly<Record<string, str
   };
 }
 
-/** How long a result of the readiness check is used for all probes, in milliseconds. */
+/** How long the result of a readiness check stays valid, in milliseconds. */
 const READINESS_AGE = 1000;
 
 /**
- * A check whether the store answers. It queries the store at most once per second, because anybody may probe.
+ * Creates a check that reports whether the store responds. The check queries the store at most once per second, because
+ * any client may probe.
  *
- * @param clock monotonic, in milliseconds
+ * @param clock returns the time on a monotonic clock, in milliseconds
  */
 export function readiness(
   store: Pick<KeyStore, "isEmpty">,
@@ -51,7 +52,7 @@ export function readiness(
     if (clock() > checkedAt + READINESS_AGE) {
       checkedAt = clock();
       result = store.isEmpty().then(() => true, (error) => {
-        logError("The store does not answer: {error}", { error });
+        logError("The store does not respond: {error}", { error });
         return false;
       });
     }

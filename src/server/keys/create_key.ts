@@ -1,4 +1,4 @@
-/** Creates a key on the embedded server, from the caller's input to the stored key. */
+/** Creates a key: checks the caller's input, generates the secret and stores the key. */
 import { encodeBase62 } from "../../apikey/base62.ts";
 import { Failure } from "../../apikey/failure.ts";
 import { type Name, nameTaken, parseName } from "../../apikey/name.ts";
@@ -12,9 +12,10 @@ import { isOwn } from "../auth/caller.ts";
 import { type Target, withRefusalAudit } from "./refusal_audit.ts";
 import { type RequestContext, throwIfAborted } from "./request_context.ts";
 
-/** In code points. */
+/** The maximum length of a name, in code points. */
 const MAX_NAME_LENGTH = 255;
 
+/** The number of random bytes in the id of a key. */
 const ID_BYTES = 16;
 
 /** `CreateApiKeyInput` of the GraphQL contract. */
@@ -26,24 +27,28 @@ export interface CreateKeyInput {
   readonly overwrite?: boolean | null;
 }
 
-/** A new key with its secret, which is stored nowhere. */
+/** A new key and its secret. The store never holds the secret. */
 export interface CreatedKey {
   readonly key: StoredKey;
   readonly secret: string;
 }
 
 /**
- * Creates a key and stores it. With `overwrite` it replaces the key that has the name.
+ * Creates a key and stores it. With `overwrite`, the new key replaces the key with the same name.
  *
- * @throws {Failure} `FORBIDDEN` if the caller lacks a right that it would grant, or the permission to delete the key
- * that it would replace; `INVALID_NAME`, `NO_RIGHTS`, `ALREADY_EXISTS`; `USAGE` for a description that a store cannot
- * hold
+ * @throws {Failure} `INVALID_NAME` if the name is empty, too long or contains other characters
+ * @throws {Failure} `USAGE` if the description contains characters that a store cannot hold
+ * @throws {Failure} `NO_RIGHTS` if the input has neither roles nor permissions
+ * @throws {Failure} `FORBIDDEN` if the caller lacks a right that the key would have
+ * @throws {Failure} `ALREADY_EXISTS` if another key has the name, and `overwrite` is not set
+ * @throws {Failure} `FORBIDDEN` if the caller must not delete the key that would be replaced
+ * @throws {Failure} `INTERRUPTED` if the client no longer waits for the response
  */
 export function createKey(input: CreateKeyInput, context: RequestContext): Promise<CreatedKey> {
   const { store, caller, origin } = context;
   let target: Target = { name: input.name };
   return withRefusalAudit("CREATE", () => target, context, async () => {
-    const created = await generateKey(input, context);
+    const created = await prepareKey(input, context);
     await store.add(created.key, origin, (replaced) => {
       throwIfAborted(context);
       if (replaced === undefined) return;
@@ -55,7 +60,8 @@ export function createKey(input: CreateKeyInput, context: RequestContext): Promi
   });
 }
 
-async function generateKey(
+/** Checks the input and generates an id and a secret. Stores nothing. */
+async function prepareKey(
   input: CreateKeyInput,
   { caller, origin, hashSecret }: RequestContext,
 ): Promise<CreatedKey> {
@@ -98,7 +104,8 @@ function parseStorableName(input: string): Name {
   if (length <= MAX_NAME_LENGTH) return name;
   throw new Failure(
     "INVALID_NAME",
-    `A name may contain only letters, digits and spaces, and at most ${MAX_NAME_LENGTH} of them. This name has ${length}.`,
+    `The name is too long: it has ${length} characters. A name may contain only letters, digits and spaces, and at most ` +
+      `${MAX_NAME_LENGTH} of them.`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** Deletes keys on the embedded server. */
+/** Deletes keys after checking the caller's permissions. */
 import type { StoredKey } from "../../store/stored_key.ts";
 import { requirePermission, RULES } from "../auth/authorization.ts";
 import { isOwn } from "../auth/caller.ts";
@@ -7,10 +7,11 @@ import { type RequestContext, throwIfAborted } from "./request_context.ts";
 import { sanitizeText } from "./sanitize_text.ts";
 
 /**
- * Deletes all of the keys or, if one does not exist or may not be deleted, none.
+ * Deletes all of the keys. If one of the keys does not exist, or if the caller must not delete one of them, deletes none.
  *
- * @returns false if one of the keys does not exist
- * @throws {Failure} `FORBIDDEN` if the caller may not delete one of the keys
+ * @returns whether the keys were deleted; false if one of them does not exist
+ * @throws {Failure} `FORBIDDEN` if the caller must not delete one of the keys
+ * @throws {Failure} `INTERRUPTED` if the client no longer waits for the response
  */
 export function deleteKeys(ids: readonly string[], context: RequestContext): Promise<boolean> {
   const { store, caller, origin } = context;

@@ -1,19 +1,19 @@
-/** Records refused changes in the audit trail. The store itself records the changes that it makes. */
+/** Records refused changes in the audit trail. The store itself records each change that it makes. */
 import { Failure, type FailureCode } from "../../apikey/failure.ts";
 import type { AuditAction } from "../../store/audit_event.ts";
 import type { RequestContext } from "./request_context.ts";
 import { sanitizeText } from "./sanitize_text.ts";
 
-/** The key that a change was for, as far as it was known when the change was refused. */
+/** The key that a refused change would have affected. Only what was known when the change was refused is set. */
 export interface Target {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
 }
 
-/** Failures that refuse nothing: the store was unavailable, or the client no longer waits. */
+/** Failures that are not refusals: the store was unavailable, or the client no longer waits for the response. */
 const NOT_REFUSALS: readonly FailureCode[] = ["UNREACHABLE", "TIMEOUT", "INTERRUPTED"];
 
-/** Makes a change. If it is refused, the refusal is in the audit trail before the client gets the response. */
+/** Makes a change. If the change is refused, records the refusal before the client gets the response. */
 export async function withRefusalAudit<Result>(
   action: AuditAction,
   target: () => Target,
@@ -28,7 +28,7 @@ export async function withRefusalAudit<Result>(
   }
 }
 
-/** Adds a refusal to the audit trail. If that fails, it only logs an error: the change stays refused. */
+/** Records a refusal in the audit trail. If this fails, only logs an error, because the change stays refused. */
 export async function recordRefusal(
   action: AuditAction,
   { id, name }: Target,

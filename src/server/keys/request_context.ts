@@ -1,6 +1,6 @@
 /**
- * Creating and deleting keys: this folder makes the changes that GraphQL mutations ask for, and audits refusals. This
- * module states what every resolver receives.
+ * This folder creates and deletes keys for GraphQL mutations, and records refused changes in the audit trail. This module
+ * defines the context that every resolver receives.
  */
 import { Failure } from "../../apikey/failure.ts";
 import type { Origin } from "../../store/audit_event.ts";
@@ -19,16 +19,16 @@ export type RequestContext = {
   /** Aborted when the client no longer waits for the response. */
   readonly signal: AbortSignal;
   /**
-   * Counts one key towards the limit on keys in a response.
+   * Counts one key of the response.
    *
-   * @throws {Failure} `USAGE` beyond the limit
+   * @throws {Failure} `USAGE` if the response exceeds the limit
    */
   readonly countKey: () => void;
   readonly logError: LogError;
 };
 
 /**
- * Throws if the client no longer waits. Called inside a transaction, this undoes the change.
+ * Throws if the client no longer waits for the response. Inside a transaction, this rolls back the change.
  *
  * @throws {Failure} `INTERRUPTED`
  */

@@ -1,6 +1,6 @@
 /**
- * What operators see of the server: this folder holds spans, metrics and the error log. This module opens spans and
- * measures durations through Deno's built-in OpenTelemetry, which already covers HTTP requests.
+ * This folder holds the spans, metrics and error log of the server. This module opens spans for operations of the store
+ * and measures their durations with Deno's built-in OpenTelemetry. Deno itself covers HTTP requests.
  */
 
 /** Runs `act` in a span and records its duration. */
@@ -27,7 +27,7 @@ interface Providers {
   };
 }
 
-/** @returns `undefined` if OpenTelemetry is off; the runtime then throws on access */
+/** @returns `undefined` if OpenTelemetry is off, because access to `Deno.telemetry` then throws */
 export function openTelemetry(): Trace | undefined {
   try {
     return createTrace(Deno.telemetry);

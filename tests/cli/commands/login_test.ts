@@ -232,7 +232,7 @@ for (
       "a valid profile name",
       ["--profile", "../a"],
       {},
-      "--profile must be a profile name: at most 64 letters, digits, dots, underscores and hyphens, the first a letter or digit.",
+      "--profile must consist of at most 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit.",
     ],
     [
       "a profile name that differs in more than case",

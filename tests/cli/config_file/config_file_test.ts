@@ -75,22 +75,22 @@ for (
     [
       "an unknown setting",
       "profiles:\n  a:\n    base-ulr: x\n",
-      'FILE:3:5: Unknown setting "base-ulr"; did you mean base-url?',
+      'FILE:3:5: Unknown setting "base-ulr". Did you mean base-url?',
     ],
     [
       "an unknown setting after CRLF",
       "profiles:\r\n  a:\r\n    base-ulr: x\r\n",
-      'FILE:3:5: Unknown setting "base-ulr"; did you mean base-url?',
+      'FILE:3:5: Unknown setting "base-ulr". Did you mean base-url?',
     ],
     [
       "an unknown member after a byte order mark",
       "\ufeffprofile: 1\n",
-      'FILE:1:1: Unknown member "profile"; did you mean profiles?',
+      'FILE:1:1: Unknown member "profile". Did you mean profiles?',
     ],
     [
       "the name of the flag for headers",
       "profiles:\n  a:\n    header: x\n",
-      'FILE:3:5: Unknown setting "header"; did you mean headers?',
+      'FILE:3:5: Unknown setting "header". Did you mean headers?',
     ],
     [
       "the first of several errors",
@@ -130,7 +130,7 @@ for (
     [
       "an invalid profile name",
       "profiles:\n  ../a: {}\n",
-      "FILE:2:3: The name must be a profile name: at most 64 letters, digits, dots, underscores and hyphens, the first a letter or digit.",
+      "FILE:2:3: The profile name must consist of at most 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit.",
     ],
     ["a duplicate name", "profiles:\n  a: {}\n  a: {}\n", "FILE:3:3: Invalid YAML: Map keys must be unique."],
     [

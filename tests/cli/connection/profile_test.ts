@@ -241,7 +241,9 @@ for (
     const named = await home.run(["config", "--profile", "production"], { env });
     expect(named.code).toBe(0);
     expect(named.stderr).toMatch(
-      new RegExp(`WARNING The server of profile production is not used: ${variable} selects .*wins over --profile`),
+      new RegExp(
+        `WARNING The server of profile production is not used: ${variable} selects .*\\. To use it, unset ${variable}\\.`,
+      ),
     );
     expect((await home.run(["config", "--profile", "production"])).stderr).toBe("");
     expect((await home.run(["config"], { env })).stderr).toBe("");

@@ -5,7 +5,7 @@ import { KEYS } from "../../program/screen.ts";
 import { promptAtTerminal } from "../../program/terminal_host.ts";
 
 const FRUIT = ["Apple", "Banana", "Cherry"].map((label) => ({ value: label.toLowerCase(), label }));
-const KEY_HELP = "  space to select · enter to confirm · type to filter · ctrl-a to select all";
+const KEY_HELP = "  space to select · enter to confirm · type to filter · ctrl-a for all or none";
 
 const selectFruit = (prompts: Prompts): Promise<readonly string[]> =>
   prompts.select({ label: "Fruit", items: FRUIT.map((item) => ({ ...item, hint: `${item.value} tree` })) });
@@ -101,7 +101,7 @@ Deno.test("select: a list longer than the window scrolls with the focus", async 
   expect(await screen.until(/❯ ◯ item 99/)).toMatch(/item 95.*item 99/s);
   screen.press(KEYS.pageUp);
   expect(await screen.until(/❯ ◯ item 94/)).toMatch(
-    /^\? Items.*\n.*item 92\n.*item 93\n.*94\n.*95\n.*96\n.*select all$/,
+    /^\? Items.*\n.*item 92\n.*item 93\n.*94\n.*95\n.*96\n.*all or none$/,
   );
   screen.press(KEYS.home, KEYS.pageDown, KEYS.space);
   expect(await screen.until(/❯ ◉ item 5$/m)).toContain("(1 selected, 100 listed)");

@@ -166,7 +166,9 @@ Deno.test("A mutation sent with GET or HEAD gets 405 and changes nothing", () =>
     const search = `?query=${encodeURIComponent(MUTATION)}`;
     const result = await request({}, search);
     expectError(result, 405);
-    expect([result.headers.get("allow"), result.messages]).toEqual(["POST", ["Send a mutation with POST."]]);
+    expect([result.headers.get("allow"), result.messages]).toEqual(["POST", [
+      "GET accepts only queries. Send mutations with POST.",
+    ]]);
     const head = await request({ method: "HEAD" }, search);
     expect([head.status, head.headers.get("allow"), head.text]).toEqual([405, "POST", ""]);
     const both = encodeURIComponent(`query Look { me { name } } ${MUTATION.replace("mutation", "mutation Make")}`);

@@ -163,5 +163,5 @@ Deno.test("The limit on keys covers all lists of a response together", () =>
     expectAccepted(await execute("{ one: apiKeys { name } two: apiKeys { name } }"));
     const { codes, messages } = await execute("{ one: apiKeys { id } two: apiKeys { id } three: apiKeys { id } }");
     expect(codes).toEqual(["USAGE"]);
-    expect(messages).toEqual(["A response can hold at most 4 keys. Select one key by name or id."]);
+    expect(messages).toEqual(["The query returns more than 4 keys. Select fewer keys, for example by name or id."]);
   }));

@@ -61,8 +61,8 @@ export class Connection implements Disposable {
     return { status, headers, body: this.#take(length) };
   }
 
-  /** Waits until the server closes the connection, and returns what it sent before. */
-  async end(): Promise<string> {
+  /** Reads until the server closes the connection, and returns the text that was not read before. */
+  async readToEnd(): Promise<string> {
     // deno-lint-ignore no-await-in-loop -- reads one chunk after the other
     while (await this.#receive());
     return this.#take(this.#received.length);

@@ -18,7 +18,7 @@ Deno.test("A client that does not send valid HTTP gets one 400 and is disconnect
     await Promise.all(invalid.map(async (text) => {
       using connection = await Connection.to(server.url);
       await connection.send(text);
-      const response = await connection.end();
+      const response = await connection.readToEnd();
       expect(response).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nconnection: close\r\n/i);
       expect(response.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     }));

@@ -46,7 +46,7 @@ Deno.test("A request in progress is answered while new connections are refused",
     open();
     expect(await connection.response()).toMatchObject({ status: 200, body: '{"data":{"apiKeysExist":true}}' });
     expect(await stopping).toBe(0);
-    expect(await connection.end()).toBe("");
+    expect(await connection.readToEnd()).toBe("");
   }));
 
 Deno.test("A request whose body is still arriving is answered", () =>
@@ -80,7 +80,7 @@ Deno.test("A new request on an open connection gets 503, and the connection is c
     expect(rejected.status).toBe(503);
     expect([rejected.headers.get("connection"), rejected.headers.get("retry-after")]).toEqual(["close", "1"]);
     expect(JSON.parse(rejected.body).errors[0].extensions.code).toBe("UNREACHABLE");
-    expect(await connection.end()).toBe("");
+    expect(await connection.readToEnd()).toBe("");
     expect(await stopping).toBe(0);
     expect(accessLog.map(({ status }) => status)).toEqual([503, 200]);
   }));
@@ -97,7 +97,7 @@ Deno.test("Idle connections do not delay the stop: before, between and inside re
     const start = performance.now();
     expect(await server.server.stop(LONG)).toBe(0);
     expect(performance.now() - start).toBeLessThan(5000);
-    const ends = await Promise.all([unused, incomplete, answered].map((connection) => connection.end()));
+    const ends = await Promise.all([unused, incomplete, answered].map((connection) => connection.readToEnd()));
     expect(ends).toEqual(["", "", ""]);
     // The short request timeout makes the server check connections often.
   }, { requestTimeout: 200, idleTimeout: LONG, headersTimeout: LONG }));
@@ -111,7 +111,7 @@ Deno.test("Requests still in progress at the deadline get 503 and are counted", 
     const { status, body } = await connection.response();
     expect(status).toBe(503);
     expect(JSON.parse(body).errors[0].extensions.code).toBe("TIMEOUT");
-    expect(await connection.end()).toBe("");
+    expect(await connection.readToEnd()).toBe("");
     open();
   }));
 

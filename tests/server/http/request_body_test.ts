@@ -65,7 +65,7 @@ Deno.test("An endless body gets 413, and the client is disconnected after a time
     const sendForever = (): Promise<void> => connection.send(chunk).then(sendForever);
     await expect(sendForever()).rejects.toThrow();
     expect((await response).status).toBe(413);
-    expect(await connection.end()).toBe("");
+    expect(await connection.readToEnd()).toBe("");
   }, { unreadBodyTimeout: 200, requestTimeout: 2000 }));
 
 Deno.test("Without a key the response is 401 before the body arrives, and the client is disconnected", () =>
@@ -73,7 +73,7 @@ Deno.test("Without a key the response is 401 before the body arrives, and the cl
     using connection = await Connection.to(url);
     await connection.request("POST", "/graphql", { ...JSON_TYPE, "Content-Length": "999999" });
     expect((await connection.response()).status).toBe(401);
-    expect(await connection.end()).toBe("");
+    expect(await connection.readToEnd()).toBe("");
   }, { unreadBodyTimeout: 200, requestTimeout: 2000 }));
 
 Deno.test("A body that is not UTF-8 gets 400 and changes nothing", () =>

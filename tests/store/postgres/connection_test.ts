@@ -140,7 +140,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
           const key = await newKey(`key ${++count}`);
           const { message = "done", code = "done" } = await failureIn(store.add(key, LOCAL, allowAny)) ?? {};
           expect(code).toMatch(/^(done|UNREACHABLE)$/);
-          const isDoubtful = message.includes("may have been carried out");
+          const isDoubtful = message.includes("may have taken effect");
           outcomes.set(key.id, code === "done" ? code : isDoubtful ? "doubtful" : "failed");
           // Immediate failures must not starve the other workers.
           if (code !== "done") await new Promise((resolve) => setTimeout(resolve, 1));
@@ -168,7 +168,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
       })
     ));
 
-  Deno.test("PostgreSQL: if the answer to a commit is lost, the message says that the change may have been carried out", () =>
+  Deno.test("PostgreSQL: if the answer to a commit is lost, the message says that the change may have taken effect", () =>
     server.withNewDatabase((name) =>
       withProxy(server.port, (proxy) =>
         withStoreAt(throughProxy(server.address(name), proxy), async (store) => {
@@ -177,7 +177,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
           const { code, message } = await failureOfPromise(store.add(key, LOCAL, allowAny));
           proxy.rule = () => "forward";
           expect(code).toBe("UNREACHABLE");
-          expect(message).toContain("may have been carried out");
+          expect(message).toContain("may have taken effect");
           expect(await listKeys(store)).toEqual([key]);
         }))
     ));

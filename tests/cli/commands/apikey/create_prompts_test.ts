@@ -30,7 +30,7 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
   ◯ CONNECT  Access to the connect features of the service
   ◯ VIEWER   Read-only access
   ◯ GUEST    Limited access
-  space to select · enter to confirm · type to filter · ctrl-a to select all`);
+  space to select · enter to confirm · type to filter · ctrl-a for all or none`);
   screen.press(..."viewer", KEYS.space, KEYS.enter);
   expect(await screen.until(/\? Permissions/)).toBe(`\
 ✔ Name: ci deploy

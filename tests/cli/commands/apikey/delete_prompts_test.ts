@@ -34,7 +34,7 @@ Deno.test("apikey alone prompts for the mode; delete lists the keys, asks for co
 ❯ ◯ ci deploy  VIEWER        2026-01-02  for the pipeline
   ◯ 部署密钥   VIEWER,GUEST  2026-01-02
   ◯ مفتاح                    2026-01-02  two\\u{a}lines
-  space to select · enter to confirm · type to filter · ctrl-a to select all`);
+  space to select · enter to confirm · type to filter · ctrl-a for all or none`);
   screen.press(KEYS.space, KEYS.down, KEYS.space, KEYS.enter);
   expect(await screen.until(/Delete 2/)).toBe(`\
 ✔ What do you want to do? Delete keys

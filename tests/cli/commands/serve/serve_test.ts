@@ -194,7 +194,7 @@ Deno.test("an unencrypted request to an HTTPS port gets no GraphQL", () =>
     withServe(["--tls-cert", cert, "--tls-key", key], async ({ url, key: secret }) => {
       using connection = await Connection.to(url);
       await connection.request("GET", "/graphql?query={__typename}", { Authorization: `Bearer ${secret}` });
-      const text = await connection.end();
+      const text = await connection.readToEnd();
       expect(text).not.toContain("data");
       expect(text).not.toMatch(/^HTTP\/1\.1 2/);
     })
