@@ -24,7 +24,7 @@ export async function identify(endpoint: Endpoint): Promise<KeyReference | undef
     if (me === null) await listReferences(endpoint);
     return me ?? undefined;
   } catch (error) {
-    // Only a valid key is told that it lacks a right.
+    // A server answers FORBIDDEN only to a valid key.
     if (error instanceof Failure && error.code === "FORBIDDEN") return undefined;
     throw error;
   }
