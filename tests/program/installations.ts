@@ -50,7 +50,7 @@ export async function executableOverHttp(executable: string): Promise<Installati
 /** A `serve` process. */
 export interface Serving {
   readonly url: string;
-  /** Stops it with SIGTERM and returns its exit status. */
+  /** Stops it with SIGTERM, or after 30 s with SIGKILL, and returns its exit status. */
   readonly stop: () => Promise<number>;
 }
 
@@ -73,7 +73,9 @@ export async function startServe(
     url,
     stop: async () => {
       server.kill("SIGTERM");
+      const timer = setTimeout(() => server.kill("SIGKILL"), 30_000);
       const { code } = await server.status;
+      clearTimeout(timer);
       await drained();
       return code;
     },
