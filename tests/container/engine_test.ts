@@ -33,8 +33,6 @@ const build = "reason" in found ? { kind: "not built", reason: found.reason } as
 if ("reason" in found || build.kind === "not built") {
   Deno.test.ignore(`${RULE}: skipped, ${build.kind === "not built" ? build.reason : ""}`, () => {});
 } else {
-  Deno.test.afterAll(build.remove);
-
   Deno.test(RULE, () =>
     inTemporaryDirectory(async (directory) => {
       // Names of their own, so that nothing of the user's is replaced, and any free port.

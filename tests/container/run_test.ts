@@ -27,10 +27,7 @@ const build = await buildExecutable();
 const reason = build.kind === "not built" ? build.reason : await whyNoContainers();
 const directory = await Deno.makeTempDir({ prefix: "service-api-image-" });
 const root = build.kind === "built" && reason === undefined ? await createRoot(directory, build.path) : "";
-Deno.test.afterAll(async () => {
-  await Deno.remove(directory, { recursive: true });
-  if (build.kind === "built") await build.remove();
-});
+Deno.test.afterAll(() => Deno.remove(directory, { recursive: true }));
 
 /** Registers a test with a directory for what it mounts, or an ignored test that says why there are no containers. */
 function testInContainer(rule: string, test: (directory: string) => Promise<void>, missing = reason): void {

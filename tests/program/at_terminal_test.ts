@@ -229,7 +229,6 @@ testAtTerminal("a closed pipe ends the help without a message", {}, async ({ ter
   expect(outputOf(await terminal.shows(/Usage[^$]*\$$/))).toBe("Usage: service-api apikey [--create | --delete]\n$");
 });
 
-if (build.kind === "built") Deno.test.afterAll(build.remove);
 if (build.kind !== "built" || missing !== undefined) {
   const reason = build.kind === "built" ? `${missing} is not installed` : `no executable: ${build.reason}`;
   Deno.test.ignore(`at a terminal: skipped, ${reason}`, () => {});

@@ -20,5 +20,4 @@ if (build.kind === "not built") {
       await check(installation.program);
     });
   }
-  Deno.test.afterAll(build.remove);
 }

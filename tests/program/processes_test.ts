@@ -18,7 +18,6 @@ const build = await buildExecutable();
 const [executable, leadingArgs]: readonly [string, readonly string[]] = build.kind === "built"
   ? [build.path, []]
   : [Deno.execPath(), fromSources()];
-if (build.kind === "built") Deno.test.afterAll(build.remove);
 
 /** From sources, Deno needs the path of its cache, because these tests have no HOME. */
 const ownEnv: Record<string, string> = build.kind === "built" ? {} : { DENO_DIR: await denoDirectory() };

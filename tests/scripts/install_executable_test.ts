@@ -10,7 +10,6 @@ if (build.kind === "not built") {
   Deno.test.ignore(`install.sh with the executable: skipped, ${build.reason}`, () => {});
 } else {
   const executable = await Deno.readFile(build.path);
-  await build.remove();
 
   testInstaller("replaces the executable while it is serving", async () => {
     const { files } = await makeRelease({ ...archived(""), "service-api": executable });

@@ -175,8 +175,6 @@ Deno.test("release: rejects an unknown target and lists the targets", async () =
 const RULE = "compile: the same commit gives the same executable in another directory";
 if (build?.kind !== "built") Deno.test.ignore(`${RULE}: skipped, ${build?.reason ?? "on Windows"}`, () => {});
 else {
-  Deno.test.afterAll(build.remove);
-
   Deno.test(RULE, async () => {
     const { code, stdout } = await task("compile", elsewhere, ["--output", `${directory}/executable`]);
     expect(code).toBe(0);
