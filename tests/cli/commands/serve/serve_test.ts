@@ -122,7 +122,7 @@ Deno.test("serve exits with 1 and an error if --drain-timeout expires before a r
     expect(await statusAt(url)).toBe(401);
     expect(await stop()).toBe(1);
     expect((await connection.response()).status).toBe(503);
-    expect(host.stderr.text).toContain("Stopped before 1 requests finished, because --drain-timeout expired.");
+    expect(host.stderr.text).toContain("--drain-timeout expired. Stopped with 1 request still running.");
     expect(host.stderr.text).toContain('"status":503');
   }));
 
@@ -271,7 +271,7 @@ for (const address of ["0.0.0.0", "::", "127.0.0.1.evil.example", ""]) {
     const { code, stdout, stderr } = await rejected("--host", address, "--port", "0");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(
-      /--host ".*" accepts other machines, .* sent unencrypted\. .*--tls-cert and --tls-key.*--allow-http/,
+      /--host ".*" accepts other machines\. .* sent unencrypted\. .*--tls-cert and --tls-key.*--allow-http/,
     );
   });
 }
