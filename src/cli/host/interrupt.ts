@@ -1,4 +1,4 @@
-/** Stops waiting on SIGINT or SIGTERM. Without a handler, process 1 of a container ignores these signals. */
+/** Stops waiting when SIGINT or SIGTERM arrives. Without a handler, process 1 of a container ignores these signals. */
 import { Failure } from "../../apikey/failure.ts";
 import type { Host } from "./host.ts";
 

@@ -192,9 +192,9 @@ async function readOptions(
   if (tls === undefined && !isLoopback(flags.host) && !flags.allowHttp) {
     throw new Failure(
       "USAGE",
-      `--host ${quote(flags.host)} accepts other machines. Without TLS, keys would be sent unencrypted. Use ` +
-        "--tls-cert and --tls-key, or listen on 127.0.0.1 behind a TLS proxy, or add --allow-http if the network is " +
-        "private.",
+      `--host ${quote(flags.host)} accepts connections from other machines. Without TLS, keys would be sent ` +
+        "unencrypted. Use --tls-cert and --tls-key, or listen on 127.0.0.1 behind a TLS proxy, or add --allow-http if " +
+        "the network is private.",
     );
   }
   return {
