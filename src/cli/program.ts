@@ -125,7 +125,7 @@ async function addCommands(program: Command, context: CommandContext): Promise<v
     program.addCommand(command);
   }
   if (!isFirst) program.helpCommand("help [command]", "print the help of a command");
-  // Commands inherit the configuration at the moment they are added. Only the program uses this help page.
+  // Comes after the commands, because a command inherits the configuration that exists when it is added.
   program.configureHelp({ formatHelp: () => HELP });
 }
 

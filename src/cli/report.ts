@@ -29,7 +29,7 @@ export function toJsonLine(value: unknown): string {
 
 /**
  * Reports a failure. Without `--json`, writes text to standard error. With `--json`, writes `{"error","code"}` to
- * standard output; for a deletion the object also has `"deleted"`. If that write fails, writes text to standard error.
+ * standard output. For a deletion, the object also has `"deleted"`. If that write fails, writes text to standard error.
  */
 export async function reportFailure(error: unknown, host: Host): Promise<ExitCode> {
   const { code, message } = asFailure(error);

@@ -43,7 +43,7 @@ export async function stageFile(path: string, text: string, mode: number, host: 
 
 /**
  * Runs an action while this process holds a lock, so that processes change a config file and its keys one after the
- * other. The system releases the lock when the process ends, however it ends.
+ * other. The system releases the lock when the process ends, even if it is killed.
  *
  * @param path the lock file, which is not removed afterwards
  * @throws {Failure} `FAILED` if the file cannot be locked

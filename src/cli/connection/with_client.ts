@@ -1,4 +1,4 @@
-/** Gives commands a client. Loads the GraphQL client and zod only if a command runs, so that `--help` starts fast. */
+/** Gives commands a client. Loads the GraphQL client and zod only if a command uses it, so that `--help` starts fast. */
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";

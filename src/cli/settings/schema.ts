@@ -1,5 +1,5 @@
 /**
- * Validates every value from outside the program. A zod schema turns the value into a typed value. If the value is
+ * Validates every value from outside the program. A zod schema turns text into a typed value. If the value is
  * invalid, the message of the failure begins with the name of the flag, the variable or the place in the config file.
  *
  * The messages of the schemas complete that sentence: `must be …, not "x".`
