@@ -1,4 +1,4 @@
-/** The program: arguments in, exit status out. This is the one place that exits. */
+/** The entry point: runs the program and exits with its status. No other module ends the process. */
 import { denoHost } from "./src/cli/host/deno_host.ts";
 import { run } from "./src/cli/program.ts";
 

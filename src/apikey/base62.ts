@@ -1,11 +1,14 @@
-/** Base62: bytes as ASCII digits and letters, which URLs and shells take unquoted and a double click selects whole. */
+/**
+ * Encodes bytes in base 62, as ASCII digits and letters. URLs and shells accept the result without quotes, and a double
+ * click selects all of it.
+ */
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
  * Encodes bytes as one big-endian number in base 62, padded with zeros to `length` characters.
  *
- * @param length the number of characters that any such input fits in: 22 for 16 bytes, 43 for 32 bytes
+ * @param length enough characters for any input of the same size: 22 for 16 bytes, 43 for 32 bytes
  */
 export function encodeBase62(bytes: Uint8Array, length: number): string {
   let rest = 0n;

@@ -1,13 +1,13 @@
 /** Comma-separated lists in one argument, for example `ADMIN, viewer`. */
 
-/** Converts ASCII letters only. With Unicode rules, `admın` (with a dotless i) would be accepted as `ADMIN`. */
+/** Converts only ASCII letters. With Unicode rules, `admın` (with a dotless i) would be accepted as `ADMIN`. */
 export function toUpperCase(word: string): string {
   return word.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
 /**
- * Splits a text at commas, trims each item and parses it. Removes duplicates and keeps the order of the input. A blank
- * text is an empty list. Passes an empty item of a longer list to `parseItem`, which rejects it.
+ * Splits a text at commas, trims each item and parses it. Removes duplicates and keeps the order of the input. Returns
+ * an empty list for blank text. Passes an empty item of any other list to `parseItem`, which must reject it.
  */
 export function parseCommaList<Item extends string>(text: string, parseItem: (item: string) => Item): readonly Item[] {
   if (text.trim() === "") return [];

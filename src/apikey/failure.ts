@@ -1,6 +1,6 @@
 /**
- * The errors that users see. Code throws a `Failure` where the fact is known; `src/cli/report.ts` alone turns it into
- * text, JSON and an exit code.
+ * The errors that users see. The code that detects a problem throws a `Failure`. Only `src/cli/report.ts` turns a
+ * `Failure` into text, JSON and an exit code.
  */
 
 /** The kind of failure. With `--json`, scripts read it in the member `code`. */
@@ -31,15 +31,15 @@ export class Failure extends Error {
   }
 }
 
-/** The message for an interruption before any request was sent. */
+/** The message for an interruption before the program changed anything. */
 export const NOTHING_CHANGED = "Interrupted. Nothing was changed.";
 
-/** In code points. */
+/** The longest input that a message quotes in full, in code points. */
 const MAX_QUOTE_LENGTH = 80;
 
 /**
- * Quotes untrusted input for a message: truncated to 80 code points, with every character escaped that could move the
- * cursor, reorder the line or stay invisible.
+ * Quotes untrusted input for a message. Truncates the input to 80 code points. Escapes every character that could move
+ * the cursor, reorder the line or stay invisible.
  *
  * @example quote("a\u202eb") // "\"a\\u{202e}b\""
  */
@@ -57,7 +57,7 @@ export function escapeInvisible(text: string): string {
   );
 }
 
-/** The message of a system or library error, without Deno's appendix (`: open 'FILE'`) and the error number. */
+/** The message of a system or library error, without the operation (`: open 'FILE'`) and the error number. */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.replace(/: \w+ '.*$/s, "").replace(/ \(os error \d+\)/, "");

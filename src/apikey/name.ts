@@ -8,7 +8,7 @@ export type Name = string & { readonly [name]: true };
 
 const RULE = "A name may contain only letters, digits and spaces";
 
-/** ASCII is always NFC. Checking it first saves start-up half a millisecond: the Unicode tables are not loaded. */
+/** ASCII is always NFC. For ASCII names this check saves half a millisecond, because no Unicode tables are loaded. */
 function isAsciiName(text: string): text is Name {
   return /^[A-Za-z0-9 ]+$/.test(text);
 }
@@ -20,7 +20,7 @@ function isName(text: string): text is Name {
 /**
  * Trims a name, normalizes it to NFC and checks it. Only the server limits the length of a name.
  *
- * @throws {Failure} `INVALID_NAME` with the first character that is not allowed
+ * @throws {Failure} `INVALID_NAME`; its message names the first character that is not allowed
  */
 export function parseName(typed: string): Name {
   const trimmed = typed.trim();
@@ -32,7 +32,7 @@ export function parseName(typed: string): Name {
   throw new Failure("INVALID_NAME", `The name ${quote(text)} contains ${quote(forbidden)}. ${RULE}.`);
 }
 
-/** The error for a name that another key has (spec section 7). */
+/** The error for a name that is already taken (spec section 7). */
 export function nameTaken(name: Name): Failure {
   return new Failure(
     "ALREADY_EXISTS",

@@ -24,13 +24,16 @@ function at(row: readonly number[], index: number): number {
   return row[index] ?? Infinity;
 }
 
-/** Also compares with a prefix of the word, because people abbreviate words more often than they mistype them. */
+/**
+ * The number of edits from the typed text to a word. Also compares the text with a prefix of the word, because users
+ * abbreviate words more often than they mistype them.
+ */
 function editsTo(word: string, typed: string): number {
   const whole = distance(typed, word);
   return typed === "" ? whole : Math.min(whole, distance(typed, word.slice(0, typed.length)) + 1);
 }
 
-/** The word that needs the fewest edits. Of several, the first. */
+/** Returns the word that needs the fewest edits. If several words need equally few, returns the first of them. */
 export function nearest<Word extends string>(typed: string, words: readonly [Word, ...Word[]]): Word {
   const start = typed.slice(0, 64);
   let best = words[0];

@@ -91,10 +91,10 @@ function explainInvalid(text: string, resource: string, action: string, hasTwoPa
 }
 
 /**
- * Parses a comma-separated list of `RESOURCE:ACTION` pairs. Upper and lower case are equal. Ignores spaces around
- * commas and colons. Removes duplicates.
+ * Parses a comma-separated list of `RESOURCE:ACTION` pairs. Ignores case, and spaces around commas and colons. Removes
+ * duplicates.
  *
- * @throws {Failure} `INVALID_PERMISSION` with the first invalid permission and the nearest valid one
+ * @throws {Failure} `INVALID_PERMISSION`; its message names the first invalid permission and the nearest valid one
  */
 export function parsePermissions(list: string): readonly Permission[] {
   return parseCommaList(list, parsePermission);

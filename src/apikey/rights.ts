@@ -41,15 +41,15 @@ export function rightsOf(roles: readonly Role[], permissions: readonly Permissio
 /** Every action on every resource. */
 export const EVERY_RIGHT: Rights = new Set(EVERY_PERMISSION);
 
-/** The required rights that are not held, in the order of the lists of resources and actions. */
+/** The required rights that are not held, in the order of `required`. */
 export function missingRights(held: Rights, required: Rights): readonly Permission[] {
   return [...required].filter((permission) => !held.has(permission));
 }
 
 /**
- * Checks that a key gets any rights (spec section 4.1, rule 1).
+ * Checks that at least one role or permission is given (spec section 4.1, rule 1).
  *
- * @throws {Failure} `NO_RIGHTS` if there is neither a role nor a permission
+ * @throws {Failure} `NO_RIGHTS`
  */
 export function requireSomeRights(roles: readonly Role[], permissions: readonly Permission[]): void {
   if (roles.length > 0 || permissions.length > 0) return;

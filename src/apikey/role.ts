@@ -33,10 +33,9 @@ function parseRole(text: string): Role {
 }
 
 /**
- * Parses a comma-separated list of roles. Upper and lower case are equal. Ignores spaces around commas. Removes
- * duplicates.
+ * Parses a comma-separated list of roles. Ignores case, and spaces around commas. Removes duplicates.
  *
- * @throws {Failure} `INVALID_ROLE` with the first invalid role, the nearest valid one and the list of roles
+ * @throws {Failure} `INVALID_ROLE`; its message names the first invalid role, the nearest valid one and all roles
  */
 export function parseRoles(list: string): readonly Role[] {
   return parseCommaList(list, parseRole);

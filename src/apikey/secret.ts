@@ -1,7 +1,7 @@
 /**
- * Secrets, the bearer credentials (DESIGN, "Keys and rights on the embedded server"): `sak_`, 43 base62 characters for
- * 32 random bytes, and a checksum of 6 base62 characters. The checksum tells a typo from a revoked key without a
- * look-up, and lets scanners find leaked secrets without false positives.
+ * The secrets of API keys (DESIGN, "Keys and rights on the embedded server"). A secret consists of `sak_`, 43 base62
+ * characters for 32 random bytes, and a checksum of 6 base62 characters. The checksum distinguishes a typo from a
+ * revoked key without a look-up, and lets scanners find leaked secrets without false positives.
  */
 import { encodeBase62 } from "./base62.ts";
 
@@ -12,7 +12,7 @@ const FORM = /^sak_[0-9A-Za-z]{49}$/;
 /** The number of random bytes in a secret. */
 export const SECRET_BYTES = 32;
 
-/** CRC-32 as in ISO 3309, PNG and zip. `node:zlib` has it too, but loading that module takes 30 ms. */
+/** CRC-32 as in ISO 3309, PNG and zip. `node:zlib` provides it, but loading that module takes 30 ms. */
 function crc32(text: string): number {
   let crc = -1;
   for (const byte of new TextEncoder().encode(text)) {
@@ -28,7 +28,11 @@ function checksum(body: string): string {
   return encodeBase62(bytes, CHECKSUM_LENGTH);
 }
 
-/** @param random {@linkcode SECRET_BYTES} random bytes */
+/**
+ * Creates a secret.
+ *
+ * @param random {@linkcode SECRET_BYTES} random bytes
+ */
 export function makeSecret(random: Uint8Array): string {
   const body = `${PREFIX}${encodeBase62(random, 43)}`;
   return `${body}${checksum(body)}`;

@@ -4,7 +4,10 @@ import type { ExitCode } from "./exit_code.ts";
 import type { Host } from "./host/host.ts";
 import type { Log } from "./host/log.ts";
 
-/** Adds flags, help and action to a command. Called only for the requested command, because adding flags takes time. */
+/**
+ * Adds flags, help and action to a command. Adding flags takes time, so the program calls this function only for the
+ * requested command, or for every command if an error message suggests a flag.
+ */
 export type RegisterCommand = (command: Command, context: CommandContext) => void;
 
 /** What a command receives from the program. */
@@ -15,7 +18,7 @@ export interface CommandContext {
   readonly setExitCode: (exitCode: ExitCode) => void;
 }
 
-/** Whether users may repeat a flag. Only repeatable flags have a `parseArg`, which collects the values. */
+/** Whether users may repeat a flag. Commands set a `parseArg` only for repeatable flags, to collect the values. */
 export function isRepeatable({ required, parseArg }: Option): boolean {
   return required && parseArg !== undefined;
 }

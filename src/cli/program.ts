@@ -1,6 +1,6 @@
 /**
- * The program: finds the requested command, runs it, and turns its result into output and an exit status. The flags
- * and the behaviour of each command are in the file of its name in `commands/`.
+ * The program: finds the requested command, runs it, and turns its result into output and an exit status. Each command
+ * has its own module with its flags and behaviour, for example `commands/login.ts`.
  */
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { Failure } from "../apikey/failure.ts";
@@ -18,7 +18,7 @@ const COMMANDS = [
   ["apikey", "create or delete API keys"],
   ["request", "send a GraphQL request with a key"],
   ["serve", "run the embedded server on HTTP"],
-  ["audit", "print who created and deleted which key"],
+  ["audit", "print the audit trail of key changes"],
   ["config", "print the settings in effect and their sources"],
   ["login", "store a server and its key as a profile"],
   ["logout", "remove the key that login stored"],
@@ -27,10 +27,10 @@ const COMMANDS = [
 
 type CommandName = typeof COMMANDS[number][0];
 
-/** The completion scripts call `service-api __complete -- WORDS…` on each Tab. It is not in any help page. */
+/** The hidden command that completion scripts run on each Tab, as `service-api __complete -- WORDS…`. */
 const COMPLETE = "__complete";
 
-/** The help of the program, fixed: commander would need longer to format it than `--version` takes in total. */
+/** The help page of the program, as a constant. To format it, commander would take longer than `--version` in total. */
 const HELP = `Usage: service-api [options] [command]
 
 Create and delete API keys on a server, by script or interactively.
@@ -57,7 +57,7 @@ ${EXIT_STATUS_WITH_CODES}
 /**
  * Runs the program.
  *
- * @returns its exit status; it never rejects and never exits
+ * @returns the exit status. Never rejects and never ends the process.
  */
 export async function run(host: Host): Promise<ExitCode> {
   if (host.args[0] === COMPLETE) return await printCompletions(host).catch(() => ExitCode.OK);
@@ -113,7 +113,7 @@ async function printCompletions(host: Host): Promise<ExitCode> {
   return ExitCode.OK;
 }
 
-/** Adds the requested command with its flags. Unless it is the first word, adds the others too, by name only. */
+/** Adds the requested command with its flags. If the first word is no command, also adds the others, without flags. */
 async function addCommands(program: Command, context: CommandContext): Promise<void> {
   const { args } = context.host;
   const requested = args.find(isCommandName);
@@ -125,7 +125,7 @@ async function addCommands(program: Command, context: CommandContext): Promise<v
     program.addCommand(command);
   }
   if (!isFirst) program.helpCommand("help [command]", "print the help of a command");
-  // Commands inherit what is configured before they are added, so this comes last.
+  // Comes after the commands, because a command inherits the configuration that exists when it is added.
   program.configureHelp({ formatHelp: () => HELP });
 }
 
@@ -153,13 +153,16 @@ function createProgram(write: (text: string) => void): Command {
     });
 }
 
-/** Commander answers `help` for an unknown command with the help of the program. */
+/** Rejects `help` with an unknown command. Commander would print the help page of the program. */
 function requireKnownCommand([word, name]: readonly string[]): void {
   if (word !== "help" || name === undefined || name.startsWith("-") || name === "help" || isCommandName(name)) return;
   throw new UsageError("unknown command", name);
 }
 
-/** Help for a terminal. Titles are the lines that end with a colon and are not indented. */
+/**
+ * Makes the titles of a help page bold if the output is a terminal. Titles are `Usage`, `Exit status`, and unindented
+ * lines that end with a colon.
+ */
 async function withBoldTitles(help: string, output: Output, host: Host): Promise<string> {
   if (!output.isTerminal() && host.env("FORCE_COLOR") === undefined) return help;
   const { styleFor } = await import("#terminal");
@@ -167,12 +170,14 @@ async function withBoldTitles(help: string, output: Output, host: Host): Promise
   return help.replaceAll(/^(?:Usage|\S.*(?=:$)|Exit status):/gm, bold);
 }
 
-/** Rejects a flag that is given twice: commander would silently use the last value. */
+/** Rejects a repeated flag. Commander would silently use the last value. */
 function rejectRepeatedFlags(command: CommandUnknownOpts): void {
   for (const option of command.options.filter((option) => option.required && !isRepeatable(option))) {
     let isGiven = false;
     option.argParser((value) => {
-      if (isGiven) throw new Failure("USAGE", `${option.long} is given twice. Give it once; lists take commas.`);
+      if (isGiven) {
+        throw new Failure("USAGE", `${option.long} is given twice. Use it only once. Separate list items with commas.`);
+      }
       isGiven = true;
       return value;
     });

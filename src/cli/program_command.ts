@@ -1,4 +1,4 @@
-/** A commander command whose mistakes on the command line are typed errors instead of English text. */
+/** A commander command that reports mistakes on the command line as typed errors instead of English text. */
 import { Command, type Option } from "@commander-js/extra-typings";
 
 /** A mistake on the command line that commander found. */
@@ -15,8 +15,8 @@ export class UsageError extends Error {
 }
 
 /**
- * A command that throws {@linkcode UsageError} where commander would throw an error with English text. Commander's type
- * declarations omit the methods that do this, so only tests notice if a new version renames them.
+ * A command that throws {@linkcode UsageError} where commander would throw an error with English text. It overrides
+ * methods that commander's type declarations omit, so only tests notice if a new version renames them.
  */
 export class ProgramCommand extends Command {
   unknownOption(flag: string): never {

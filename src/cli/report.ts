@@ -1,4 +1,4 @@
-/** Turns failures into text or JSON and an exit status. No other module does. */
+/** Turns failures into text or JSON and an exit status. Only this module does so. */
 import { escapeInvisible, Failure } from "../apikey/failure.ts";
 import { redactSecrets } from "../apikey/secret.ts";
 import { EXIT_CODES, type ExitCode } from "./exit_code.ts";
@@ -13,7 +13,7 @@ export class DeletionFailure extends Failure {
   }
 }
 
-/** Writes a value as the one line of JSON that `--json` promises. */
+/** Writes a value as one line of JSON, for `--json`. */
 export async function writeJson(output: Output, value: unknown): Promise<void> {
   await output.write(toJsonLine(value));
 }
@@ -28,8 +28,8 @@ export function toJsonLine(value: unknown): string {
 }
 
 /**
- * Reports a failure: with `--json` as `{"error","code"}` on standard output, for deletions with `"deleted"`; otherwise,
- * or if standard output cannot be written, as text on standard error.
+ * Reports a failure. Without `--json`, writes text to standard error. With `--json`, writes `{"error","code"}` to
+ * standard output. For a deletion, the object also has `"deleted"`. If that write fails, writes text to standard error.
  */
 export async function reportFailure(error: unknown, host: Host): Promise<ExitCode> {
   const { code, message } = asFailure(error);
@@ -46,7 +46,7 @@ export async function reportFailure(error: unknown, host: Host): Promise<ExitCod
   return EXIT_CODES[code];
 }
 
-/** Whether the reader of standard output closed it, for example `head`: nothing to report. */
+/** Whether the program that reads standard output closed it, as `head` does. That is not an error to report. */
 function isClosedPipe(error: unknown): boolean {
   return error instanceof Failure && error.cause instanceof Deno.errors.BrokenPipe;
 }

@@ -1,4 +1,4 @@
-/** The messages for mistakes on the command line: what is wrong, the nearest valid word, and where the help is. */
+/** The messages for mistakes on the command line: what is wrong, the nearest valid word, and the command for help. */
 import { Failure, quote } from "../apikey/failure.ts";
 import { nearest } from "../apikey/nearest.ts";
 import type { UsageError } from "./program_command.ts";
@@ -10,7 +10,7 @@ export interface KnownCommand {
 }
 
 /**
- * Turns a mistake into a failure.
+ * Turns a mistake on the command line into a failure.
  *
  * @param args the words after the program's name
  */
@@ -31,24 +31,24 @@ function describe(
 ): string {
   switch (kind) {
     case "unknown option":
-      return `Unknown option ${quote(word)}; did you mean ${nearestFlag(word, command, commands)}?`;
+      return `Unknown option ${quote(word)}. Did you mean ${nearestFlag(word, command, commands)}?`;
     case "unknown command":
-      return `Unknown command ${quote(word)}; did you mean ${nearestCommand(word, commands)}?`;
+      return `Unknown command ${quote(word)}. Did you mean ${nearestCommand(word, commands)}?`;
     case "missing value":
       return `${word} needs a value.`;
     case "unexpected argument":
-      return `Unexpected argument ${quote(word)}; ${remedyFor(word, command)}`;
+      return `Unexpected argument ${quote(word)}. ${remedyFor(word, command)}`;
   }
 }
 
 function remedyFor(argument: string, command: KnownCommand | undefined): string {
-  if (command?.flags.includes(`--${argument}`)) return `did you mean --${argument}?`;
+  if (command?.flags.includes(`--${argument}`)) return `Did you mean --${argument}?`;
   return command?.flags.includes("--name") || !command?.flags.includes("--profile")
-    ? "quote a value that contains spaces."
-    : `did you mean --profile ${argument}?`;
+    ? "Quote a value that contains spaces."
+    : `Did you mean --profile ${argument}?`;
 }
 
-/** The nearest flag of the command; without a command, the command that has this flag. */
+/** The nearest flag of the command. Without a command, the command that has this flag, or else a flag of the program. */
 function nearestFlag(word: string, command: KnownCommand | undefined, commands: readonly KnownCommand[]): string {
   if (command !== undefined) return nearest(word, ["--help", ...command.flags]);
   const owner = commands.find(({ flags }) => flags.includes(word));

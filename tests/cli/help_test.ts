@@ -56,21 +56,21 @@ Deno.test("titles are bold only at a terminal", async () => {
 
 for (
   const [args, message] of [
-    [["--create"], /did you mean service-api apikey --create\? See service-api --help\.$/],
-    [["create"], /did you mean service-api apikey --create\?/],
-    [["apikeys"], /Unknown command "apikeys"; did you mean apikey\?/],
-    [["apikey", "create"], /^service-api: Unexpected argument "create"; did you mean --create\?/],
+    [["--create"], /Did you mean service-api apikey --create\? See service-api --help\.$/],
+    [["create"], /Did you mean service-api apikey --create\?/],
+    [["apikeys"], /Unknown command "apikeys"\. Did you mean apikey\?/],
+    [["apikey", "create"], /^service-api: Unexpected argument "create"\. Did you mean --create\?/],
     [
       ["apikey", "--create", "--name", "ci", "deploy"],
-      /Unexpected argument "deploy"; quote a value that contains spaces\./,
+      /Unexpected argument "deploy"\. Quote a value that contains spaces\./,
     ],
-    [["help", "confg"], /Unknown command "confg"; did you mean config\?/],
-    [["-v"], /did you mean --version\?/],
-    [["login", "staging"], /Unexpected argument "staging"; did you mean --profile staging\?/],
+    [["help", "confg"], /Unknown command "confg"\. Did you mean config\?/],
+    [["-v"], /Did you mean --version\?/],
+    [["login", "staging"], /Unexpected argument "staging"\. Did you mean --profile staging\?/],
     [["completions", "bash", "extra"], /Unexpected argument "extra"/],
-    [["apikey", "--crate"], /Unknown option "--crate"; did you mean --create\? See service-api apikey --help\.$/],
-    [["apikey", "--role=ADMIN"], /Unknown option "--role"; did you mean --roles\?/],
-    [["serve", "--prot", "1"], /Unknown option "--prot"; did you mean --port\?/],
+    [["apikey", "--crate"], /Unknown option "--crate"\. Did you mean --create\? See service-api apikey --help\.$/],
+    [["apikey", "--role=ADMIN"], /Unknown option "--role"\. Did you mean --roles\?/],
+    [["serve", "--prot", "1"], /Unknown option "--prot"\. Did you mean --port\?/],
     [["apikey", "--create", "--name"], /--name <name> needs a value\. See service-api apikey --help\.$/],
   ] as const
 ) {

@@ -317,5 +317,5 @@ Deno.test("parts loaded on demand work: YAML, PostgreSQL, logging, usage errors"
     ...database.map((word) => word.replace("nobody", "a:b")),
   ]);
   expect(warned.stderr).toMatch(/WARNING Every user of this machine can see the password/);
-  expect((await here.program(["apikey", "--creat"])).stderr).toMatch(/did you mean --create\?/);
+  expect((await here.program(["apikey", "--creat"])).stderr).toMatch(/Did you mean --create\?/);
 });

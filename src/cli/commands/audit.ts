@@ -37,7 +37,7 @@ const EVENT_ID = z.string().check(z.regex(/^\d{1,18}$/, {
 /**
  * Prints all existing events, then returns.
  *
- * @throws {Failure} of any kind; the events printed before it are valid
+ * @throws {Failure} of any code; the events that were already printed are valid
  */
 export async function audit(flags: AuditFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   // A script that reads the last id from an empty file passes an empty id.
@@ -48,7 +48,7 @@ export async function audit(flags: AuditFlags, host: Host, useClient: UseClient)
     for (let last = after;;) {
       // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
       const events = await client.listAuditEvents(last, PAGE_SIZE);
-      // deno-lint-ignore no-await-in-loop -- printed before the next page is requested
+      // deno-lint-ignore no-await-in-loop -- prints each page before it requests the next one
       await host.stdout.write(events.map(toJsonLine).join(""));
       if (events.length < PAGE_SIZE) return;
       last = events.at(-1)?.id;

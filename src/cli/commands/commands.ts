@@ -1,6 +1,6 @@
 /**
- * Every command except `apikey`, shell completion, and the messages for mistyped command lines. Loaded on demand, so
- * that `apikey` starts fast.
+ * Entry file of every command except `apikey`, of shell completion, and of the messages for mistyped command lines.
+ * Loaded on demand, so that `apikey` starts fast.
  */
 import { registerAudit } from "./audit.ts";
 import type { RegisterCommand } from "../command.ts";

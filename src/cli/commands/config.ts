@@ -36,7 +36,7 @@ export interface ConfigFlags extends ServerFlags {
 
 interface Row {
   readonly name: string;
-  /** `null`: not set, and without a default value. */
+  /** `null` if the setting is not set and has no default value. */
   readonly value: string | null;
   readonly source: SourcedSetting["source"] | "default";
   /** The flag, the variable, or `path:line:column`; `null` for a default. */

@@ -52,7 +52,7 @@ async function openTerminalPrompts(host: Host): Promise<Prompts> {
  * Stores a server and its key.
  *
  * @param openPrompts called if a value is missing and the program can prompt
- * @throws {Failure} of any kind; nothing was stored, except possibly for `FAILED`
+ * @throws {Failure} of any code. If the code is not `FAILED`, nothing was stored.
  */
 export async function login(
   flags: LoginFlags,
@@ -64,7 +64,7 @@ export async function login(
   if (configPath === undefined) {
     throw new Failure("USAGE", "Could not find your home directory, so there is no default config file. Use --config.");
   }
-  // login creates the file that a setting names.
+  // A file that a setting names may be missing, because login creates it.
   const file: ConfigPath = { ...configPath, setting: undefined };
   const profiles = (await readConfigFile(file, host))?.profiles ?? new Map<string, Profile>();
   const profileSetting = chooseSetting("profile", flags, host);
@@ -100,7 +100,7 @@ export async function login(
   return ExitCode.OK;
 }
 
-/** The name in messages of the server that the user types at the prompt. */
+/** How messages name the server that the user types at the prompt. */
 const SERVER = "The server";
 
 async function promptForServer(prompts: Prompts, flags: LoginFlags, oldProfile: Profile | undefined): Promise<string> {
@@ -177,7 +177,7 @@ interface NewProfile {
   readonly isNewServer: boolean;
 }
 
-/** Stores the key and the profile. At every moment the stored key belongs to the stored server. */
+/** Stores the key and the profile. The profile never combines a server with the key of another server. */
 async function storeProfile({ file, name, changes, key, isNewServer }: NewProfile, host: Host): Promise<void> {
   const { stageChanges } = await import("#config-document");
   const keyPath = `${directoryOf(file.path, host)}${keyFileOf(name)}`;

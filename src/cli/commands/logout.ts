@@ -32,7 +32,7 @@ export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode>
   if (keyFile !== undefined && keyFile.value !== keyPath) {
     throw new Failure(
       "USAGE",
-      `${keyFile.name} is ${quote(keyFile.value)}, which login did not write. Remove it yourself.`,
+      `${keyFile.name} is ${quote(keyFile.value)}, which login did not write. Remove this file yourself.`,
     );
   }
   const existed = await withLock(lockPath(file), host, async () => {

@@ -61,7 +61,7 @@ const PARSED_JSON = z.pipe(
     try {
       return JSON.parse(text);
     } catch (error) {
-      // The rest of the error repeats the text, which may be a secret.
+      // Keeps only the position. The rest of the message repeats the text, which may be a secret.
       const [position = ""] = / at position .*$/s.exec(String(error)) ?? [];
       issues.push({ code: "custom", message: `is not valid JSON${position}.`, input: text });
       return z.NEVER;

@@ -57,7 +57,7 @@ const NOTES = `
 After you install the script, Tab completes:
     commands, flags, files and directories
     --roles        roles; after a comma, the roles that are not in the list yet
-    --permissions  RESOURCE:, then the action; after a comma, the next one
+    --permissions  RESOURCE:, then the action; after a comma, the next pair
     --name         after --delete or --overwrite, the names of existing keys
     --profile      the profiles in the config file
 Key names come from the server that the command line, the environment or the

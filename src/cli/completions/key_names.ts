@@ -34,7 +34,7 @@ async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySum
   return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await (await connect()).listKeys());
 }
 
-/** Whether listing keys changes nothing: the embedded server would create a missing store or the tables in a database. */
+/** Whether listing keys changes nothing. The embedded server would create a missing store, or tables in a database. */
 async function canList({ server }: Settings): Promise<boolean> {
   if (server.kind === "network") return true;
   if (server.location.kind === "database") return false;

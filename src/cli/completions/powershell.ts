@@ -1,8 +1,8 @@
 /**
  * The script for PowerShell 7 and Windows PowerShell 5.1.
  *
- * PowerShell treats commas as its own lists and completes their last item. The program completes whole words. So the
- * script splits the line itself and removes from each candidate the part that PowerShell keeps. Before 7.3, PowerShell
+ * PowerShell reads words with commas as a list and completes only the last item. The program completes whole words. So
+ * the script splits the line itself and removes from each candidate the part that PowerShell keeps. Before 7.3, PowerShell
  * passes an empty argument to a program only if it is written as two quotation marks.
  */
 export const script = `# PowerShell completion of service-api
@@ -41,7 +41,7 @@ Register-ArgumentCompleter -Native -CommandName 'service-api' -ScriptBlock {
         [Console]::OutputEncoding = $encoding
     }
 
-    # Without a result, PowerShell would complete paths.
+    # If the script returned nothing, PowerShell would complete paths.
     if ($answer.Count -eq 0) { return '' }
     if ($answer[-1] -match '^:(?:files|directories)\\t(.*)$') {
         $before = $Matches[1]

@@ -6,11 +6,11 @@ import { parseConfig } from "./yaml.ts";
 import { readConfigText } from "./read.ts";
 import { type StagedFile, stageFile } from "./private_file.ts";
 
-/** The new values of members of a profile; `undefined` removes a member. */
+/** New values for members of a profile. `undefined` removes the member. */
 export type Changes = Readonly<Record<string, string | boolean | Readonly<Record<string, string>> | undefined>>;
 
 /**
- * Writes the changed config file to a temporary file beside it.
+ * Writes the changed config file under a temporary name. `commit` replaces the config file.
  *
  * @throws {Failure} `USAGE` if the config file is invalid, `FAILED` if the temporary file cannot be written
  */
@@ -21,7 +21,7 @@ export async function stageChanges(
   host: Host,
 ): Promise<StagedFile> {
   const text = await readConfigText(config, host) ?? "";
-  // Replacing the target keeps a symbolic link.
+  // If the path is a symbolic link, replaces its target and keeps the link.
   const path = await Deno.realPath(config.path).catch(() => config.path);
   const mode = await Deno.stat(path).then(({ mode }) => mode ?? 0o600, () => 0o600);
   return await stageFile(path, applyChanges(text, config.path, profile, changes), mode & 0o777, host);
@@ -40,7 +40,7 @@ function applyChanges(text: string, path: string, profile: string, changes: Chan
   return text.includes("\r\n") ? output.replaceAll(/\r?\n/g, "\r\n") : output;
 }
 
-/** The mapping of that name; added if it is missing. */
+/** Returns the mapping with this name. Adds it if it is missing. */
 function childMapping(parent: YAMLMap, name: string, document: Document): YAMLMap {
   const pair = parent.items.find(({ key }) => isScalar(key) && key.value === name);
   if (isMap(pair?.value)) {

@@ -1,4 +1,4 @@
-/** Where the config file is, and what the paths in it mean. */
+/** Finds the config file and resolves the paths in it. */
 import type { Host } from "../host/host.ts";
 import { platformDirectory } from "../settings/platform_directory.ts";
 import type { ProfileFlags } from "../settings/server_flags.ts";
@@ -6,11 +6,11 @@ import { chooseSetting, type SourcedSetting } from "../settings/setting.ts";
 
 export interface ConfigPath {
   readonly path: string;
-  /** The flag or variable with the path; `undefined`: it is the platform's path, and the file may be missing. */
+  /** The flag or variable that names the file; `undefined` for the platform's config file, which may be missing. */
   readonly setting: SourcedSetting | undefined;
 }
 
-/** The config file of the flag or variable, or else the platform's; `undefined` without a home directory. */
+/** The config file that a flag or variable names, or else the platform's; `undefined` without a home directory. */
 export function chooseConfigPath(flags: ProfileFlags, host: Host): ConfigPath | undefined {
   const setting = chooseSetting("config", flags, host);
   const path = setting?.value ?? platformConfigPath(host);
@@ -27,12 +27,15 @@ export function directoryOf(path: string, host: Host): string {
   return path.replace(host.platform === "windows" ? /[^\\/]*$/ : /[^/]*$/, "");
 }
 
-/** Resolves a path of the config file: relative to the directory of the file, or with `~/` to the home directory. */
+/**
+ * Resolves a path in the config file. `~/` is the home directory. Other relative paths are relative to the directory of
+ * the config file.
+ */
 export function resolvePath(path: string, configPath: string, host: Host): string {
   const isWindows = host.platform === "windows";
   const home = host.env(isWindows ? "USERPROFILE" : "HOME");
   if (home !== undefined && (isWindows ? /^~[\\/]/ : /^~\//).test(path)) return `${home}${path.slice(1)}`;
-  // On Windows "C:" without a separator is also relative to that drive, not to the file.
+  // On Windows, a path like C:name is relative to the drive, not to the config file.
   const isAbsolute = (isWindows ? /^([A-Za-z]:|[\\/])/ : /^\//).test(path);
   return isAbsolute || path === "" ? path : `${directoryOf(configPath, host)}${path}`;
 }

@@ -1,20 +1,23 @@
-/** Files that only their owner may read. They are written beside their place and then renamed: whole or not at all. */
+/**
+ * Writes files that may contain secrets. A file is written under a temporary name and then renamed, so that no process
+ * reads a partial file.
+ */
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
 import { directoryOf } from "./path.ts";
 
-/** A file that is written but not yet in its place. */
+/** A file that is written under a temporary name. */
 export interface StagedFile {
-  /** Moves it to its place and replaces what is there. */
+  /** Renames the file to its final name and replaces an existing file. */
   commit(): Promise<void>;
-  /** Removes it if it was not committed. */
+  /** Removes the temporary file. Does nothing after `commit`. */
   discard(): Promise<void>;
 }
 
 /**
- * Writes a file beside its place, and creates missing directories with mode 0700.
+ * Writes a file under a temporary name in its directory. Creates missing directories with mode 0700.
  *
- * @param mode of the file in its place
+ * @param mode the permission bits of the file
  * @throws {Failure} `FAILED`
  */
 export async function stageFile(path: string, text: string, mode: number, host: Host): Promise<StagedFile> {
@@ -40,9 +43,9 @@ export async function stageFile(path: string, text: string, mode: number, host: 
 
 /**
  * Runs an action while this process holds a lock, so that processes change a config file and its keys one after the
- * other. The system releases the lock when the process ends, however it ends.
+ * other. The system releases the lock when the process ends, even if it is killed.
  *
- * @param path of the lock file; it is not removed
+ * @param path the lock file, which is not removed afterwards
  * @throws {Failure} `FAILED` if the file cannot be locked
  */
 export async function withLock<Result>(path: string, host: Host, action: () => Promise<Result>): Promise<Result> {

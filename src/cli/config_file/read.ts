@@ -1,4 +1,4 @@
-/** The config file: reads it and selects the profile. */
+/** Reads the config file and selects the profile. */
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import { nearest } from "../../apikey/nearest.ts";
 import type { Host } from "../host/host.ts";
@@ -7,13 +7,13 @@ import type { ConfigDocument } from "./yaml.ts";
 import type { ProfileFlags } from "../settings/server_flags.ts";
 import { chooseSetting, type Profile, type SourcedSetting } from "../settings/setting.ts";
 
-/** Bytes. */
+/** The largest config file, in bytes. */
 const MAX_SIZE = 1_000_000;
 
 export interface Config {
-  /** The file that was read; `undefined` without a config file. */
+  /** The file that was read; `undefined` if there is none. */
   readonly file: ConfigPath | undefined;
-  /** The flag or variable that selects the profile; `undefined`: the profile `default`, if it exists. */
+  /** The flag or variable that selects the profile. Without it, the profile is `default`, if that exists. */
   readonly profileSetting: SourcedSetting | undefined;
   readonly profile: Profile | undefined;
 }
@@ -37,10 +37,10 @@ export async function readConfig(flags: ProfileFlags, host: Host): Promise<Confi
 function unknownProfile({ name, value }: SourcedSetting, path: string | undefined, names: readonly string[]): Failure {
   const [first, ...others] = names;
   const problem = path === undefined
-    ? "there is no home directory with a config file. Name a config file with --config"
+    ? "could not find your home directory, so there is no default config file. Use --config"
     : first === undefined
     ? `${path} has no profiles. Create one with service-api login`
-    : `${path} has no profile ${quote(value)}; did you mean ${nearest(value, [first, ...others])}? Its profiles are ` +
+    : `${path} has no profile ${quote(value)}. Did you mean ${nearest(value, [first, ...others])}? Its profiles are ` +
       names.join(", ");
   return new Failure("USAGE", `${name}: ${problem}.`);
 }
@@ -72,7 +72,9 @@ export async function readConfigText({ path, setting }: ConfigPath, host: Host):
     if (host.platform !== "windows" && mode !== null && (mode & 0o022) !== 0) {
       throw new Failure(
         "USAGE",
-        `Other users can write ${path}, so they could redirect your keys. Run: chmod go-w ${shellWord(path)}`,
+        `Other users can change ${path}, so they could send your keys to another server. Run: chmod go-w ${
+          shellWord(path)
+        }`,
       );
     }
     if (size > MAX_SIZE) throw cannotRead(path, setting, `it is larger than ${MAX_SIZE} bytes`);
@@ -88,7 +90,7 @@ export async function readConfigText({ path, setting }: ConfigPath, host: Host):
 async function open(path: string, setting: SourcedSetting | undefined): Promise<Deno.FsFile | undefined> {
   try {
     // Opening a named pipe would block until another process writes to it.
-    // deno-lint-ignore no-sync-fn-in-async-fn -- starting a thread for the asynchronous call takes ten times as long
+    // deno-lint-ignore no-sync-fn-in-async-fn -- the asynchronous call starts a thread and takes ten times as long
     if (Deno.statSync(path).isFile) return await Deno.open(path);
   } catch (error) {
     if (setting === undefined && await isMissing(path, error)) return undefined;
@@ -97,7 +99,7 @@ async function open(path: string, setting: SourcedSetting | undefined): Promise<
   throw cannotRead(path, setting, "it is not a file");
 }
 
-/** Whether the file does not exist, as far as this user may see. */
+/** Whether the file does not exist, or is in a directory that this user may not search. */
 async function isMissing(path: string, error: unknown): Promise<boolean> {
   if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return true;
   if (!(error instanceof Deno.errors.PermissionDenied)) return false;

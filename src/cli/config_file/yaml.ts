@@ -34,7 +34,7 @@ const PROFILE = z.nullable(z.strictObject(
   "a mapping",
 ));
 
-/** A mapping may be empty. YAML reads it as `null`. */
+/** A mapping may be empty. YAML parses an empty mapping as `null`. */
 const CONFIG = z.nullable(z.strictObject({
   profiles: z.nullish(z.record(profileNameSchema(), PROFILE, "a mapping")),
 }, "a mapping"));
@@ -128,8 +128,8 @@ function failureOf(issues: readonly Issue[], document: Document, formatPosition:
 }
 
 /**
- * Returns the node that an error points at. If a key is unknown or invalid, this is the key. Otherwise it is the value. If
- * there is no value, it is the key.
+ * Returns the node that an error points at. This is the key if the key is unknown, invalid or has no value, and
+ * otherwise the value.
  */
 function nodeOf({ code, path, ...issue }: Issue, document: Document): unknown {
   if (code === "unrecognized_keys" && "keys" in issue) return keyNode(document, [...path, issue.keys[0]]);

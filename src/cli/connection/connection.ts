@@ -1,6 +1,6 @@
 /**
- * From settings to a client: reads the settings that are in effect, and opens the connection that they select, to a
- * server on the network or to the embedded server. Loaded on demand, with zod and the GraphQL client.
+ * Connects to the server that the settings select: a server on the network or the embedded server. Loaded only if a
+ * command needs a connection, because it loads zod and the GraphQL client.
  */
 import { Failure } from "../../apikey/failure.ts";
 import { type Client, createClient, DOCUMENTS } from "../../client/client.ts";
@@ -22,7 +22,7 @@ export type UseClient = <Result>(task: ClientTask<Result>) => Promise<Result>;
  */
 type ClientTask<Result> = (connect: () => Promise<Client>, interrupted: AbortSignal) => Promise<Result>;
 
-/** Runs tasks with a client for settings that are validated already. */
+/** Runs tasks with a client for validated settings. */
 export function withClientFor(settings: Settings, host: Host, log: Log): UseClient {
   return async (task) => {
     const interruption = new AbortController();
@@ -115,7 +115,7 @@ async function connectToNetwork({ endpoint, caCertificates }: NetworkServer, hos
   };
 }
 
-/** An HTTP client of our own; `undefined` if Deno's default client is right. */
+/** Creates an HTTP client; returns `undefined` if Deno's default client suffices. */
 async function createHttpClient(
   endpoint: URL,
   caCertificates: string | undefined,

@@ -25,7 +25,7 @@ function headerLineSchema(): TextSchema<{ readonly name: string; readonly value:
   });
 }
 
-/** A key: one word of visible ASCII characters. Its messages repeat nothing of it. */
+/** A key: one word of visible ASCII characters. The messages never repeat any part of the key. */
 export function keySchema(): TextSchema<string> {
   return textSchema((text, reject) => {
     const key = text.trim();

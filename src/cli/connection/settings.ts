@@ -1,6 +1,6 @@
 /**
- * The settings of a connection, validated: which server to use, with which key. Code after this never sees the text of
- * a flag, a variable or the config file.
+ * The validated settings of a connection: the server, the headers with the key, and the timeout. Code that uses
+ * them never sees the text of a flag, a variable or the config file.
  */
 import * as z from "zod/mini";
 import { quote } from "../../apikey/failure.ts";

@@ -1,4 +1,4 @@
-/** Gives commands a client without loading settings, client or zod before they need one: `--help` starts without them. */
+/** Gives commands a client. Loads the GraphQL client and zod only if a command uses it, so that `--help` starts fast. */
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
@@ -7,8 +7,8 @@ import type { UseClient } from "./connection.ts";
 /**
  * Runs tasks with a client for the server that flags, environment and profile select.
  *
- * @returns a function that throws {@linkcode Failure} if the settings are invalid or the embedded server cannot open
- * its store, and whatever the task throws
+ * @returns a function that throws the errors of the task, and a `Failure` if the settings are invalid or the embedded
+ * server cannot open its store
  */
 export function withClient(flags: ServerFlags, host: Host, log: Log): UseClient {
   return async (task) => {

@@ -1,13 +1,11 @@
-/**
- * Ends a wait on SIGINT or SIGTERM. Without a handler, process 1 of a container ignores these signals.
- */
+/** Stops waiting when SIGINT or SIGTERM arrives. Without a handler, process 1 of a container ignores these signals. */
 import { Failure } from "../../apikey/failure.ts";
 import type { Host } from "./host.ts";
 
 /**
  * Waits for work that cannot be cancelled.
  *
- * @param message the message of the failure: what the interruption left undone
+ * @param message the message of the failure. It says what the interruption left undone.
  * @throws {Failure} `INTERRUPTED` if a signal arrives first
  */
 export async function unlessInterrupted<Result>(work: Promise<Result>, message: string, host: Host): Promise<Result> {

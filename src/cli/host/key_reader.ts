@@ -1,6 +1,6 @@
 /** Turns the bytes that a terminal sends into the keys that prompts handle. */
 
-/** Ctrl-Z. The line editor would suspend the process for it, which needs a permission that the program lacks. */
+/** Ctrl-Z. On this key the line editor would suspend the process, but the program has no permission for that. */
 const CTRL_Z = "\x1a";
 
 const ESCAPE = "\x1b";

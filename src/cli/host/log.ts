@@ -1,6 +1,6 @@
 /**
- * The log on standard error. Every record is written without secrets: keys in any text, and every property whose name
- * says that it holds a secret.
+ * The log on standard error. It masks secrets in every record: keys in any text, and properties whose name indicates a
+ * secret.
  */
 import { escapeInvisible, Failure } from "../../apikey/failure.ts";
 import { redactSecrets } from "../../apikey/secret.ts";
@@ -20,18 +20,18 @@ export interface Log {
 /** Discards every record. */
 export const SILENT_LOG: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => undefined };
 
-/** From most to least verbose; the names are those of other programs too. */
+/** From most to least verbose. Includes levels that only other programs write, because users may set them. */
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 
-/** Records that wait because standard error is not read; further records are dropped. */
+/** The most records to keep while no process reads standard error. Drops further records. */
 const MAX_WAITING_RECORDS = 1000;
 
-/** Milliseconds. */
+/** The longest wait for the log, in milliseconds. */
 const FLUSH_TIMEOUT = 1000;
 
 const SECRET_NAME = /authorization|cookie|credential|key|pass|secret|token/i;
 
-/** Waits until a log is written, but at most 1 second: standard error may never be read. */
+/** Waits until a log is written, but at most 1 second, because standard error may have no reader. */
 export async function flushWithTimeout(written: Promise<void> | undefined): Promise<void> {
   if (written === undefined) return;
   const { promise: timeout, resolve } = Promise.withResolvers<void>();
@@ -41,8 +41,8 @@ export async function flushWithTimeout(written: Promise<void> | undefined): Prom
 }
 
 /**
- * Opens the log for `LOG_LEVEL`. Without that variable, and for an unknown level, it takes warnings and errors. `serve`
- * writes JSON lines unless standard error is a terminal; everything else writes text.
+ * Opens the log for `LOG_LEVEL`. If the variable is unset or its level unknown, logs warnings and errors. `serve`
+ * writes JSON lines unless standard error is a terminal. All other commands write text.
  */
 export function openLog(host: Host): Log {
   const requested = host.env("LOG_LEVEL")?.trim().toLowerCase().replace(/^warning$/, "warn");
@@ -84,7 +84,7 @@ function redactProperty(name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([member, inner]) => [member, redactProperty(member, inner)]));
 }
 
-/** A failure's message says everything; for other errors the stack helps. */
+/** The message of a `Failure` says enough. Other errors are logged with their stack. */
 function toWords(value: unknown): string {
   if (value instanceof Failure) return value.message;
   return typeof value === "string" ? value : Deno.inspect(value);

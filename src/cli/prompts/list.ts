@@ -1,4 +1,4 @@
-/** Prompts the user to select one or more items from a list. A list may have tens of thousands of items. */
+/** Prompts the user to select items from a list. A list may have tens of thousands of items. */
 import type { Key } from "node:readline";
 import { fit, truncate, widthOf } from "../terminal/text_width.ts";
 import { editFilter, moveFocus, pageSize, visibleRange } from "./list_navigation.ts";
@@ -9,7 +9,7 @@ import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run
 /** The widest label column, in terminal columns. */
 const MAX_LABEL_WIDTH = 40;
 
-/** A hint is hidden if it has fewer columns than this. */
+/** A hint is hidden if fewer columns than this remain for it. */
 const MIN_HINT_WIDTH = 8;
 
 /** Lines of `selectMany` besides the items: the prompt and the key help. */
@@ -55,7 +55,7 @@ export async function selectMany<Value>(
   const { style, terminal } = screen;
   const { dim, green, symbols } = style;
   const labelWidth = labelColumnWidth(items);
-  // Space selects, so the user cannot type one into the filter.
+  // The space key selects an item, so a filter cannot contain spaces.
   const searchTexts = items.map(({ label, hint = "" }) => `${label} ${hint}`.toLowerCase().replaceAll(" ", ""));
   const selected = new Set<ListItem<Value>>();
   let filter = "";

@@ -1,5 +1,5 @@
 /**
- * The grid that selects permissions: a row for each resource and a column for each action. The first row stands for
+ * The prompt for permissions, a grid: a row for each resource and a column for each action. The first row stands for
  * every visible resource, and the position before the first column stands for every action.
  */
 import type { Key } from "node:readline";
@@ -53,7 +53,10 @@ export async function selectPermissions(
     return resources.flatMap((resource) => actions.map((action): Permission => `${resource}:${action}`));
   }
 
-  /** Filters by resource. `RESOURCE:ACTION` also moves to the action, and so does an action alone, in the first row. */
+  /**
+   * Filters the resources. If the text is `RESOURCE:ACTION`, also moves the focus to that action. If the text is only
+   * an action, shows all resources and moves the focus to that action in the first row.
+   */
   function applyFilter(text: string): void {
     if (text === filter) return;
     const [word = "", actionPrefix = word] = text.toUpperCase().split(":");

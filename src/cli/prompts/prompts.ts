@@ -1,6 +1,6 @@
 /**
- * Prompts at a terminal, drawn on standard error. This folder holds one file for each kind of prompt. Whatever happens,
- * a prompt leaves the terminal in the state in which it found it.
+ * Prompts at a terminal, drawn on standard error. This folder has one file for each kind of prompt. Every prompt
+ * restores the state of the terminal, even if it fails.
  */
 import type { Permission } from "../../apikey/permission.ts";
 import type { Host } from "../host/host.ts";
@@ -12,7 +12,7 @@ import { selectPermissions } from "./permission_grid.ts";
 import type { Screen } from "./run_prompt.ts";
 import { promptForSecret, promptForText } from "./text.ts";
 
-/** Shows one prompt at a time. Each throws `INTERRUPTED` on Ctrl-C, on a signal, or at the end of the input. */
+/** Shows one prompt at a time. Every prompt throws `INTERRUPTED` on Ctrl-C, on a signal, or at the end of the input. */
 export interface Prompts {
   /** A line of text. The message of a failed `check` is shown while the user types. */
   text(options: TextOptions): Promise<string>;

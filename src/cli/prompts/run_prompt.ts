@@ -93,7 +93,7 @@ export function promptLine(label: string, rest: string, { bold, cyan, symbols }:
   return `${cyan(symbols.question)} ${bold(punctuate(label))} ${rest}`.trimEnd();
 }
 
-/** The line that stays on the screen after a prompt: the label with the answer, or that it was cancelled. */
+/** The line that stays on the screen after a prompt: the label, and the answer or `cancelled`. */
 export function answerLine(label: string, answer: string, state: string, style: Style): string {
   const { bold, dim, green, red, cyan, symbols } = style;
   return state === "cancel"

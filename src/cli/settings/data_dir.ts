@@ -6,7 +6,7 @@ import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
 import type { Setting } from "./setting.ts";
 
 /**
- * The data directory: the setting, or else `service-api` in the platform's data directory.
+ * Returns the directory of the setting, or else `service-api` in the platform's data directory.
  *
  * @throws {Failure} `USAGE` if the setting is empty, or if there is neither a setting nor a home directory
  */
@@ -21,5 +21,5 @@ export function readDataDir(setting: Setting | undefined, host: Host): string {
 }
 
 function directorySchema(): TextSchema<string> {
-  return textSchema((text, reject) => text.trim() === "" ? reject("must name a directory, not be empty.") : text);
+  return textSchema((text, reject) => text.trim() === "" ? reject("is empty. Name a directory.") : text);
 }

@@ -1,4 +1,7 @@
-/** The address of a PostgreSQL database: a URL as libpq defines it. What it omits comes from libpq's variables. */
+/**
+ * The address of a PostgreSQL database: a URL in the format of libpq. Environment variables of libpq supply the parts
+ * that the URL omits.
+ */
 import * as z from "zod/mini";
 import { Failure, quote } from "../../apikey/failure.ts";
 import type { DatabaseAddress } from "../../store/postgres_database.ts";
@@ -8,16 +11,16 @@ import { countUpTo } from "./number.ts";
 import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
 import { readSettingFile, type Setting } from "./setting.ts";
 
-/** Replaces an omitted host in the URL. No host has this name (RFC 2606). */
+/** Stands for an omitted host in the URL. No host has this name (RFC 2606). */
 const NO_HOST = "none.invalid";
 
 function databaseUrlSchema(): TextSchema<URL> {
   return textSchema((text, reject) => {
-    // URL does not accept a user without a host, which libpq allows before the directory of a socket.
+    // For a socket directory, libpq allows a user without a host. The URL class rejects that.
     const complete = text.replace(/^(\w+:\/\/[^/?#@]*@)(?=[/?]|$)/, `$1${NO_HOST}`);
     const url = URL.canParse(complete) ? new URL(complete) : undefined;
     const isDatabase = url !== undefined && ["postgres:", "postgresql:"].includes(url.protocol);
-    // An @ after the host ends a password that was not percent-encoded.
+    // An @ after the host means that the user or password is not percent-encoded.
     if (isDatabase && url.hash === "" && !/@/.test(url.pathname + url.search)) return url;
     return reject(
       "must be a URL, for example postgres://user@host:5432/database. Write /, ?, # and @ in a user or password as " +
@@ -26,7 +29,7 @@ function databaseUrlSchema(): TextSchema<URL> {
   });
 }
 
-// deno-lint-ignore explicit-function-return-type -- the schema is the type
+// deno-lint-ignore explicit-function-return-type -- the type follows from the schema
 function parametersSchema() {
   return z.strictObject({
     host: z.optional(z.string()),
@@ -61,7 +64,7 @@ export async function parseDatabaseUrl(setting: Setting, host: Host): Promise<Da
   const { name } = setting;
   const decode = (part: string): string => parseSetting({ name, value: part }, percentEncodedSchema());
   const url = parseSetting(setting, databaseUrlSchema());
-  // The first of several values counts.
+  // If a parameter is repeated, its first value counts.
   const value = Object.fromEntries([...url.searchParams].toReversed());
   const parameters = parseSetting({ name, value }, parametersSchema());
   const urlHost = url.hostname === NO_HOST ? "" : withoutBrackets(decode(url.hostname));
@@ -84,7 +87,7 @@ export async function parseDatabaseUrl(setting: Setting, host: Host): Promise<Da
   };
 }
 
-/** Without `sslmode`, a connection to another machine uses TLS and verifies the certificate. */
+/** Returns the TLS options. Without `sslmode`, connections to other machines use TLS and verify the certificate. */
 async function readTls(
   { sslmode, sslrootcert }: z.infer<ReturnType<typeof parametersSchema>>,
   hostname: string,
@@ -109,7 +112,7 @@ function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
-/** A database URL for people to read, without its password; `…` if it is invalid, since any part may be a secret. */
+/** Masks the password of a database URL. Returns `…` for an invalid URL, because any part of it may be a secret. */
 export function maskDatabaseUrl(text: string): string {
   const { data: url } = databaseUrlSchema().safeParse(text);
   if (url === undefined || !parametersSchema().safeParse(Object.fromEntries(url.searchParams)).success) return "…";

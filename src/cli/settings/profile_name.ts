@@ -1,4 +1,4 @@
-/** The names of profiles. A name is also the name of the file with the profile's key. */
+/** The names of profiles. The file with the profile's key has the same name. */
 import { Failure } from "../../apikey/failure.ts";
 import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
 import type { Setting } from "./setting.ts";
@@ -19,7 +19,7 @@ export function profileNameSchema(): TextSchema<string> {
  */
 export function checkProfileName(setting: Setting, existing: readonly string[]): void {
   const name = parseSetting(setting, profileNameSchema());
-  // On a file system that ignores case, both names would be one file.
+  // On a file system that ignores case, both profiles would have the same key file.
   const collision = existing.find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
   if (collision !== undefined) {
     throw new Failure("USAGE", `${setting.name}: ${name} differs from the existing profile ${collision} only in case.`);

@@ -1,7 +1,8 @@
 /**
- * How every value from outside is validated: a zod schema turns it into a typed value, or the failure names the place.
+ * Validates every value from outside the program. A zod schema turns text into a typed value. If the value is
+ * invalid, the message of the failure begins with the name of the flag, the variable or the place in the config file.
  *
- * The messages of the schemas complete a sentence that begins with that name: `must be …, not "x".`
+ * The messages of the schemas complete that sentence: `must be …, not "x".`
  */
 import * as z from "zod/mini";
 import { Failure } from "../../apikey/failure.ts";
@@ -10,7 +11,7 @@ import { Failure } from "../../apikey/failure.ts";
 export type TextSchema<Value> = z.ZodMiniType<Value, string>;
 
 /**
- * A schema for text. Every schema that a command creates delays its start: create them when they are needed.
+ * A schema for text. Creating schemas delays the start of the program, so create one only when you need it.
  *
  * @param parse returns the value, or the result of `reject` with a message for invalid text. The message must not repeat
  * text that may be a secret.

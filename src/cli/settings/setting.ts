@@ -1,4 +1,4 @@
-/** One setting: its value and its source. A flag wins over its variable, the variable over the profile. */
+/** One setting: its value and its source. A flag wins over its variable, and the variable wins over the profile. */
 import { Failure, NOTHING_CHANGED, quote, reasonOf } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
 import { unlessInterrupted } from "../host/interrupt.ts";
@@ -28,7 +28,7 @@ export interface Profile {
   readonly headers: readonly SourcedSetting[];
 }
 
-/** The flag, or else the variable, or else the member of the profile. */
+/** Returns the setting of the flag, or else of the variable, or else of the profile. */
 export function chooseSetting<Key extends SingleKey>(
   key: Key,
   flags: { readonly [Flag in Key]?: string | undefined },
@@ -42,14 +42,14 @@ export function chooseSetting<Key extends SingleKey>(
   return value === undefined ? profile?.values.get(key) : settingFrom("variable", variable, value);
 }
 
-/** A setting that messages call by the flag or variable that it comes from. */
+/** Creates a setting that messages name after its source. */
 export function settingFrom(source: SourcedSetting["source"], from: string, value: string): SourcedSetting {
   return { source, from, name: from, value };
 }
 
 const PRECEDENCE = { flag: 3, variable: 2, file: 1 } as const satisfies Record<SourcedSetting["source"], number>;
 
-/** The setting with the higher number wins; 0 for a setting that is not set. */
+/** The setting with the higher number wins. The number is 0 if the setting is not set. */
 export function precedenceOf(setting: SourcedSetting | undefined): number {
   return setting === undefined ? 0 : PRECEDENCE[setting.source];
 }

@@ -20,8 +20,8 @@ export interface StoreSettings {
 }
 
 /**
- * Selects the store. Flags win over variables, variables over the profile. At the same level the database wins over
- * the directory.
+ * Selects the store. Flags win over variables, and variables win over the profile. If both settings have the same
+ * source, the database wins over the directory.
  *
  * @throws {Failure} `USAGE` if both flags are given
  */

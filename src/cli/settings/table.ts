@@ -1,22 +1,22 @@
 /**
- * The settings that select the server and the key: the one place with their names. The flags, the variables, the
- * members of the config file, and what `config` prints come from here.
+ * The settings that select the server and the key. This table is the only place with their names. The flags, the
+ * variables, the members of the config file and the output of `config` use it.
  */
 
 export interface SettingDeclaration {
-  /** The flag with the placeholder of its value, as commander takes it. */
+  /** The flag with the placeholder of its value, in the form that commander expects. */
   readonly option: `--${string}`;
   readonly variable: `SERVICE_API_${string}` | undefined;
-  /** Its name in a profile of the config file; `undefined`: it cannot be in a profile. */
+  /** Its name in a profile of the config file; `undefined` if it cannot be in a profile. */
   readonly member: string | undefined;
   /** Its type in the config file. A path is relative to the directory of that file. */
   readonly type: "text" | "path" | "boolean" | "headers";
   /** Whether a profile's value is used only for the profile's server. */
   readonly belongsToServer: boolean;
   readonly help: string;
-  /** The value without flag, variable and profile, if that is one value. */
+  /** The default value, if it is the same on every machine. */
   readonly default?: string;
-  /** What the help says about variable and default instead of only their names. */
+  /** Replaces the line of the help that names the variable and the default. */
   readonly sources?: string;
 }
 

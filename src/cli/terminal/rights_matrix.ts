@@ -87,8 +87,8 @@ export function markRights(
 }
 
 /**
- * Draws the effective rights of a key. Omits resources without any right. If every resource has some, the largest
- * group of resources with equal rights shares a row.
+ * Draws the effective rights of a key. Omits resources without any right. If every resource has a right, the
+ * largest group of resources with equal rights shares a row.
  *
  * @param columns the width of the terminal
  * @returns lines; the last ones explain the marks
@@ -113,7 +113,7 @@ export function drawRights(
   ];
 }
 
-/** Fewer equal rows than this are not merged. */
+/** Merges rows only if at least this many are equal. */
 const MIN_MERGED_ROWS = 4;
 
 interface Row {

@@ -18,7 +18,7 @@ export function truncate(text: string, columns: number, ellipsis: string): strin
   const end = widthOf(ellipsis) <= columns ? ellipsis : "";
   let room = columns - widthOf(end);
   let index = 0;
-  // The library's own limit miscounts letters of other scripts before Latin, Han or Kana letters.
+  // The library can truncate too, but it miscounts letters of other scripts that precede Latin, Han or Kana letters.
   for (const { segment } of graphemes.segment(text)) {
     room -= widthOf(segment);
     if (room < 0) break;

@@ -1,7 +1,7 @@
 /** Joins words into lines and never breaks a word. The help pages load it without the rest of `terminal/`. */
 
 /**
- * @param width the longest line, in UTF-16 code units; only a longer word exceeds it
+ * @param width the longest line, in UTF-16 code units. Only a single word may be longer.
  * @param separator joins the words of a line
  */
 export function wrapWords(words: readonly string[], width: number, separator: string): readonly string[] {

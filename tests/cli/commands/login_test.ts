@@ -385,8 +385,8 @@ testWithModes("logout does not remove a key file that login did not write", asyn
   const { code, stderr } = await home.run(["logout"]);
   expect(code).toBe(2);
   expect(stderr).toBe(
-    `service-api: ${home.path}:3:15: key-file is "${home.directory}/mine.key", which login did not write. Remove it ` +
-      "yourself.\n",
+    `service-api: ${home.path}:3:15: key-file is "${home.directory}/mine.key", which login did not write. Remove this ` +
+      "file yourself.\n",
   );
   expect(await Deno.readTextFile(`${home.directory}/mine.key`)).toBe(SECRET);
 });

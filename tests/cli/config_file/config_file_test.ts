@@ -189,7 +189,7 @@ for (
       "headers: { X-A: secret, x-a: secret }",
       /^FILE:3:34: headers: the header x-a is set twice\.$/,
     ],
-    ["an empty data directory", "data-dir: ''", /^FILE:3:15: data-dir must name a directory, not be empty\.$/],
+    ["an empty data directory", "data-dir: ''", /^FILE:3:15: data-dir is empty\. Name a directory\.$/],
     ["an invalid database URL", "database-url: mysql://user:secret@host/db", /^FILE:3:19: database-url must be a URL/],
   ] as const
 ) {
@@ -223,8 +223,9 @@ testWithModes("a config file that other users can write is rejected, except on W
     expect(await home.run(["config"])).toEqual({
       code: 2,
       stdout: "",
-      stderr: `service-api: Other users can write ${home.path}, so they could redirect your keys. Run: chmod go-w ` +
-        `${home.path}\n`,
+      stderr:
+        `service-api: Other users can change ${home.path}, so they could send your keys to another server. Run: ` +
+        `chmod go-w ${home.path}\n`,
     });
     const windows = home.host({ env: { APPDATA: home.home } }, "windows");
     // deno-lint-ignore no-await-in-loop -- as above

@@ -98,7 +98,7 @@ testWithModes(
     expect(await home.run(["config", "--profile", "stagng"])).toEqual({
       code: 2,
       stdout: "",
-      stderr: `service-api: --profile: ${home.path} has no profile "stagng"; did you mean staging? Its profiles are ` +
+      stderr: `service-api: --profile: ${home.path} has no profile "stagng". Did you mean staging? Its profiles are ` +
         "default, staging.\n",
     });
     await using empty = await configHome();

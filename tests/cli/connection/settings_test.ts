@@ -202,7 +202,7 @@ for (
       { SERVICE_API_TIMEOUT: "soon" },
       /^SERVICE_API_TIMEOUT must be a duration/,
     ],
-    ["an empty --data-dir", { dataDir: "" }, {}, /^--data-dir must name a directory/],
+    ["an empty --data-dir", { dataDir: "" }, {}, /^--data-dir is empty\. Name a directory\.$/],
   ] as const satisfies readonly (readonly [string, ServerFlags, Record<string, string>, RegExp])[]
 ) {
   Deno.test(`${what} is a usage error that repeats no secret`, async () => {

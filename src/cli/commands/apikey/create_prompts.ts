@@ -60,7 +60,7 @@ async function promptForName(
   return await promptForName(draft, prompts, connect);
 }
 
-/** A caller that may not read keys learns that a name is taken only when it creates the key. */
+/** Returns `false` if the caller may not read keys. If the name is taken, the server then refuses to create the key. */
 async function isTaken(name: Name, client: Client): Promise<boolean> {
   try {
     return (await client.findKeys(name)).matches.length > 0;

@@ -18,7 +18,7 @@ export interface DeleteFlags extends PromptFlags {
 /**
  * Deletes the keys with the given name, or the keys that the user selects at a terminal, and prints the result.
  *
- * @throws {DeletionFailure} of any code; nothing was deleted unless the message says so
+ * @throws {Failure} of any code; nothing was deleted unless the message says so
  */
 export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (flags.name === undefined && !canPrompt(flags, host)) {
@@ -39,7 +39,7 @@ export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseC
   }
 }
 
-/** The most attempts to delete keys that other callers change at the same time. */
+/** How many times to try to delete keys that other callers change at the same time. */
 const MAX_ATTEMPTS = 3;
 
 /** If another caller replaces the key between the look-up and the deletion, looks up the name again. */

@@ -18,7 +18,7 @@ const MAX_WAITING_LINES = 20_000;
 export function openAccessLog(host: Host): AccessLog {
   const format = host.stderr.isTerminal() ? toText : toJson;
   const formatGap = (count: number): string => {
-    const message = `${count} requests are missing from this log: standard error was not read`;
+    const message = `${count} requests are missing from this log, because no process read standard error`;
     const time = host.now().toISOString();
     return host.stderr.isTerminal() ? `${message}\n` : `${JSON.stringify({ time, level: "warning", message })}\n`;
   };

@@ -33,8 +33,8 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
     .option("--allow-http", "let other machines connect without TLS; clients then send keys unencrypted")
     .option(
       "--trust-proxy <list>",
-      "trusted proxies (addresses or networks, for example 10.0.0.0/8): take the client's address from their " +
-        "X-Forwarded-For; always set it behind a proxy",
+      "comma-separated addresses or networks of your proxies, for example 10.0.0.0/8: the client's address is read " +
+        "from their X-Forwarded-For; required behind a proxy",
     )
     .optionsGroup("Store:")
     .option(SETTINGS.dataDir.option, helpOf("dataDir"))
@@ -169,7 +169,8 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   await flushWithTimeout(accessLog.flush());
   if (outcome === "second signal") return ExitCode.INTERRUPTED;
   if (outcome === 0) return ExitCode.OK;
-  log.error("Stopped before {unfinished} requests finished, because --drain-timeout expired.", { unfinished: outcome });
+  const requests = outcome === 1 ? "1 request" : `${outcome} requests`;
+  log.error("--drain-timeout expired. Stopped with {requests} still running.", { requests });
   return ExitCode.FAILED;
 }
 
@@ -191,9 +192,9 @@ async function readOptions(
   if (tls === undefined && !isLoopback(flags.host) && !flags.allowHttp) {
     throw new Failure(
       "USAGE",
-      `--host ${quote(flags.host)} accepts other machines, but without TLS keys would be sent unencrypted. Use ` +
-        "--tls-cert and --tls-key, or listen on 127.0.0.1 behind a TLS proxy, or add --allow-http if the network is " +
-        "private.",
+      `--host ${quote(flags.host)} accepts connections from other machines. Without TLS, keys would be sent ` +
+        "unencrypted. Use --tls-cert and --tls-key, or listen on 127.0.0.1 behind a TLS proxy, or add --allow-http if " +
+        "the network is private.",
     );
   }
   return {
@@ -209,7 +210,7 @@ async function readOptions(
   };
 }
 
-/** Two promises: one resolves at the first SIGINT or SIGTERM, the other at the second. */
+/** Returns two promises. The first resolves at the first SIGINT or SIGTERM, the second at the second signal. */
 function waitForStopSignals(host: Host): readonly [Promise<void>, Promise<"second signal">] {
   const first = Promise.withResolvers<void>();
   const second = Promise.withResolvers<"second signal">();

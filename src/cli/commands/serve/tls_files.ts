@@ -21,7 +21,7 @@ export async function readTlsFiles(
 ): Promise<TlsFiles | undefined> {
   if (certPath === undefined && keyPath === undefined) return undefined;
   if (certPath === undefined || keyPath === undefined) {
-    throw new Failure("USAGE", "--tls-cert and --tls-key need each other. Give both.");
+    throw new Failure("USAGE", "Use --tls-cert and --tls-key together.");
   }
   const [cert, key] = await Promise.all([
     readSettingFile(certPath, "--tls-cert"),

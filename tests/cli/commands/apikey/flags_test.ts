@@ -36,7 +36,7 @@ for (
     ["no name without a terminal", ["--create", "--roles", "ADMIN"], "USAGE", /--create needs --name/],
     ["no mode without a terminal", ["--name", "a"], "USAGE", /--create or --delete/],
     ["both modes", ["--create", "--delete", "--name", "a"], "USAGE", /not both/],
-    ["an unknown flag", ["--create", "--nam", "a"], "USAGE", /"--nam"; did you mean --name\?/],
+    ["an unknown flag", ["--create", "--nam", "a"], "USAGE", /"--nam"\. Did you mean --name\?/],
     ["a repeated flag", ["--create", "--roles", "GUEST", "--roles", "VIEWER"], "USAGE", /--roles .*twice/],
   ] as const
 ) {

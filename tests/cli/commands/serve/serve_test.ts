@@ -122,7 +122,7 @@ Deno.test("serve exits with 1 and an error if --drain-timeout expires before a r
     expect(await statusAt(url)).toBe(401);
     expect(await stop()).toBe(1);
     expect((await connection.response()).status).toBe(503);
-    expect(host.stderr.text).toContain("Stopped before 1 requests finished, because --drain-timeout expired.");
+    expect(host.stderr.text).toContain("--drain-timeout expired. Stopped with 1 request still running.");
     expect(host.stderr.text).toContain('"status":503');
   }));
 
@@ -222,8 +222,8 @@ Deno.test({
 
 for (
   const [what, flags, message] of [
-    ["a certificate without a key", ["--tls-cert", "CERT"], /--tls-cert and --tls-key need each other\. Give both\./],
-    ["a key without a certificate", ["--tls-key", "KEY"], /--tls-cert and --tls-key need each other\. Give both\./],
+    ["a certificate without a key", ["--tls-cert", "CERT"], /Use --tls-cert and --tls-key together\./],
+    ["a key without a certificate", ["--tls-key", "KEY"], /Use --tls-cert and --tls-key together\./],
     [
       "the key of another certificate",
       ["--tls-cert", "CERT", "--tls-key", "OTHER"],
@@ -271,7 +271,7 @@ for (const address of ["0.0.0.0", "::", "127.0.0.1.evil.example", ""]) {
     const { code, stdout, stderr } = await rejected("--host", address, "--port", "0");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(
-      /--host ".*" accepts other machines, .* sent unencrypted\. .*--tls-cert and --tls-key.*--allow-http/,
+      /--host ".*" accepts connections from other machines\. .* sent unencrypted\. .*--tls-key.*--allow-http/,
     );
   });
 }
