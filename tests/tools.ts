@@ -1,8 +1,8 @@
-/** Tests that need installed programs. If one is missing, the test is skipped, and its name says which one is missing. */
+/** Tests that need installed programs. If a program is missing, the test is skipped, and its name says which one. */
 
 /** The paths of the programs in `PATH`, by name. */
 const INSTALLED: ReadonlyMap<string, string> = new Map(
-  // A map keeps the last entry for a name. Reversed, so that this is the first directory in `PATH` that has the program.
+  // A map keeps the last entry of a name. Reversed, that is the first directory in `PATH` that has the program.
   (await Promise.all((Deno.env.get("PATH") ?? "").split(":").map(programsIn))).flat().reverse(),
 );
 

@@ -9,7 +9,7 @@ function answering(body: string, status = 200): ReturnType<typeof startServer> {
   return startServer(() => new Response(body, { status, headers: { "content-type": "application/json" } }));
 }
 
-Deno.test("--body is sent unchanged, with the key as bearer credential", async () => {
+Deno.test("--body is sent unchanged, with the key as a bearer credential", async () => {
   await using server = answering(ANSWER);
   const body = '{ "provider":"github",\n  "clientId" : "\\u00fcber-1" }';
   const outcome = await inProcess(["request", "--body", body], {
@@ -58,7 +58,7 @@ Deno.test("a response that is JSON but not GraphQL is a success (spec 4.3)", asy
   expect({ code, stdout }).toEqual({ code: 0, stdout: '{"ok":true}\n' });
 });
 
-Deno.test("an HTTP error is a failure; without --json the body is printed too", async () => {
+Deno.test("an HTTP error is a failure, and without --json the body is printed too", async () => {
   await using server = answering('{"reason":"broken"}', 500);
   const program = withEnv(inProcess, { SERVICE_API_URL: server.url });
   const plain = await program(["request", "--body", "{}"]);

@@ -1,4 +1,4 @@
-/** The config file: its settings, and its errors with line and column. */
+/** The config file: where it is, its settings, and its errors with line and column. */
 import { expect } from "expect";
 import { resolvePath } from "../../../src/cli/config_file/path.ts";
 import type { ServerFlags } from "../../../src/cli/settings/server_flags.ts";
@@ -14,7 +14,7 @@ async function settingsOf(config: string): Promise<Settings> {
   return await readSettings({}, home.host(), SILENT);
 }
 
-/** The message of the usage error, with `FILE` for the file's path. */
+/** The message for a usage error in the config file, with `FILE` for the file's path. */
 async function errorOf(config: string | Uint8Array): Promise<string> {
   await using home = await configHome(config);
   await Deno.writeTextFile(`${home.directory}/own.key`, "abc");
@@ -215,11 +215,11 @@ testWithModes("a config file that is not UTF-8, too long or a directory is a usa
 
 testWithModes("a config file that other users can write is rejected, except on Windows", async () => {
   for (const mode of [0o620, 0o602]) {
-    // deno-lint-ignore no-await-in-loop -- two modes of one file
+    // deno-lint-ignore no-await-in-loop -- one mode at a time
     await using home = await configHome("profiles:\n");
-    // deno-lint-ignore no-await-in-loop -- as above
+    // deno-lint-ignore no-await-in-loop -- one mode at a time
     await Deno.chmod(home.path, mode);
-    // deno-lint-ignore no-await-in-loop -- as above
+    // deno-lint-ignore no-await-in-loop -- one mode at a time
     expect(await home.run(["config"])).toEqual({
       code: 2,
       stdout: "",
@@ -227,7 +227,7 @@ testWithModes("a config file that other users can write is rejected, except on W
         `${home.path}\n`,
     });
     const windows = home.host({ env: { APPDATA: home.home } }, "windows");
-    // deno-lint-ignore no-await-in-loop -- as above
+    // deno-lint-ignore no-await-in-loop -- one mode at a time
     expect((await readSettings({ dataDir: "/d" }, windows, SILENT)).server.kind).toBe("embedded");
   }
 });
@@ -294,7 +294,7 @@ for (
     ["windows", "~\\a.key", "C:\\Users\\u\\a.key"],
   ] as const
 ) {
-  Deno.test(`on ${platform} the path ${written} in the config file is ${resolved}`, () => {
+  Deno.test(`on ${platform} the path ${written} in the config file means ${resolved}`, () => {
     const env = platform === "windows" ? { USERPROFILE: "C:\\Users\\u" } : { HOME: "/home/u" };
     const config = platform === "windows" ? "C:\\Users\\u\\AppData\\config.yaml" : "/etc/service-api/config.yaml";
     const host = Object.assign(new FakeHost([], { env }), { platform });
@@ -302,7 +302,7 @@ for (
   });
 }
 
-Deno.test("no variable makes the program print the config file", async () => {
+Deno.test("the debug variables of the YAML parser do not make the program print the config file", async () => {
   await using home = await configHome(ALL.replace("    key-file: ci.key\n", ""));
   const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--allow-all", "--no-check", "main.ts", "config"],

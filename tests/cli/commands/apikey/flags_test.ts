@@ -1,9 +1,9 @@
-/** Command lines that `apikey` rejects before it contacts a server. `tests/apikey` has the rules of names and rights. */
+/** Command lines that `apikey` rejects before it contacts a server. `tests/apikey/` tests names and rights. */
 import { expect } from "expect";
 import { inProcess } from "../../../program/program.ts";
 import { runAtTerminal } from "../../../program/terminal_host.ts";
 
-/** No request may reach a server: this one would make every command fail with `UNREACHABLE`. */
+/** The address of no server. If a command sends a request, it fails with `UNREACHABLE`, and so does its test. */
 const env = { SERVICE_API_URL: "http://127.0.0.1:1" };
 
 for (
@@ -78,7 +78,7 @@ for (
     [[], "--create"],
   ] as const
 ) {
-  Deno.test(`apikey ${args.join(" ")} fails and names ${flag} if it cannot prompt`, async () => {
+  Deno.test(`apikey ${args.join(" ")} fails and names the missing ${flag} if it cannot prompt`, async () => {
     const noInput = runAtTerminal(["apikey", ...args, "--no-input"], { env });
     const piped = runAtTerminal(["apikey", ...args], { env });
     piped.host.stdin.isTerminal = () => false;
