@@ -128,7 +128,7 @@ Deno.test("no folders import each other in a circle, not even with `import type`
   expect(circles).toEqual([]);
 });
 
-/** A longer list of files no longer shows at a glance what a folder contains. */
+/** With more files, a listing no longer shows at a glance what the folder contains. */
 const MAX_FILES = 15;
 
 Deno.test("no folder in src/ and scripts/ has more than 15 TypeScript files", async () => {

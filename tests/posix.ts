@@ -3,7 +3,7 @@
 /**
  * `Deno.test` for tests that are skipped on Windows.
  *
- * @param feature what Windows lacks. The name of a skipped test says so.
+ * @param feature what Windows lacks, for the name of the skipped test
  */
 export function onPosix(feature: string): (name: string, test: () => void | Promise<void>) => void {
   return (name, test) => {

@@ -2,7 +2,7 @@
 
 /** The paths of the programs in `PATH`, by name. */
 const INSTALLED: ReadonlyMap<string, string> = new Map(
-  // A map keeps the last entry of a name. Reversed, that is the first directory in `PATH` that has the program.
+  // A `Map` keeps the last entry of each name. Reversed, that is the program from the first directory in `PATH`.
   (await Promise.all((Deno.env.get("PATH") ?? "").split(":").map(programsIn))).flat().reverse(),
 );
 

@@ -60,8 +60,8 @@ export async function whyNoContainers(): Promise<string | undefined> {
 }
 
 /**
- * Creates the root file system of the image in a directory. It has no /etc/passwd. The CA of the tests is the only one
- * in its CA certificates.
+ * Creates the root file system of the image in a directory. It has no /etc/passwd, and its CA certificates contain only
+ * the CA of the tests.
  *
  * @returns its path
  */

@@ -1,4 +1,4 @@
-/** The files of a release that the Dockerfile uses. */
+/** Writes the files of a release that the Dockerfile uses. */
 import { command } from "../execute.ts";
 
 export const TARGETS = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] as const;

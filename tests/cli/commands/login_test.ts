@@ -374,7 +374,7 @@ testWithModes(
   },
 );
 
-testWithModes("logout without a profile says so", async () => {
+testWithModes("logout without a profile says that there is no profile", async () => {
   await using home = await configHome();
   expect(await home.run(["logout"])).toEqual({ code: 0, stdout: "Not logged in: there is no profile.\n", stderr: "" });
 });

@@ -82,7 +82,7 @@ for (
     ["neither --query nor --body", [], /Missing request\. Use --query or --body\./],
     ["both --query and --body", ["--query", "{a}", "--body", "{}"], /--query and --body cannot be combined\./],
     [
-      "--variables with --body",
+      "--variables and --body",
       ["--body", "{}", "--variables", "{}"],
       /--variables works only with --query, not with --body\./,
     ],
@@ -97,7 +97,7 @@ for (
     ["a missing file", ["--query", "@/nonexistent"], /cannot read "\/nonexistent"/],
   ] as const
 ) {
-  Deno.test(`${what} is a usage error that repeats no value, and nothing is sent`, async () => {
+  Deno.test(`request with ${what} is a usage error that repeats no value, and nothing is sent`, async () => {
     await using server = answering(ANSWER);
     const { code, stdout, stderr } = await inProcess(["request", ...flags], { env: { SERVICE_API_URL: server.url } });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -39,7 +39,7 @@ Deno.test("the first word completes to the commands with their summaries, except
   expect(await offered(["help", "com"])).toEqual(["completions"]);
 });
 
-Deno.test("completions completes to the shells", async () => {
+Deno.test("the argument of the completions command completes to the shells", async () => {
   expect(await offered(["completions", ""])).toEqual(["bash", "zsh", "fish", "powershell", "--help"]);
   expect(await offered(["completions", "f"])).toEqual(["fish"]);
 });

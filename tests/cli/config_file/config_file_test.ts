@@ -88,12 +88,12 @@ for (
       'FILE:1:1: Unknown member "profile". Did you mean profiles?',
     ],
     [
-      "the name of the flag for headers",
+      "the name of the flag instead of headers",
       "profiles:\n  a:\n    header: x\n",
       'FILE:3:5: Unknown setting "header". Did you mean headers?',
     ],
     [
-      "the first of several errors",
+      "several errors, of which the first is shown,",
       "profiles:\n  a:\n    wrong: x\n    timeout: 30\n  ../b: 1\n",
       /^FILE:3:5: Unknown setting "wrong"/,
     ],
@@ -125,8 +125,8 @@ for (
       "FILE:4:7: A header name must not contain a colon.",
     ],
     ["a list of profiles", "profiles:\n  - a\n", "FILE:2:3: profiles must be a mapping, not a list."],
-    ["a text instead of a profile", "profiles:\n  a: b\n", "FILE:2:6: The profile a must be a mapping, not text."],
-    ["a text instead of the file", "hello\n", "FILE:1:1: The file must be a mapping, not text."],
+    ["text instead of a profile", "profiles:\n  a: b\n", "FILE:2:6: The profile a must be a mapping, not text."],
+    ["text instead of a mapping", "hello\n", "FILE:1:1: The file must be a mapping, not text."],
     [
       "an invalid profile name",
       "profiles:\n  ../a: {}\n",
@@ -134,7 +134,7 @@ for (
     ],
     ["a duplicate name", "profiles:\n  a: {}\n  a: {}\n", "FILE:3:3: Invalid YAML: Map keys must be unique."],
     [
-      "a secret after a quoted text",
+      "a secret after quoted text",
       'profiles:\n  a:\n    headers:\n      X: "a" secret\n',
       "FILE:4:14: Invalid YAML: Unexpected scalar at node end.",
     ],
@@ -156,12 +156,15 @@ for (
     ["deep nesting", "[".repeat(5000), /^FILE:1:\d+: Invalid YAML/],
   ] as const
 ) {
-  testWithModes(`${what} is a usage error with line and column that repeats no value`, async () => {
-    const error = await errorOf(text);
-    if (typeof message === "string") expect(error).toBe(message);
-    else expect(error).toMatch(message);
-    expect(error).not.toMatch(/secret/);
-  });
+  testWithModes(
+    `a config file with ${what} is a usage error with line and column, and the message repeats no value`,
+    async () => {
+      const error = await errorOf(text);
+      if (typeof message === "string") expect(error).toBe(message);
+      else expect(error).toMatch(message);
+      expect(error).not.toMatch(/secret/);
+    },
+  );
 }
 
 for (
@@ -195,12 +198,15 @@ for (
 ) {
   const profile = (name: string): string => `profiles:\n  ${name}:\n    ${members}\n`;
 
-  testWithModes(`${what} is a usage error with line and column, but only in the selected profile`, async () => {
-    const error = await errorOf(profile("default"));
-    expect(error).toMatch(message);
-    expect(error).not.toMatch(/s[eé]cret/);
-    expect((await settingsOf(profile("other"))).server).toMatchObject({ kind: "embedded" });
-  });
+  testWithModes(
+    `a profile with ${what} is a usage error with line and column, but only if the profile is selected`,
+    async () => {
+      const error = await errorOf(profile("default"));
+      expect(error).toMatch(message);
+      expect(error).not.toMatch(/s[eé]cret/);
+      expect((await settingsOf(profile("other"))).server).toMatchObject({ kind: "embedded" });
+    },
+  );
 }
 
 testWithModes("a config file that is not UTF-8, too long or a directory is a usage error that names it", async () => {

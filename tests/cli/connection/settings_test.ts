@@ -175,7 +175,7 @@ Deno.test("a key is never read from a terminal", async () => {
 
 for (
   const [what, flags, env, message] of [
-    ["two sources of the key", {}, { SERVICE_API_KEY: "a", SERVICE_API_KEY_FILE: "b" }, /both set/],
+    ["a key in both variables", {}, { SERVICE_API_KEY: "a", SERVICE_API_KEY_FILE: "b" }, /both set/],
     ["a missing key file", { keyFile: "/nonexistent" }, {}, /--key-file: cannot read "\/nonexistent"/],
     ["an empty key file", { keyFile: EMPTY_FILE }, {}, /^--key-file is empty\.$/],
     [

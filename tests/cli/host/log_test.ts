@@ -39,7 +39,10 @@ for (
     ["fatal", ""],
   ] as const
 ) {
-  Deno.test(`LOG_LEVEL ${level ?? "unset"} logs ${expected.match(/[A-Z]+(?= \w+\n)/g)?.join(", ") ?? "nothing"}`, async () => {
+  const variable = level === undefined ? "no LOG_LEVEL" : `LOG_LEVEL ${JSON.stringify(level)}`;
+  const levels = expected.match(/[A-Z]+(?= \w+\n)/g)?.join(", ") ?? "nothing";
+
+  Deno.test(`with ${variable} the log contains ${levels}`, async () => {
     expect(await logged(writeAll, level)).toBe(expected);
   });
 }

@@ -11,17 +11,17 @@ const selectFruit = (prompts: Prompts): Promise<readonly string[]> =>
   prompts.select({ label: "Fruit", items: FRUIT.map((item) => ({ ...item, hint: `${item.value} tree` })) });
 
 for (
-  const [keys, selected] of [
-    [[], "apple"],
-    [[KEYS.down], "banana"],
-    [[KEYS.up], "cherry"],
-    [[KEYS.end, KEYS.down], "apple"],
-    [[KEYS.down, KEYS.home, "x", KEYS.space], "apple"],
-    [[KEYS.pageDown], "cherry"],
-    [[KEYS.pageDown, KEYS.pageUp], "apple"],
+  const [pressed, keys, selected] of [
+    ["Enter", [], "apple"],
+    ["Down and Enter", [KEYS.down], "banana"],
+    ["Up and Enter", [KEYS.up], "cherry"],
+    ["End, Down and Enter", [KEYS.end, KEYS.down], "apple"],
+    ["Down, Home, x, Space and Enter", [KEYS.down, KEYS.home, "x", KEYS.space], "apple"],
+    ["Page Down and Enter", [KEYS.pageDown], "cherry"],
+    ["Page Down, Page Up and Enter", [KEYS.pageDown, KEYS.pageUp], "apple"],
   ] as const
 ) {
-  Deno.test(`selectOne: ${JSON.stringify(keys)} and Enter select ${selected}`, async () => {
+  Deno.test(`selectOne: ${pressed} selects ${selected}`, async () => {
     const { screen, answer } = await promptAtTerminal((prompts) =>
       prompts.selectOne({ label: "Which fruit?", items: FRUIT })
     );

@@ -90,14 +90,14 @@ Deno.test("the position before the first column of the first row selects everyth
 });
 
 for (
-  const [typed, focused] of [
-    ["me", /^❯ ME +\[·\]/m],
-    ["docker:delete_o", /^❯ DOCKER .*\[·\]$/m],
-    ["update_o", /^❯ every resource .*\[·\] {3}· {3}·$/m],
-    ["remote", /^❯ CONNECT__REMOTE_ACCESS +\[·\]/m],
+  const [typed, position, focused] of [
+    ["me", "ME:CREATE_ANY", /^❯ ME +\[·\]/m],
+    ["docker:delete_o", "DOCKER:DELETE_OWN", /^❯ DOCKER .*\[·\]$/m],
+    ["update_o", "UPDATE_OWN on every resource", /^❯ every resource .*\[·\] {3}· {3}·$/m],
+    ["remote", "CONNECT__REMOTE_ACCESS:CREATE_ANY", /^❯ CONNECT__REMOTE_ACCESS +\[·\]/m],
   ] as const
 ) {
-  Deno.test(`typing ${typed} moves the focus to ${focused}`, async () => {
+  Deno.test(`typing ${typed} moves the focus to ${position}`, async () => {
     const { screen } = await showGrid();
     screen.press(...typed);
     expect(await screen.until(new RegExp(`${typed}█`))).toMatch(focused);

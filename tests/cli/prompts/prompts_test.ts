@@ -87,7 +87,7 @@ Deno.test("text: invisible characters are shown escaped", async () => {
   expect(await answer).toBe("a\u202eb");
 });
 
-Deno.test("secret: neither the text nor its length is visible, before and after the answer", async () => {
+Deno.test("secret: neither the text nor its length is visible, before or after the answer", async () => {
   const { screen, answer } = await promptAtTerminal((prompts) => prompts.secret({ label: "Key" }));
   screen.press(..."top");
   const short = await screen.until(/not shown/);
@@ -107,7 +107,7 @@ for (
     [false, "(y/N)", KEYS.enter, false],
   ] as const
 ) {
-  Deno.test(`confirm ${hint}: ${JSON.stringify(key)} answers ${isConfirmed ? "yes" : "no"}`, async () => {
+  Deno.test(`confirm ${hint}: ${key === KEYS.enter ? "Enter" : key} answers ${isConfirmed ? "yes" : "no"}`, async () => {
     const { screen, answer } = await promptAtTerminal((prompts) => prompts.confirm({ label: "Sure?", initial }));
     expect(await screen.text()).toBe(`? Sure? ${hint}`);
     screen.press("x", KEYS.space, KEYS.down, key);

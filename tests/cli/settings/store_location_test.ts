@@ -37,7 +37,9 @@ for (
 ) {
   const isDirectory = location.startsWith("/");
 
-  Deno.test(`with ${what} the store is ${isDirectory ? "in" : "the database of user"} ${location}`, async () => {
+  const store = isDirectory ? `in ${location}` : `the database that the ${location} names`;
+
+  Deno.test(`with ${what} the store is ${store}`, async () => {
     const { location: found, warnings } = await read(flags, env);
     expect(found).toEqual(
       isDirectory
@@ -73,7 +75,7 @@ Deno.test("the message for an invalid URL in the variable names the variable", a
   });
 });
 
-Deno.test("a database that does not answer is UNREACHABLE, and the message shows no password", async () => {
+Deno.test("a database that refuses the connection is UNREACHABLE, and the message shows no password", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();

@@ -70,9 +70,9 @@ Deno.test("the progress bar grows and disappears at the end", async () => {
   const progress = openProgress("Deleting keys", 4, host);
   const bars: string[] = [];
   for (const done of [0, 1, 4]) {
-    // deno-lint-ignore no-await-in-loop -- one at a time
+    // deno-lint-ignore no-await-in-loop -- one call at a time
     await progress.show(done);
-    // deno-lint-ignore no-await-in-loop -- one at a time
+    // deno-lint-ignore no-await-in-loop -- one call at a time
     bars.push(await host.screen.text());
   }
   expect(bars).toEqual([
@@ -113,9 +113,9 @@ Deno.test("there is no progress bar in a pipe or with TERM=dumb", async () => {
   const dumb = new TerminalHost([], { env: { TERM: "dumb" } });
   for (const host of [pipe, dumb]) {
     const progress = openProgress("Deleting keys", 2, host);
-    // deno-lint-ignore no-await-in-loop -- one at a time
+    // deno-lint-ignore no-await-in-loop -- one call at a time
     await progress.show(1);
-    // deno-lint-ignore no-await-in-loop -- one at a time
+    // deno-lint-ignore no-await-in-loop -- one call at a time
     await progress.end();
     expect(host.stderr.text).toBe("");
   }

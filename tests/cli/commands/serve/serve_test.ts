@@ -230,12 +230,12 @@ for (
       /The key in ".*other\.pem" does not match the certificate in ".*cert\.pem"/,
     ],
     [
-      "a certificate that is a key",
+      "a key instead of the certificate",
       ["--tls-cert", "KEY", "--tls-key", "KEY"],
       /--tls-cert: ".*key\.pem" contains no PEM certificate/,
     ],
     [
-      "a key that is a certificate",
+      "a certificate instead of the key",
       ["--tls-cert", "CERT", "--tls-key", "CERT"],
       /--tls-key: ".*cert\.pem" contains no PEM private key/,
     ],
@@ -294,7 +294,7 @@ for (
     [["--data-dir", "/a", "--database-url", "postgres://a@b/c"], /Use either --data-dir or --database-url/],
   ] as const
 ) {
-  Deno.test(`serve ${flags.join(" ")} is a usage error`, async () => {
+  Deno.test(`serve ${flags.map((word) => word || '""').join(" ")} is a usage error`, async () => {
     const { code, stdout, stderr } = await rejected(...flags);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
