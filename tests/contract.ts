@@ -1,4 +1,4 @@
-/** The part of the GraphQL schema that every server with these keys has, as the design states it. */
+/** The GraphQL schema that every server with these API keys has at least. A server may add types and fields. */
 
 export interface Enums {
   readonly roles: readonly string[];
@@ -6,7 +6,7 @@ export interface Enums {
   readonly actions: readonly string[];
 }
 
-/** The contract in SDL, over these lists. */
+/** The schema as SDL, with these members in its enums. */
 export function contractSdl({ roles, resources, actions }: Enums): string {
   return `
 scalar PrefixedID

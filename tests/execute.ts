@@ -1,4 +1,4 @@
-/** Runs programs of the system to completion. */
+/** Runs programs and waits until they end. */
 
 export interface Outcome {
   readonly code: number;
@@ -15,7 +15,7 @@ export async function execute(
   return decode(await new Deno.Command(program, { ...options, args: [...args] }).output());
 }
 
-/** Writes `input` to a process whose streams are pipes, and waits for its end. */
+/** Writes `input` to a process whose streams are pipes, and waits until it ends. */
 export async function outcomeOf(child: Deno.ChildProcess, input: string): Promise<Outcome> {
   const writer = child.stdin.getWriter();
   const output = child.output();

@@ -1,20 +1,20 @@
-/** The rules of the layout: which folder imports which, what a start loads, and how large a folder gets. */
+/** The source layout: which folder may import which, what the program loads at start, and how large a folder may be. */
 import { expect } from "expect";
 import { dirname } from "node:path";
 import deno from "../deno.json" with { type: "json" };
 
 const ROOT = new URL("../", import.meta.url);
 
-/** The parts that are loaded on demand, by their names in the import map. */
-const PARTS: ReadonlyMap<string, string> = new Map(
+/** The import map of the program. */
+const IMPORT_MAP: ReadonlyMap<string, string> = new Map(
   Object.entries(deno.imports),
 );
 
 interface Import {
   readonly target: string;
-  /** Erased with the types. */
+  /** Whether it is an `import type`, which loads nothing. */
   readonly isType: boolean;
-  /** An `import(…)`, which loads nothing until it is executed. */
+  /** Whether it is an `import(…)`, which loads nothing until it is executed. */
   readonly onDemand: boolean;
 }
 
@@ -23,7 +23,7 @@ async function importsOf(module: string): Promise<readonly Import[]> {
   const text = await Deno.readTextFile(new URL(module, ROOT));
   const resolve = (specifier: string): string => {
     if (specifier.startsWith("#")) {
-      return (PARTS.get(specifier) ?? specifier).slice(2);
+      return (IMPORT_MAP.get(specifier) ?? specifier).slice(2);
     }
     if (!specifier.startsWith(".")) return specifier;
     return new URL(specifier, new URL(module, ROOT)).pathname.slice(
@@ -56,6 +56,7 @@ async function modulesIn(folder: string): Promise<readonly string[]> {
   return (await Promise.all(modules)).flat().filter((path) => path.endsWith(".ts"));
 }
 
+/** A module and everything that its static imports load, directly or indirectly. */
 async function loadedFrom(
   module: string,
   seen = new Set<string>(),
@@ -64,7 +65,7 @@ async function loadedFrom(
   seen.add(module);
   const imports = await importsOf(module);
   for (const { target, isType, onDemand } of imports) {
-    // deno-lint-ignore no-await-in-loop -- the walk remembers the modules that it has seen
+    // deno-lint-ignore no-await-in-loop -- `seen` must contain the modules of the imports before this one
     if (!isType && !onDemand) await loadedFrom(target, seen);
   }
   return seen;
@@ -89,7 +90,10 @@ for (const [folder, allowed] of Object.entries(ALLOWED_IMPORTS)) {
   });
 }
 
-/** Entry files that connect folders below them, so that each of them counts as a folder of its own. */
+/**
+ * Files that import the folders below them. Those folders may import the other files next to an entry file, so each
+ * entry file counts as a folder of its own.
+ */
 const ENTRIES = [
   "src/cli/program.ts",
   "src/cli/commands/commands.ts",
@@ -100,7 +104,7 @@ function folderOf(module: string): string {
   return ENTRIES.includes(module) ? module : dirname(module);
 }
 
-Deno.test("no folders import each other in a circle, not even types", async () => {
+Deno.test("no folders import each other in a circle, not even with `import type`", async () => {
   const folders = new Map<string, Set<string>>();
   for (const module of await modulesIn("src")) {
     const targets = folders.get(folderOf(module)) ?? new Set();
@@ -124,20 +128,20 @@ Deno.test("no folders import each other in a circle, not even types", async () =
   expect(circles).toEqual([]);
 });
 
-/** More files than this hide what a folder contains. */
-const MOST_FILES = 15;
+/** With more files, a listing no longer shows at a glance what the folder contains. */
+const MAX_FILES = 15;
 
-Deno.test("no folder of the sources has more than 15 files", async () => {
+Deno.test("no folder in src/ and scripts/ has more than 15 TypeScript files", async () => {
   const counts = new Map<string, number>();
   for (
     const module of [...await modulesIn("src"), ...await modulesIn("scripts")]
   ) {
     counts.set(dirname(module), (counts.get(dirname(module)) ?? 0) + 1);
   }
-  expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
+  expect([...counts].filter(([, count]) => count > MAX_FILES)).toEqual([]);
 });
 
-Deno.test("a start loads no client, server, store, completions or zod", async () => {
+Deno.test("the program starts without loading prompts, completions, zod, the client, the server or the store", async () => {
   const loaded = [...await loadedFrom("main.ts")];
   expect(loaded).toContain("src/cli/commands/apikey/create.ts");
   const onDemand =
@@ -145,7 +149,7 @@ Deno.test("a start loads no client, server, store, completions or zod", async ()
   expect(loaded.filter((module) => onDemand.test(module))).toEqual([]);
 });
 
-Deno.test("completing loads no client, server or store, unless key names are completed", async () => {
+Deno.test("completions load the client, the server and the store only to complete key names", async () => {
   const loaded = [...await loadedFrom("src/cli/completions/complete.ts")];
   expect(loaded).toContain("src/cli/completions/values.ts");
   expect(
@@ -153,14 +157,14 @@ Deno.test("completing loads no client, server or store, unless key names are com
   ).toEqual([]);
 });
 
-Deno.test("no prompt, matrix or progress bar is loaded without a terminal", async () => {
+Deno.test("prompts, the rights matrix and the progress bar are not loaded at start", async () => {
   const loaded = [...await loadedFrom("main.ts")];
   expect(
     loaded.filter((module) => /\/prompts|clack|rights_matrix|progress|style|text_width/.test(module)),
   ).toEqual([]);
 });
 
-Deno.test("the YAML parser is not loaded without a config file", async () => {
+Deno.test("the YAML parser is loaded only if there is a config file", async () => {
   const loaded = [...await loadedFrom("src/cli/connection/connection.ts")];
   expect(loaded).toContain("src/cli/config_file/read.ts");
   expect(
@@ -168,7 +172,7 @@ Deno.test("the YAML parser is not loaded without a config file", async () => {
   ).toEqual([]);
 });
 
-Deno.test("a request to another server loads no server or store", async () => {
+Deno.test("the client loads neither the embedded server nor the store", async () => {
   const loaded = [...await loadedFrom("src/client/client.ts")];
   expect(loaded).toEqual(
     expect.arrayContaining(["zod/mini", "graphql-request"]),
@@ -178,7 +182,7 @@ Deno.test("a request to another server loads no server or store", async () => {
   ).toEqual([]);
 });
 
-Deno.test("the embedded server loads neither HTTP nor PostgreSQL", async () => {
+Deno.test("the embedded server loads HTTP and PostgreSQL only on demand", async () => {
   const loaded = [...await loadedFrom("src/server/open_server.ts")];
   expect(loaded).toContain("src/store/sqlite.ts");
   expect(
@@ -186,7 +190,7 @@ Deno.test("the embedded server loads neither HTTP nor PostgreSQL", async () => {
   ).toEqual([]);
 });
 
-Deno.test("the tests run with the dependencies of the program, at the same versions", async () => {
+Deno.test("the tests use the dependencies of the program at the same versions", async () => {
   const [map, testMap, lock, testLock] = await Promise.all(
     ["deno.json", "tests/deno.json", "deno.lock", "tests/deno.lock"].map(async (
       path,

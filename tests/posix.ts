@@ -1,9 +1,9 @@
-/** Tests of what Windows does not have. */
+/** Tests that need a feature of POSIX systems. */
 
 /**
  * `Deno.test` for tests that are skipped on Windows.
  *
- * @param feature what they need, for the name of the skipped test
+ * @param feature what Windows lacks, for the name of the skipped test
  */
 export function onPosix(feature: string): (name: string, test: () => void | Promise<void>) => void {
   return (name, test) => {

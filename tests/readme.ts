@@ -1,7 +1,7 @@
-/** The READMEs, by their sections and code blocks. */
+/** Reads the READMEs and splits them into sections and code blocks. */
 
 export interface Block {
-  /** What stands behind the backticks, for example `sh`. */
+  /** The word after the opening backticks, for example `sh`. */
   readonly language: string;
   readonly text: string;
 }
@@ -29,15 +29,15 @@ async function readmesIn(folder: string): Promise<readonly string[]> {
   return (await Promise.all(paths)).flat();
 }
 
-/** The text before the first section, and the sections, each from its heading on, without the `##`. */
+/** The text before the first section, then the sections. Each section starts with its heading, without the `##`. */
 export function sectionsIn(readme: string): readonly string[] {
   return readme.split(/^## /m);
 }
 
 /**
- * A section of the README, or of the server's.
+ * The section with this heading in README.md or src/server/README.md.
  *
- * @throws {Error} if neither has it
+ * @throws {Error} if neither file has the section
  */
 export function sectionOf(heading: string): string {
   const sections = [README, SERVER_README].flatMap(sectionsIn);
@@ -46,7 +46,7 @@ export function sectionOf(heading: string): string {
   return section;
 }
 
-/** The first line of a section, or of a part of one. */
+/** The heading of a section: its first line. */
 export function headingOf(section: string): string {
   return section.split("\n", 1)[0] ?? "";
 }
@@ -56,7 +56,7 @@ export function blocksIn(text: string): readonly Block[] {
     .map(([, language = "", block = ""]) => ({ language, text: block }));
 }
 
-/** The texts of the blocks in one language. */
+/** The texts of the code blocks in one language. */
 export function textsIn(text: string, language: string): readonly string[] {
   return blocksIn(text).filter((block) => block.language === language).map(({ text }) => text);
 }

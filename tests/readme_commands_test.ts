@@ -1,4 +1,4 @@
-/** The commands of the READMEs run as they stand, against the program from its sources. */
+/** Runs the commands in the READMEs as written, with the program from its sources. */
 import { expect } from "expect";
 import { denoDirectory, installFromSources } from "./program/from_sources.ts";
 import { testOnPostgres } from "./store/postgres/server.ts";
@@ -14,7 +14,7 @@ const TESTED_ELSEWHERE: readonly string[] = ["Install", "Container"];
 /** The database that some commands use. */
 const DATABASE_URL = "postgres://service_api@localhost:5432/keys";
 
-/** The shell commands of a README, without those that have a test of their own below. */
+/** The shell blocks of a README, without those that have their own test in this file or elsewhere. */
 function commandsIn(readme: string): readonly string[] {
   const sections = sectionsIn(readme).filter((section) => !TESTED_ELSEWHERE.includes(headingOf(section)));
   return textsIn(sections.join("## "), "sh").filter((block) => !/^npx |sqlite3 /m.test(block));
@@ -29,10 +29,10 @@ function freePort(): number {
 }
 
 /**
- * Runs blocks in one shell and in a home of their own, with a free port instead of 4000.
+ * Runs blocks in one shell with a new home directory, and with a free port instead of 4000.
  *
- * @returns the lines that they print, without what differs from run to run
- * @throws {Error} with what they say on standard error if they fail
+ * @returns the lines on standard output, with `…` for secrets, ids and times
+ * @throws {Error} with the text on standard error, if a command fails
  */
 async function runBlocks(
   blocks: readonly string[],
@@ -50,7 +50,7 @@ async function runBlocks(
       clearEnv: true,
     });
     if (code !== 0) throw new Error(stderr);
-    expect(stderr).not.toMatch(/should not/);
+    expect(stderr).not.toMatch(/WARNING/);
     return stdout.trimEnd().replaceAll(/(sak|key)_\w+/g, "$1_…").replaceAll(/"\d{4}-[^"]+Z"/g, '"…"').split("\n");
   } finally {
     await Deno.remove(home, { recursive: true });
@@ -83,9 +83,9 @@ testWith(["bash", "curl"], "the commands of src/server/README.md work as written
   ]);
 });
 
-const BACKUP = "the backup of src/server/README.md is a copy of the store";
+const BACKUP = "the backup commands of src/server/README.md copy the store";
 if (Deno.build.os === "linux") testWith(["bash", "sqlite3"], BACKUP, testBackup);
-else Deno.test.ignore(`${BACKUP}: skipped, because it names the data directory of Linux`, () => {});
+else Deno.test.ignore(`${BACKUP}: skipped, the commands need Linux`, () => {});
 
 async function testBackup(): Promise<void> {
   const backup = textsIn(SERVER_README, "sh").filter((block) => block.includes("sqlite3"));
@@ -110,8 +110,8 @@ await testOnPostgres("the commands of src/server/README.md on PostgreSQL", {}, (
 });
 
 /**
- * Runs a block that calls `npx -y deno@…` in a checkout, with this Deno. `deno task compile` only writes an empty file,
- * because the executable has tests of its own.
+ * Runs a block that calls `npx -y deno@… task …`. A script in place of `npx` runs the task with this Deno. Instead of
+ * compiling, it writes an empty file, because other tests compile and run the executable.
  */
 async function runInCheckout(block: string): Promise<{ readonly stdout: string; readonly installed: boolean }> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-checkout-" });
@@ -151,11 +151,11 @@ testWith(
   },
 );
 
-testWith(["sh"], "the commands of README.md put the compiled executable into ~/.local/bin", async () => {
+testWith(["sh"], "the commands of README.md install the compiled executable in ~/.local/bin", async () => {
   expect((await runInCheckout(COMPILE)).installed).toBe(true);
 });
 
-Deno.test("the test command stands alone in README.md, where .ci/run finds it", async () => {
+Deno.test("the test command is one line of README.md, which .ci/run finds", async () => {
   expect(TEST).toMatch(/^npx -y deno@2\.\d+\.\d+ task test\n$/);
   expect(await Deno.readTextFile(`${ROOT}/.ci/run`)).toContain(
     "grep -m 1 -oE '^npx -y deno@[0-9.]+ task test$' README.md",

@@ -16,14 +16,14 @@ for (const [path, text] of READMES) {
     expect(named.filter((name) => !(name in deno.tasks))).toEqual([]);
   });
 
-  Deno.test(`every link of ${path} leads to a file, and to a heading in it`, async () => {
+  Deno.test(`every link in ${path} leads to an existing file and heading`, async () => {
     const links = [...text.matchAll(/(?:\]\(|srcset="|src=")([^)"]+)/g)].map(([, target = ""]) => target);
     const broken = await Promise.all(links.map((link) => whyBroken(link, path)));
     expect(broken.filter((why) => why !== undefined)).toEqual([]);
   });
 }
 
-/** What is wrong with a link of a file; `undefined` if it is fine or leads out of the project. */
+/** What is wrong with a link in a file, or `undefined` if it is correct or leads to a web site. */
 async function whyBroken(link: string, path: string): Promise<string | undefined> {
   if (/^https?:/.test(link)) return undefined;
   const source = new URL(`../${path}`, import.meta.url);
@@ -41,7 +41,7 @@ Deno.test("the config file in README.md is valid", () => {
   expect(profiles.get("staging")?.headers).toHaveLength(1);
 });
 
-Deno.test("releases that README.md names have the version of deno.json", () => {
+Deno.test("the releases in README.md have the version in deno.json", () => {
   const named = [...README.matchAll(/(?:releases\/download\/v|service-api-)(\d+\.\d+\.\d+)/g)];
   expect(new Set(named.map(([, version]) => version))).toEqual(new Set([deno.version]));
 });
@@ -71,7 +71,7 @@ Deno.test("README.md lists every command", () => {
   expect(new Set(listed)).toEqual(new Set(COMMANDS));
 });
 
-Deno.test("README.md lists every setting, with its flag and its variable", () => {
+Deno.test("README.md lists the flag and the variable of every setting", () => {
   const settings = sectionOf("Settings");
   const [, server = ""] = /\nServer:\n([^]*?)\n\n/.exec(HELP.get("request") ?? "") ?? [];
   expect(flagsIn(server).filter((flag) => !settings.includes(`\`${flag}`))).toEqual([]);
@@ -83,7 +83,7 @@ Deno.test("src/server/README.md lists every flag of serve", () => {
   expect(flagsIn(HELP.get("serve") ?? "").filter((flag) => !sectionOf("Serving").includes(`\`${flag}`))).toEqual([]);
 });
 
-Deno.test("every variable of the READMEs is in the help and in the permissions of the program", () => {
+Deno.test("every variable in the READMEs is in a help page, and the program has permission to read it", () => {
   const variables = [...new Set([README, SERVER_README].join("").match(/SERVICE_API_[A-Z_]+/g))]
     .filter((name) => name !== "SERVICE_API_DOWNLOAD_URL");
   expect(variables.length).toBeGreaterThan(5);

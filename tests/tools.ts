@@ -1,8 +1,8 @@
-/** Tests that use programs of the system. They are skipped where a program is not installed, with a name that says which. */
+/** Tests that need installed programs. If a program is missing, the test is skipped, and its name says which one. */
 
 /** The paths of the programs in `PATH`, by name. */
 const INSTALLED: ReadonlyMap<string, string> = new Map(
-  // Reversed, so that the first directory of `PATH` that has a program wins.
+  // A `Map` keeps the last entry of each name. Reversed, that is the program from the first directory in `PATH`.
   (await Promise.all((Deno.env.get("PATH") ?? "").split(":").map(programsIn))).flat().reverse(),
 );
 
@@ -21,7 +21,7 @@ export function missingPrograms(names: readonly string[]): readonly string[] {
   return names.filter((name) => !INSTALLED.has(name));
 }
 
-/** Registers a test, or an ignored test that names the missing programs. */
+/** Registers a test. If programs are missing, the test is skipped, and its name lists them. */
 export function testWith(programs: readonly string[], rule: string, test: () => void | Promise<void>): void {
   const missing = missingPrograms(programs);
   if (missing.length === 0) Deno.test(rule, test);

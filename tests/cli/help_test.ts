@@ -1,4 +1,4 @@
-/** The help pages, and the messages for mistyped command lines. */
+/** The help pages, and the messages for invalid command lines. */
 import { expect } from "expect";
 import { stripVTControlCharacters } from "node:util";
 import { ACTIONS, RESOURCES } from "../../src/apikey/permission.ts";
@@ -15,7 +15,7 @@ Deno.test("the help of the program lists every command", () => {
 });
 
 for (const args of [["--help"], ...COMMANDS.map((name) => [name, "--help"])]) {
-  Deno.test(`${args.join(" ")} fits into 80 columns and ends with the exit status`, async () => {
+  Deno.test(`service-api ${args.join(" ")} fits into 80 columns and explains the exit status`, async () => {
     const { code, stdout, stderr } = await inProcess(args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
@@ -34,7 +34,7 @@ Deno.test("service-api --help lists the code of every failure with its exit stat
   expect(Object.fromEntries(listed)).toEqual(EXIT_CODES);
 });
 
-Deno.test("apikey --help is a complete reference: lists, rights, results, codes, examples, variables", async () => {
+Deno.test("apikey --help lists roles, resources, actions, rights, results, codes, examples and variables", async () => {
   const { stdout } = await inProcess(["apikey", "--help"]);
   const words = new Set(stdout.split(/[\s,]+/));
   expect([...ROLES, ...RESOURCES, ...ACTIONS].filter((word) => !words.has(word))).toEqual([]);
@@ -45,7 +45,7 @@ Deno.test("apikey --help is a complete reference: lists, rights, results, codes,
   expect(Object.fromEntries(codes)).toEqual(EXIT_CODES);
 });
 
-Deno.test("titles are bold only at a terminal", async () => {
+Deno.test("the titles in the help are bold only at a terminal", async () => {
   const host = new FakeHost(["--help"]);
   host.stdout.isTerminal = () => true;
   await run(host);
@@ -74,7 +74,7 @@ for (
     [["apikey", "--create", "--name"], /--name <name> needs a value\. See service-api apikey --help\.$/],
   ] as const
 ) {
-  Deno.test(`${args.join(" ")} is a usage error that names the remedy`, async () => {
+  Deno.test(`service-api ${args.join(" ")} is a usage error whose message helps to correct it`, async () => {
     const { code, stdout, stderr } = await inProcess(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr.trimEnd()).toMatch(message);

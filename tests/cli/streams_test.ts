@@ -1,4 +1,4 @@
-/** Which stream gets what: results, failures and logs, also after an interruption or a failed write. */
+/** Which stream receives results, failures and logs, also after an interruption or a failed write. */
 import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
 import { run } from "../../src/cli/program.ts";
@@ -17,7 +17,7 @@ function brokenOutput(cause: Error): FakeHost["stdout"] {
   };
 }
 
-Deno.test("if the secret cannot be written, the failure names the key and the remedy", async () => {
+Deno.test("if the secret cannot be written, the message names the key and the remedy", async () => {
   const directory = await Deno.makeTempDir();
   try {
     for (const flags of [[], ["--json"]]) {
@@ -25,7 +25,7 @@ Deno.test("if the secret cannot be written, the failure names the key and the re
         new FakeHost([...CREATE, "--overwrite", ...flags], { env: { SERVICE_API_DATA_DIR: directory } }),
         { stdout: brokenOutput(new Deno.errors.BrokenPipe()) },
       );
-      // deno-lint-ignore no-await-in-loop -- one after the other on one store
+      // deno-lint-ignore no-await-in-loop -- both use one store
       expect(await run(host)).toBe(1);
       expect(host.stderr.text).toMatch(
         /key "new" \(key_\w+\) was created, but its secret could not be printed.*--overwrite/,
@@ -36,7 +36,7 @@ Deno.test("if the secret cannot be written, the failure names the key and the re
   }
 });
 
-Deno.test("if the result of a deletion cannot be written, the failure says what was deleted", async () => {
+Deno.test("if the result of a deletion cannot be written, the message says what was deleted", async () => {
   await using installation = await embedded(inProcess);
   await installation.program([...CREATE]);
   const env = installation.env;
@@ -47,7 +47,7 @@ Deno.test("if the result of a deletion cannot be written, the failure says what 
   expect(host.stderr.text).toMatch(/^service-api: Successfully deleted 1 API key, but the result could not be printed/);
 });
 
-Deno.test("a closed pipe ends the help without a message", async () => {
+Deno.test("if the reader closes the pipe, the help ends without a message", async () => {
   const host = Object.assign(new FakeHost(["--help"]), { stdout: brokenOutput(new Deno.errors.BrokenPipe()) });
   expect(await run(host)).toBe(1);
   expect(host.stderr.text).toBe("");
@@ -76,7 +76,7 @@ Deno.test("at a terminal, messages about a created key are on standard error and
   }
 });
 
-Deno.test("Ctrl-C during a request is INTERRUPTED, 130, and says that the server may have executed it", async () => {
+Deno.test("on Ctrl-C during a request, the command exits with 130 and says that the server may have executed it", async () => {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<Response>();
   await using server = startServer(() => {
@@ -97,7 +97,7 @@ Deno.test("Ctrl-C during a request is INTERRUPTED, 130, and says that the server
 });
 
 for (const args of [["request", "--query", "-"], ["apikey", "--delete", "--name", "new", "--key-file", "-"]]) {
-  Deno.test(`a signal while ${args[0]} reads standard input is INTERRUPTED, 130, and nothing was changed`, async () => {
+  Deno.test(`while ${args[0]} reads standard input, a signal ends it with 130 and nothing is changed`, async () => {
     const env = { SERVICE_API_URL: "http://127.0.0.1:1" };
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       const read = Promise.withResolvers<void>();
@@ -111,10 +111,10 @@ for (const args of [["request", "--query", "-"], ["apikey", "--delete", "--name"
         },
       });
       const running = run(host);
-      // deno-lint-ignore no-await-in-loop -- a list of two
+      // deno-lint-ignore no-await-in-loop -- one signal at a time
       await read.promise;
       host.handlers.get(signal)?.();
-      // deno-lint-ignore no-await-in-loop -- as before
+      // deno-lint-ignore no-await-in-loop -- one signal at a time
       expect(await running).toBe(130);
       expect(host.stderr.text).toBe("service-api: Interrupted. Nothing was changed.\n");
       expect([...host.handlers]).toEqual([]);
@@ -143,17 +143,17 @@ for (const level of ["info", "verbose"]) {
   });
 }
 
-Deno.test("a secret typed in the wrong place is not repeated", async () => {
+Deno.test("a secret in the wrong place of the command line is not printed", async () => {
   const secret = `sak_${"a".repeat(49)}`;
   for (const args of [[...CREATE, `--key=${secret}`], ["apikey", "--delete", "--name", secret], [secret]]) {
-    // deno-lint-ignore no-await-in-loop -- a short list
+    // deno-lint-ignore no-await-in-loop -- one command line at a time
     const { code, stdout, stderr } = await inProcess(args);
     expect(code).toBe(2);
     expect(stdout + stderr).not.toContain(secret);
   }
 });
 
-Deno.test("the embedded server checks a key, although the caller needs none", async () => {
+Deno.test("the embedded server needs no key, but checks a key that is given", async () => {
   await using installation = await embedded(inProcess);
   const made = await installation.program(CREATE);
   const env = { SERVICE_API_KEY: made.stdout.trim() };

@@ -1,7 +1,7 @@
 /**
  * Runs the executable under the conditions of the image, without a container engine: as process 1 in its own
  * namespaces, on a read-only root file system, as an unprivileged user without a passwd entry, without capabilities,
- * and with no variables but those of the image. It shares the network with the tests.
+ * and with only the variables of the image. It shares the network with the tests.
  */
 import { AUTHORITY } from "../client/certificates.ts";
 import { command, execute, type Outcome } from "../execute.ts";
@@ -35,9 +35,9 @@ export interface RunOptions {
   /** Variables besides those of the image. */
   readonly env?: Readonly<Record<string, string>>;
   readonly mounts?: readonly Mount[];
-  /** What the container does not have, although container engines provide it. */
+  /** What this container lacks, although container engines provide it. */
   readonly without?: readonly ("/proc" | "/dev" | "/etc/hosts")[];
-  /** @default the standard input of this process */
+  /** @default open: an empty file in `runContainer`, a pipe in `startContainer` */
   readonly stdin?: "closed";
 }
 
@@ -60,7 +60,8 @@ export async function whyNoContainers(): Promise<string | undefined> {
 }
 
 /**
- * Creates the root file system of the image in a directory. It has no /etc/passwd, and trusts only the CA of the tests.
+ * Creates the root file system of the image in a directory. It has no /etc/passwd, and its CA certificates contain only
+ * the CA of the tests.
  *
  * @returns its path
  */
@@ -81,7 +82,7 @@ export async function createRoot(directory: string, executable: string): Promise
   return root;
 }
 
-/** Prepares a container on a copy of a root file system, whose files it shares. */
+/** Prepares a container. Its root file system is a copy of `base` that consists of hard links. */
 export async function createContainer(
   base: string,
   args: readonly string[],
@@ -136,7 +137,7 @@ function quote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Runs a container to completion, with empty standard input. */
+/** Runs a container until it ends, with empty standard input. */
 export async function runContainer(base: string, args: readonly string[], options?: RunOptions): Promise<Outcome> {
   const container = await createContainer(base, args, options);
   try {
@@ -150,11 +151,14 @@ export async function runContainer(base: string, args: readonly string[], option
 /** A running container. */
 export interface Running extends AsyncDisposable {
   readonly process: Deno.ChildProcess;
-  /** Sends a signal to process 1 once it handles that signal. Linux drops signals that process 1 does not handle. */
+  /**
+   * Waits until process 1 has a handler for a signal, and sends that signal. Linux drops signals for which process 1
+   * has no handler.
+   */
   readonly signal: (signal: "TERM" | "INT") => Promise<void>;
 }
 
-/** Starts a container whose streams are pipes. Disposing of it kills it. */
+/** Starts a container whose streams are pipes. Disposing of the result kills the container. */
 export async function startContainer(base: string, args: readonly string[], options?: RunOptions): Promise<Running> {
   const container = await createContainer(base, args, options);
   const [program, ...words] = container.command;
@@ -175,7 +179,11 @@ export async function startContainer(base: string, args: readonly string[], opti
 
 const SIGNALS = { TERM: 15, INT: 2 } as const;
 
-/** @param pid the process ID of the container's `unshare` */
+/**
+ * Waits until process 1 of a container has a handler for a signal, and sends that signal.
+ *
+ * @param pid the process ID of the container's `unshare`
+ */
 export async function signalProcess1(pid: number, signal: "TERM" | "INT"): Promise<void> {
   await until(async () => {
     const [, caught = "0"] = /^SigCgt:\s*(\w+)$/m.exec(await runForProcess1(pid, "cat /proc/$1/status")) ?? [];
@@ -184,7 +192,11 @@ export async function signalProcess1(pid: number, signal: "TERM" | "INT"): Promi
   await runForProcess1(pid, `kill -${signal} $1`);
 }
 
-/** Runs a shell script with the process ID of a container's process 1 as `$1`; ignores that there may be no process. */
+/**
+ * Runs a shell script with the process ID of a container's process 1 as `$1`.
+ *
+ * @returns its standard output; empty if the script fails, for example because there is no such process
+ */
 async function runForProcess1(pid: number, script: string): Promise<string> {
   const find = `set -- $(cat /proc/${pid}/task/${pid}/children)`;
   return await command("sh", ["-ec", `${find}; ${script}`]).catch(() => "");

@@ -1,4 +1,4 @@
-/** The Dockerfile: its build stage, run in a shell, and the settings of the image. */
+/** The Dockerfile: the settings of the image, and the script of the build stage, which the tests run in a shell. */
 import { expect } from "expect";
 import { command } from "../execute.ts";
 import { testWith } from "../tools.ts";
@@ -33,17 +33,17 @@ Deno.test("the image contains the executable, the licences and an empty /data of
   ]);
 });
 
-Deno.test("the build stage runs on the building machine, for every target architecture", () => {
+Deno.test("the build stage runs on the platform of the build machine, whatever the target architecture", () => {
   expect(FIRST).toMatch(/^FROM --platform=\$BUILDPLATFORM busybox:[\d.]+ AS release$/m);
 });
 
 interface BuildStage {
-  /** The directory with the release, in which the script runs. */
+  /** The directory that contains the release. The script runs in it. */
   readonly directory: string;
   readonly run: (env: Readonly<Record<string, string>>) => Promise<string>;
 }
 
-/** Registers a test of the build stage with the tools of a shell: this machine's, or those of BusyBox. */
+/** Registers a test of the build stage. Its script uses the commands of this machine or those of BusyBox. */
 function testBuild(rule: string, test: (stage: BuildStage) => Promise<void>, shell: "sh" | "busybox" = "sh"): void {
   const name = `the build stage${shell === "sh" ? "" : " in BusyBox"} ${rule}`;
   testWith(["tar", "gzip", "sha256sum", shell], name, () =>
@@ -78,7 +78,7 @@ for (const shell of ["sh", "busybox"] as const) {
   }, shell);
 }
 
-testBuild("uses the requested version of several", async ({ directory, run }) => {
+testBuild("uses the requested version if there are several", async ({ directory, run }) => {
   await Deno.writeTextFile(`${directory}/../newer`, "a newer one");
   await writeRelease(directory, "1.2.4", `${directory}/../newer`);
   await run({ VERSION: "1.2.4", TARGETARCH: "amd64" });
@@ -93,7 +93,7 @@ for (
       { VERSION: "9.9.9", TARGETARCH: "amd64" },
       /SHA256SUMS does not list service-api-9\.9\.9-x86_64/,
     ],
-    ["another architecture", { VERSION: "1.2.3", TARGETARCH: "riscv64" }, /There is no build for riscv64\./],
+    ["an architecture without a build", { VERSION: "1.2.3", TARGETARCH: "riscv64" }, /There is no build for riscv64\./],
   ] as const
 ) {
   testBuild(`rejects ${what}`, ({ run }) => expect(run(env)).rejects.toThrow(message));

@@ -1,4 +1,4 @@
-/** The image, built and run by Docker or Podman. Skipped without an engine, or if it cannot pull the base images. */
+/** Builds and runs the image with Docker or Podman. Skipped if neither can run containers and pull the base images. */
 import { expect } from "expect";
 import deno from "../../deno.json" with { type: "json" };
 import { command } from "../execute.ts";
@@ -13,7 +13,7 @@ const ROOT = `${import.meta.dirname}/../..`;
 const RULE = "the README's commands build the image, create a key in a volume and start a server on it";
 const [BUILD = "", RUN = ""] = textsIn(sectionOf("Container"), "sh");
 
-/** The engine of this machine, or why there is none. */
+/** The engine that works on this machine, or why there is none. */
 async function findEngine(): Promise<{ readonly engine: string } | { readonly reason: string }> {
   const missing = missingPrograms(["bash", "jq"]);
   if (missing.length > 0) return { reason: `not installed: ${missing.join(", ")}` };
@@ -21,11 +21,11 @@ async function findEngine(): Promise<{ readonly engine: string } | { readonly re
   for (const engine of ["docker", "podman"].filter((program) => missingPrograms([program]).length === 0)) {
     const pull = bases.map(([, base]) => `{ ${engine} image inspect ${base} || timeout 60 ${engine} pull ${base}; }`);
     const steps = [`${engine} info`, ...pull, `${engine} run --rm ${bases[0]?.[1]} true`];
-    // deno-lint-ignore no-await-in-loop -- Podman only if Docker does not work
+    // deno-lint-ignore no-await-in-loop -- tries Podman only if Docker does not work
     const works = await command("sh", ["-ec", steps.join(" && ")]).then(() => true, () => false);
     if (works) return { engine };
   }
-  return { reason: "no container engine runs containers and can pull the base images" };
+  return { reason: "neither Docker nor Podman can run containers and pull the base images" };
 }
 
 const found = await findEngine();
@@ -35,7 +35,7 @@ if ("reason" in found || build.kind === "not built") {
 } else {
   Deno.test(RULE, () =>
     inTemporaryDirectory(async (directory) => {
-      // Names of their own, so that nothing of the user's is replaced, and any free port.
+      // A unique name, so that no image, container or volume of the user is replaced. The engine chooses a free port.
       const name = `service-api-test-${crypto.randomUUID().slice(0, 8)}`;
       const run = (script: string): Promise<string> =>
         command("bash", [

@@ -1,4 +1,4 @@
-/** The files of a release that the Dockerfile uses. */
+/** Writes the files of a release that the Dockerfile uses. */
 import { command } from "../execute.ts";
 
 export const TARGETS = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] as const;
@@ -18,7 +18,7 @@ export async function writeRelease(
     await Deno.chmod(`${folder}/service-api`, 0o755);
     const others = ["LICENSE", "README.md", "THIRD-PARTY-LICENSES"];
     await Promise.all(others.map((file) => Deno.writeTextFile(`${folder}/${file}`, `${file} for ${target}\n`)));
-    // Little compression: the executable is large.
+    // The lowest compression level, to save time: the executable is large.
     await command("sh", ["-ec", 'tar -cf - "$0" | gzip -1 > "$0.tar.gz"; rm -r "$0"', name], { cwd: directory });
   }));
   await command("sh", ["-ec", "sha256sum *.tar.gz > SHA256SUMS"], { cwd: directory });

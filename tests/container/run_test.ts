@@ -1,4 +1,4 @@
-/** The executable in a container: no shell, no home, no passwd entry, and a root file system that it cannot write. */
+/** The executable in a container without a shell, home directory or passwd entry, on a read-only root file system. */
 import { expect } from "expect";
 import { parse } from "yaml";
 import deno from "../../deno.json" with { type: "json" };
@@ -29,14 +29,14 @@ const directory = await Deno.makeTempDir({ prefix: "service-api-image-" });
 const root = build.kind === "built" && reason === undefined ? await createRoot(directory, build.path) : "";
 Deno.test.afterAll(() => Deno.remove(directory, { recursive: true }));
 
-/** Registers a test with a directory for what it mounts, or an ignored test that says why there are no containers. */
+/** Registers a test with a directory for its mounts, or a skipped test whose name says why it cannot run. */
 function testInContainer(rule: string, test: (directory: string) => Promise<void>, missing = reason): void {
   const name = `in a container: ${rule}`;
   if (missing === undefined) Deno.test(name, () => inTemporaryDirectory(test));
   else Deno.test.ignore(`${name}: skipped, ${missing}`, () => {});
 }
 
-/** A new volume on `/data`, which gets the owner and mode of the directory of the image. */
+/** A new volume on `/data`. Like a container engine, this copies owner and mode from `/data` in the image. */
 async function volume(directory: string): Promise<RunOptions> {
   await command("cp", ["-a", `${root}/data`, `${directory}/volume`]);
   return { mounts: [{ source: `${directory}/volume`, target: "/data" }] };
@@ -51,7 +51,7 @@ async function secretFile(directory: string, text: string, owner = "65532"): Pro
   return path;
 }
 
-/** Containers share the network of the tests: listen on loopback only, and on a free port. */
+/** Makes `serve` listen on loopback and on a free port, because the containers share the network of the tests. */
 function onFreePort(args: readonly string[]): readonly string[] {
   return [...args.map((word) => word === "0.0.0.0" ? "127.0.0.1" : word), "--port", "0"];
 }
@@ -70,13 +70,13 @@ for (const [state, options] of [["empty", {}], ["closed", { stdin: "closed" }]] 
     expect(help).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: service-api apikey/), stderr: "" });
   });
 
-  testInContainer(`a prompt is a usage error with standard input ${state}`, async (directory) => {
+  testInContainer(`a command that would prompt is a usage error with standard input ${state}`, async (directory) => {
     const outcome = await runContainer(root, ["apikey", "--create"], { ...await volume(directory), ...options });
     expect(outcome).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(/^service-api: .*--/) });
   });
 }
 
-testInContainer("serve creates and deletes keys, with a key from a file, in a store of its user", async (directory) => {
+testInContainer("a client with a key from a mounted file creates and deletes keys on serve", async (directory) => {
   const store = await volume(directory);
   const admin = await runContainer(root, create("admin", "ADMIN"), store);
   expect(admin).toEqual({ code: 0, stdout: expect.stringMatching(/^sak_\w+\n$/), stderr: "" });
@@ -121,7 +121,7 @@ testInContainer("the services of the README's compose.yaml serve a volume and de
   await drained();
 });
 
-testInContainer("any user works that can read the mounted files", async (directory) => {
+testInContainer("the container can run as any user that can read the mounted key file", async (directory) => {
   await using server = startServer(() => Response.json({ data: {} }));
   const request = async (owner: string, user: string): Promise<{ readonly code: number; readonly stderr: string }> => {
     const source = await secretFile(directory, "sak_1", owner);
@@ -141,7 +141,7 @@ testInContainer("any user works that can read the mounted files", async (directo
 
 testInContainer("without a volume, creating a key is UNREACHABLE", async () => {
   for (const env of [{}, { HOME: "/home/nonroot", XDG_DATA_HOME: "" }, { SERVICE_API_DATA_DIR: "/keys" }]) {
-    // deno-lint-ignore no-await-in-loop -- a short list
+    // deno-lint-ignore no-await-in-loop -- one container at a time
     const { code, stdout } = await runContainer(root, [...CREATE, "--json"], { env });
     expect(code).toBe(4);
     expect(JSON.parse(stdout)).toEqual({
@@ -151,7 +151,7 @@ testInContainer("without a volume, creating a key is UNREACHABLE", async () => {
   }
 });
 
-testInContainer("serve on a volume of another user is UNREACHABLE", async (directory) => {
+testInContainer("serve on a volume that another user owns is UNREACHABLE", async (directory) => {
   const store = await volume(directory);
   await command("chown", ["0:0", `${directory}/volume`]);
   expect(await runContainer(root, ["serve", "--port", "0"], store)).toMatchObject({
@@ -161,7 +161,7 @@ testInContainer("serve on a volume of another user is UNREACHABLE", async (direc
 });
 
 testInContainer("a config file in a Kubernetes secret names the store or the server", async (directory) => {
-  // The files of a mounted secret are links into a directory that is replaced as a whole.
+  // Kubernetes mounts each file of a secret as a link into a directory, which it replaces as a whole.
   const source = `${directory}/secret`;
   await Deno.mkdir(`${source}/..version`, { recursive: true });
   const config = `profiles:
@@ -184,12 +184,12 @@ testInContainer("a config file in a Kubernetes secret names the store or the ser
   expect(remote).toMatchObject({ code: 4, stderr: expect.stringMatching(/localhost:1/) });
 });
 
-testInContainer("the CA certificates of the image are trusted, and no others", async (directory) => {
+testInContainer("only the CA certificates of the image are trusted", async (directory) => {
   await using server = startServer(() => Response.json({ data: {} }), { cert: CERTIFICATE, key: PRIVATE_KEY });
   const request = ["request", "--query", "{ a }"];
   const env = { SERVICE_API_URL: server.url, SERVICE_API_KEY: "sak_1" };
   expect(await runContainer(root, request, { env })).toMatchObject({ code: 0, stderr: "" });
-  // Also found in the usual places.
+  // If the variable is empty, the program finds them in their usual place.
   expect(await runContainer(root, request, { env: { ...env, SSL_CERT_FILE: "" } })).toMatchObject({ code: 0 });
   const mounts = [{ source: directory, target: "/etc/ssl/certs" }];
   const { code, stderr } = await runContainer(root, request, { env, mounts });
@@ -239,7 +239,7 @@ for (const [signal, what, args, variable] of WAITING) {
     const address = variable === "URL"
       ? `http://127.0.0.1:${server.port}`
       : `postgres://a:b@127.0.0.1:${server.port}/c`;
-    // A timeout that no test waits for.
+    // Longer than any test takes.
     const env = { [`SERVICE_API_${variable}`]: address, SERVICE_API_TIMEOUT: "1h" };
     await using container = await startContainer(root, args, { env });
     await server.accepted;
@@ -289,14 +289,14 @@ interface Compose {
 const CONTAINER_SECTION = sectionOf("Container");
 const COMPOSE: Compose = parse(textsIn(CONTAINER_SECTION, "yaml").find((text) => text.includes("services:")) ?? "");
 
-Deno.test("the README publishes the default port of serve", async () => {
+Deno.test("the commands and the compose.yaml in the README publish the default port of serve", async () => {
   expect((await inProcess(["serve", "--help"])).stdout).toMatch(/--port <port> [^-]*default:\s+"?4000\b/);
   expect(textsIn(CONTAINER_SECTION, "sh").join("")).toContain(" -p 127.0.0.1:4000:4000 ");
   expect(COMPOSE.services.keys.ports).toEqual(["127.0.0.1:4000:4000"]);
   expect(COMPOSE.services.revoke.environment["SERVICE_API_URL"]).toBe("http://keys:4000");
 });
 
-Deno.test("the README's compose.yaml uses what it declares and gives the containers no privileges", () => {
+Deno.test("the README's compose.yaml uses every volume and secret that it declares, and gives containers no privileges", () => {
   const { services, secrets, volumes } = COMPOSE;
   expect(services.keys.volumes).toEqual(Object.keys(volumes).map((name) => `${name}:/data`));
   expect(services.revoke.secrets).toEqual(Object.keys(secrets));
@@ -307,10 +307,11 @@ Deno.test("the README's compose.yaml uses what it declares and gives the contain
   }
 });
 
-const OUTSIDE = "outside a container, the executable runs as a user without privileges, home or variables";
-const why = build.kind === "not built" ? build.reason : missingPrograms(["setpriv", "env"])[0];
-if (build.kind === "not built" || why !== undefined) {
-  Deno.test.ignore(`${OUTSIDE}: skipped, no ${why}`, () => {});
+const OUTSIDE =
+  "outside a container, the executable runs without privileges, a home directory or environment variables";
+const [noProgram] = missingPrograms(["setpriv", "env"]).map((program) => `not installed: ${program}`);
+if (build.kind === "not built" || noProgram !== undefined) {
+  Deno.test.ignore(`${OUTSIDE}: skipped, ${build.kind === "not built" ? build.reason : noProgram}`, () => {});
 } else {
   Deno.test(OUTSIDE, () =>
     inTemporaryDirectory(async (directory) => {

@@ -1,4 +1,4 @@
-/** The executable at a real terminal (tmux). Tests in this process cover widths, colours and every prompt. */
+/** The executable at a real terminal (tmux). The tests in `tests/cli/` cover widths, colours and every prompt. */
 import { expect } from "expect";
 import { buildExecutable } from "./executable.ts";
 import { asProcess, type Program, withEnv } from "./program.ts";
@@ -37,7 +37,7 @@ async function withShell(
   }
 }
 
-/** The screen below the last command line, without what differs between runs. */
+/** The screen below the last command line, with the same ids, secrets and dates in every run. */
 function outputOf(screen: string): string {
   const lines = screen.split("\n");
   const start = lines.findLastIndex((line) => line.startsWith("$ ./") || line.startsWith("$ KEY="));
@@ -51,7 +51,7 @@ function testAtTerminal(rule: string, options: TerminalOptions, use: (shell: AtS
 }
 
 testAtTerminal(
-  "prompts create a key while its secret goes to a variable",
+  "prompts create a key whose secret goes to a shell variable",
   { rows: 50 },
   async ({ terminal, program }) => {
     await terminal.type('KEY=$(./service-api apikey --create); echo "status $? with ${#KEY} characters"');
@@ -208,7 +208,7 @@ testAtTerminal(
 );
 
 testAtTerminal(
-  "without a UTF-8 locale prompts are ASCII, with colours",
+  "without a UTF-8 locale prompts are ASCII and have colours",
   { env: { LC_ALL: "C" } },
   async ({ terminal }) => {
     await terminal.type("./service-api apikey --create --roles viewer --permissions docker:read_any --description x");
@@ -223,7 +223,7 @@ testAtTerminal(
   },
 );
 
-testAtTerminal("a closed pipe ends the help without a message", {}, async ({ terminal }) => {
+testAtTerminal("if the reader closes the pipe, the help ends without a message", {}, async ({ terminal }) => {
   await terminal.type("./service-api apikey --help | head -1");
   await terminal.press("Enter");
   expect(outputOf(await terminal.shows(/Usage[^$]*\$$/))).toBe("Usage: service-api apikey [--create | --delete]\n$");

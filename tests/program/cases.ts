@@ -1,7 +1,7 @@
 /**
- * The specification as cases that need a server. They run against every kind of installation. A case starts without keys,
- * except the one with which its installation authenticates. `tests/cli/commands/apikey/flags_test.ts` has the rules that
- * need no server.
+ * Rules that need a server, most of them from the specification. They run against every kind of installation. A case
+ * starts without keys, except the key "admin" with which an installation over HTTP authenticates.
+ * `tests/cli/commands/apikey/flags_test.ts` tests the rules that need no server.
  */
 import { expect } from "expect";
 import { ACTIONS, RESOURCES } from "../../src/apikey/permission.ts";
@@ -12,9 +12,9 @@ export interface Case {
   /** What the user sees. */
   readonly rule: string;
   readonly check: (program: Program) => Promise<void>;
-  /** Needs a server without any key, so only embedded mode can run it. */
+  /** Whether the case needs a server without any key. Only embedded mode has one. */
   readonly withoutAnyKey?: true;
-  /** Also runs with the executable over its own `serve`: shows that the bundles for client and server work. */
+  /** Whether the case also runs over `serve` of the executable, to test the bundled client and server. */
   readonly isSmokeTest?: true;
 }
 
@@ -24,7 +24,7 @@ const ID = /^key_[0-9A-Za-z]{22}$/;
 const create = (...flags: readonly string[]): readonly string[] => ["apikey", "--create", ...flags];
 const remove = (...flags: readonly string[]): readonly string[] => ["apikey", "--delete", ...flags];
 
-/** Parses the one line of JSON on standard output. Fails if there is more, or anything on standard error. */
+/** Parses one line of JSON on standard output. Fails if either stream has any other text. */
 function jsonLine(outcome: Outcome): Record<string, unknown> {
   expect(outcome.stderr).toBe("");
   expect(outcome.stdout).toMatch(/^[^\n]+\n$/);
@@ -108,7 +108,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "every role and every pair of resource and action is accepted (spec 2)",
+    rule: "create accepts every role and every pair of resource and action (spec 2)",
     check: async (program) => {
       const pairs = RESOURCES.flatMap((resource) => ACTIONS.map((action) => `${resource}:${action}`));
       const flags = ["--roles", "ADMIN,CONNECT,VIEWER,GUEST", "--permissions", pairs.join(",")];
@@ -167,7 +167,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "replacing a key needs the right to delete it",
+    rule: "--overwrite needs the right to delete the key that it replaces",
     check: async (program) => {
       const strong = await program(create("--name", "strong", "--roles", "ADMIN"));
       const weak = await program(create("--name", "weak", "--permissions", "API_KEY:CREATE_ANY,ME:READ_OWN"));
@@ -205,7 +205,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "a deleted key fails at once",
+    rule: "a deleted key stops working immediately",
     check: async (program) => {
       const made = await program(create("--name", "temp", "--roles", "VIEWER"));
       await program(remove("--name", "temp"));
@@ -215,7 +215,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "delete of a name that no key has is shape A, status 1 (spec 7)",
+    rule: "if other keys exist but none has the name, delete fails with exit status 1 (spec 7, shape A)",
     check: async (program) => {
       await program(create("--name", "other", "--roles", "GUEST"));
       const outcome = await program(remove("--name", "X", "--json"));
@@ -229,7 +229,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "delete when there is no key at all is shape B, status 0 (spec 7)",
+    rule: "if there are no keys, delete succeeds with exit status 0 (spec 7, shape B)",
     withoutAnyKey: true,
     check: async (program) => {
       const outcome = await program(remove("--name", "X", "--json"));

@@ -1,4 +1,4 @@
-/** Completions in real shells with the executable: tests type a line, press Tab and read the screen. */
+/** Completions of the executable in real shells. The tests type a line, press Tab and read the screen. */
 import { expect } from "expect";
 import { buildExecutable } from "./executable.ts";
 import { asProcess, type Program, withEnv } from "./program.ts";
@@ -8,7 +8,7 @@ import { missingPrograms } from "../tools.ts";
 
 interface Shell {
   readonly name: string;
-  /** Starts the shell. It reads its files in the home directory. */
+  /** Starts the shell, which reads its configuration from the home directory. */
   readonly command: readonly string[];
   /** Whether the shell shows descriptions. */
   readonly describes: boolean;
@@ -20,14 +20,14 @@ const SHELLS: readonly Shell[] = [
   { name: "fish", command: ["fish"], describes: true },
 ];
 
-/** The commands in the help that install the script for a shell. */
+/** The commands from the help that install the completion script for a shell. */
 function installCommands(shell: string, help: string): string {
   const [, first, rest] = new RegExp(`^  ${shell} +(.*)\\n((?: {14}.*\\n)*)`, "m").exec(help) ?? [];
   if (first === undefined) throw new Error(`the help does not say how to install the script for ${shell}`);
   return `${first}\n${rest}`;
 }
 
-/** Makes a home directory with the executable, keys, profiles and the installed completion scripts. */
+/** Makes a home directory with the executable, keys, shell configurations and installed completion scripts. */
 async function makeHome(executable: string): Promise<string> {
   const home = await Deno.makeTempDir({ prefix: "service-api-completions-" });
   await Promise.all(["bin", "data", "certificates"].map((name) => Deno.mkdir(`${home}/${name}`)));
@@ -72,7 +72,7 @@ async function openShell({ command: program }: Shell, home: string, locale?: str
   return terminal;
 }
 
-/** A typed line and what Tab makes of it. */
+/** A typed line, and the same line after Tab is pressed. */
 interface Press {
   readonly rule: string;
   readonly typed: string;
@@ -121,7 +121,11 @@ const PRESSES: readonly Press[] = [
     typed: "service-api serve --data-dir cert",
     becomes: "service-api serve --data-dir certificates/",
   },
-  { rule: "a command if the program is a path", typed: "~/bin/service-api ser", becomes: "~/bin/service-api serve" },
+  {
+    rule: "a command after the path of the program",
+    typed: "~/bin/service-api ser",
+    becomes: "~/bin/service-api serve",
+  },
 ];
 
 function testShell(shell: Shell, home: string): void {
@@ -146,7 +150,7 @@ function testShell(shell: Shell, home: string): void {
     await terminal.shows(/^\[ci deploy\]$/m);
   });
 
-  Deno.test(`${name}: no space follows RESOURCE:`, async () => {
+  Deno.test(`${name}: Tab adds no space after RESOURCE:`, async () => {
     await using terminal = await openShell(shell, home);
     await terminal.type("service-api apikey --create --permissions do");
     await terminal.press("Tab");
@@ -156,7 +160,7 @@ function testShell(shell: Shell, home: string): void {
     await terminal.shows(/DOCKER:CREATE_ANY$/m);
   });
 
-  Deno.test(`${name}: after a comma Tab lists the other roles`, async () => {
+  Deno.test(`${name}: after a role and a comma, Tab lists the other roles`, async () => {
     await using terminal = await openShell(shell, home);
     await terminal.type("service-api apikey --create --roles ADMIN,");
     await terminal.press("Tab", "Tab");
@@ -165,7 +169,7 @@ function testShell(shell: Shell, home: string): void {
     if (shell.describes) expect(screen).toMatch(/ADMIN,VIEWER\W+Read-only access/);
   });
 
-  Deno.test(`${name}: an unreachable server gives no names and no message`, async () => {
+  Deno.test(`${name}: if the server is unreachable, Tab offers no key names and prints no message`, async () => {
     await using terminal = await openShell(shell, home);
     await terminal.type("service-api apikey --delete --base-url http://127.0.0.1:1 --name ");
     await terminal.press("Tab");

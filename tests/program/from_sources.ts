@@ -2,7 +2,7 @@
 import deno from "../../deno.json" with { type: "json" };
 import { command } from "../execute.ts";
 
-/** The arguments of the `start` task after `deno`, with the full path of the module. */
+/** The arguments that the `start` task passes to `deno`, with the full path of `main.ts`. */
 export function fromSources(): readonly string[] {
   const [, ...words] = deno.tasks.start.command.split(" ");
   const main = `${import.meta.dirname}/../../main.ts`;

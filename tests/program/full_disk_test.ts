@@ -1,4 +1,4 @@
-/** A data directory on a full or read-only disk. Needs a user who may mount a file system. */
+/** Data directories that cannot be written. The tests of full and read-only disks mount a file system. */
 import { expect } from "expect";
 import { onPosix } from "../posix.ts";
 import { embedded } from "./installations.ts";
@@ -11,7 +11,7 @@ const disk = await openSmallDisk();
 if (disk === undefined) {
   Deno.test.ignore("a full or read-only disk: skipped, this user may not mount a file system", () => {});
 } else {
-  Deno.test("on a full disk create and delete change nothing, and the message says that the disk is full", async () => {
+  Deno.test("on a full disk, create and delete change nothing, and create says that the disk is full", async () => {
     const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk.path}/data` });
     await disk.fill();
     const first = await program(CREATE);
@@ -28,7 +28,7 @@ if (disk === undefined) {
     expect((await program(["apikey", "--delete", "--name", "new"])).stdout).toBe("Successfully deleted 1 API key\n");
   });
 
-  Deno.test("on a read-only disk the message names the file and the permissions that it needs", async () => {
+  Deno.test("on a read-only disk, the message names the file and the permissions that the user needs", async () => {
     const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk.path}/read-only` });
     await program(CREATE);
     await disk.setReadOnly(true);
@@ -46,7 +46,7 @@ if (disk === undefined) {
   Deno.test.afterAll(disk.close);
 }
 
-Deno.test("a data directory that is a file is a usage error", async () => {
+Deno.test("a data directory that is a file, or inside one, is a usage error", async () => {
   await using installation = await embedded(inProcess);
   const file = await Deno.makeTempFile();
   try {
@@ -65,7 +65,7 @@ Deno.test("a data directory that is a file is a usage error", async () => {
   }
 });
 
-onPosix("a directory without write access")("a data directory that cannot be created is UNREACHABLE", async () => {
+onPosix("directories that no user can write")("a data directory that cannot be created is UNREACHABLE", async () => {
   await using installation = await embedded(inProcess);
   const { code, stdout } = await installation.program([...CREATE, "--data-dir", "/proc/service-api"]);
   expect(code).toBe(4);

@@ -1,4 +1,4 @@
-/** Installations against which the cases run: embedded and over HTTP, in this process and with the executable. */
+/** The installations against which the cases run: embedded or over HTTP, in this process or with the executable. */
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { startHttp } from "../server/http/http_server.ts";
 import { asProcess, inProcess, type Installation, type Program, SYSTEM_ENV, withEnv } from "./program.ts";
@@ -82,14 +82,18 @@ export async function startServe(
   };
 }
 
-/** Waits for the line in which `serve` prints its URL. */
+/**
+ * Waits for the line in which `serve` prints its URL.
+ *
+ * @returns the URL, and a function that closes the stream and ignores further output
+ */
 export async function readyLine(
   stdout: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): Promise<{ readonly url: string; readonly drained: () => Promise<void> }> {
   const reader = stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value = "" } = await reader.read();
   const url = /https?:\/\/\S+/.exec(value)?.[0];
-  if (url === undefined) throw new Error(`serve said ${JSON.stringify(value)}`);
+  if (url === undefined) throw new Error(`serve printed ${JSON.stringify(value)}`);
   return {
     url,
     drained: async () => {

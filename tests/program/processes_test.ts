@@ -1,6 +1,6 @@
 /**
- * Rules that only processes can show: races, a shared store, signals, files. Uses the executable if it can be built, else
- * the program from its sources.
+ * Tests that need the program in its own process: races, a shared store, signals, files. They use the executable if it
+ * can be built, otherwise the program from its sources.
  */
 import { expect } from "expect";
 import { DatabaseSync } from "node:sqlite";
@@ -19,7 +19,7 @@ const [executable, leadingArgs]: readonly [string, readonly string[]] = build.ki
   ? [build.path, []]
   : [Deno.execPath(), fromSources()];
 
-/** From sources, Deno needs the path of its cache, because these tests have no HOME. */
+/** To run from sources without HOME, Deno needs the path of its cache. */
 const ownEnv: Record<string, string> = build.kind === "built" ? {} : { DENO_DIR: await denoDirectory() };
 
 interface Place extends AsyncDisposable {
@@ -93,7 +93,7 @@ testWithSignals("commands in embedded mode and a running serve share the store",
   }
 });
 
-Deno.test("the store has mode 0600, is closed after use, and contains no secret", async () => {
+Deno.test("the store is one file with mode 0600 that contains no secret", async () => {
   await using here = await place();
   const { key } = JSON.parse((await here.program(CREATE)).stdout);
   const data = `${here.directory}/data`;
@@ -110,7 +110,7 @@ Deno.test("the store has mode 0600, is closed after use, and contains no secret"
   expect(bytes).not.toContain(key.slice(24, -4));
 });
 
-Deno.test("without a terminal a missing name fails at once, although standard input stays open", async () => {
+Deno.test("without a terminal, a missing name is a usage error even if standard input stays open", async () => {
   await using here = await place();
   const child = spawn(["apikey", "--create"], { SERVICE_API_DATA_DIR: `${here.directory}/data` });
   const { code } = await child.status;
@@ -118,7 +118,8 @@ Deno.test("without a terminal a missing name fails at once, although standard in
   expect(code).toBe(2);
 });
 
-Deno.test("the program leaves no temporary files, in which others could plant code", async () => {
+Deno.test("the program leaves no temporary files", async () => {
+  // Other users could replace code in such files.
   await using here = await place();
   const temporary = `${here.directory}/tmp`;
   await Deno.mkdir(temporary);
@@ -126,7 +127,7 @@ Deno.test("the program leaves no temporary files, in which others could plant co
   expect(await Array.fromAsync(Deno.readDir(temporary))).toEqual([]);
 });
 
-testWithSignals("SIGINT while the server does not answer: exit status 130", async () => {
+testWithSignals("on SIGINT, a command that waits for a server exits with 130", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const child = spawn(CREATE, { SERVICE_API_URL: `http://127.0.0.1:${listener.addr.port}` });
   const connection = await listener.accept();
@@ -139,7 +140,7 @@ testWithSignals("SIGINT while the server does not answer: exit status 130", asyn
   expect(JSON.parse(stdout)).toMatchObject({ code: "INTERRUPTED" });
 });
 
-testWithSignals("SIGINT while another process locks the store: exit status 130", async () => {
+testWithSignals("on SIGINT, a command that waits for a locked store exits with 130", async () => {
   await using here = await place();
   await here.program(["apikey", "--delete", "--name", "none"]);
   const holder = new DatabaseSync(`${here.directory}/data/keys.db`);
@@ -170,7 +171,7 @@ async function readUntil(reader: ReadableStreamDefaultReader<string>, word: stri
   if (!value.includes(word)) await readUntil(reader, word);
 }
 
-Deno.test("LOG_LEVEL=debug prints every record, including the last one", async () => {
+Deno.test("LOG_LEVEL=debug prints every log record, including the last", async () => {
   await using here = await place();
   const { stderr } = await here.program(["apikey", "--delete", "--name", "none"], { env: { LOG_LEVEL: "debug" } });
   expect(stderr.trimEnd().split("\n").map((line) => line.replace(/^\S+ /, ""))).toEqual([
@@ -187,7 +188,7 @@ Deno.test("two flags that read standard input are a usage error", async () => {
   expect(outcome.stderr).toMatch(/only once/);
 });
 
-Deno.test("a request with a key to loopback bypasses the proxy of the environment", async () => {
+Deno.test("a request with a key to a loopback address bypasses the proxy in HTTP_PROXY", async () => {
   const proxied: string[] = [];
   const proxy = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ url }) => {
     proxied.push(url);
@@ -213,7 +214,7 @@ interface Busy {
   readonly server: Deno.ChildProcess;
   readonly url: string;
   readonly connection: Connection;
-  /** Its standard error. */
+  /** The standard error of `serve`. */
   readonly errors: ReadableStreamDefaultReader<string>;
 }
 
@@ -238,7 +239,7 @@ async function withBusyServe(flags: readonly string[], test: (busy: Busy) => Pro
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   testWithSignals(
-    `${signal}: serve finishes the request in flight, accepts no other, and exits with 0`,
+    `on ${signal}, serve finishes the request in flight, accepts no new connections, and exits with 0`,
     () =>
       withBusyServe([], async ({ server, url, connection, errors }) => {
         server.kill(signal);
@@ -253,7 +254,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 }
 
 testWithSignals(
-  "a second signal makes serve drop the request in flight and exit with 130",
+  "on a second signal, serve drops the request in flight and exits with 130",
   () =>
     withBusyServe(["--drain-timeout", "1h"], async ({ server, url }) => {
       server.kill("SIGTERM");
@@ -263,9 +264,9 @@ testWithSignals(
     }),
 );
 
-Deno.test("without --allow-http serve does not listen beyond loopback", async () => {
+Deno.test("without --allow-http, serve rejects a --host that is not a loopback address", async () => {
   await using here = await place();
-  // A documentation address (RFC 5737), so the attempt to listen fails.
+  // This address is reserved for documentation (RFC 5737). No machine has it, so listening on it fails.
   const args = ["serve", "--host", "192.0.2.1", "--port", "0"];
   const [without, allowed] = await Promise.all([here.program(args), here.program([...args, "--allow-http"])]);
   expect([without.code, allowed.code]).toEqual([2, 2]);
@@ -297,7 +298,7 @@ Deno.test("the program may not run programs or load libraries, and may read only
   expect(flags.find((flag) => flag.startsWith("--allow-env"))).toMatch(/^--allow-env=[A-Za-z_]+(,[A-Za-z_]+)*$/);
 });
 
-Deno.test("parts loaded on demand work: YAML, PostgreSQL, logging, usage errors", async () => {
+Deno.test("the parts that load on demand work: YAML, PostgreSQL, logging, usage errors", async () => {
   await using here = await place();
   const path = `${here.directory}/config.yaml`;
   await Deno.writeTextFile(path, "profiles:\n  a:\n    timeout: 7s\n", { mode: 0o600 });

@@ -3,7 +3,7 @@ import xterm from "@xterm/headless";
 import { PassThrough, Writable } from "node:stream";
 import type { Terminal, TerminalSize } from "../../src/cli/host/host.ts";
 
-// The line editor of prompts reads TERM of this process. With `dumb` it ignores the editing keys.
+// The prompts' line editor reads TERM of this process, and ignores the editing keys if it is `dumb`.
 Deno.env.set("TERM", "xterm-256color");
 
 /** What a terminal sends for each key. Other text is typed unchanged. */
@@ -35,7 +35,7 @@ const TIMEOUT = 20_000;
 export class Screen implements Terminal {
   readonly #emulator;
   #size: TerminalSize;
-  /** Text that the emulator has not parsed yet. It parses with timers, which must not outlive a test. */
+  /** Written text that the emulator has not received yet. The emulator uses timers, which must not outlive a test. */
   #pending = "";
   #drawn = Promise.resolve();
   /** Everything written, including escape sequences. */
@@ -76,7 +76,7 @@ export class Screen implements Terminal {
     this.output.emit("resize");
   }
 
-  /** Whether the terminal is out of raw mode and its cursor is visible. */
+  /** Whether the terminal is not in raw mode and its cursor is visible. */
   get isRestored(): boolean {
     return !this.isRaw && this.raw.lastIndexOf(HIDE_CURSOR) <= this.raw.lastIndexOf(SHOW_CURSOR);
   }
@@ -116,7 +116,7 @@ export class Screen implements Terminal {
       const text = await this.text();
       if (pattern.test(text)) return text;
       if (Date.now() > deadline) throw new Error(`${pattern} did not appear on the screen:\n${text}`);
-      // deno-lint-ignore no-await-in-loop -- lets the program run
+      // deno-lint-ignore no-await-in-loop -- gives the program time to run
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }
@@ -132,8 +132,8 @@ export class Screen implements Terminal {
     const start = performance.now();
     this.press(key);
     while (this.raw.length === length) {
-      if (performance.now() - start > TIMEOUT) throw new Error(`nothing is drawn after ${JSON.stringify(key)}`);
-      // deno-lint-ignore no-await-in-loop -- lets the program run
+      if (performance.now() - start > TIMEOUT) throw new Error(`the program drew nothing after ${JSON.stringify(key)}`);
+      // deno-lint-ignore no-await-in-loop -- gives the program time to run
       await new Promise((resolve) => setTimeout(resolve));
     }
     return performance.now() - start;

@@ -2,14 +2,14 @@
 
 export interface SmallDisk {
   readonly path: string;
-  /** Fills it. `empty` frees the space again. */
+  /** Fills the disk. `empty` frees the space again. */
   fill(): Promise<void>;
   empty(): Promise<void>;
   setReadOnly(readOnly: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Mounts a file system of 256 KiB. Returns `undefined` if this user may not mount one. */
+/** Mounts a file system of 256 KiB. Returns `undefined` if this user cannot mount file systems. */
 export async function openSmallDisk(): Promise<SmallDisk | undefined> {
   const path = await Deno.makeTempDir({ prefix: "service-api-disk-" });
   if (!await mount(["-t", "tmpfs", "-o", "size=256k", "tmpfs", path])) {

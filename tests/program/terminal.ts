@@ -1,22 +1,24 @@
 /**
- * A real terminal for tests: a program in a window of tmux. Tests type and press keys, read the screen as text, and wait
- * until it matches. Each terminal has its own tmux server, socket and configuration, and nothing of the user's.
+ * A real terminal for tests: a program in a window of tmux. Tests type text, press keys, read the screen as text, and
+ * wait until it matches a pattern. Each terminal has its own tmux server, socket and configuration, so the user's tmux
+ * is not affected.
  *
- *     await using terminal = await openTerminal(["bash", "--norc"], { env: { HOME: directory } });
- *     await terminal.shows(/\$ $/);
- *     await terminal.type("echo he");
+ *     await using terminal = await openTerminal(["bash", "--norc"], { env: { PS1: "$ " } });
+ *     await terminal.shows(/^\$$/);
+ *     await terminal.type("echo hello");
  *     await terminal.press("Enter");
+ *     await terminal.shows(/^hello$/m);
  */
 import { command } from "../execute.ts";
 
-/** How often to read the screen, and for how long at most, in milliseconds. */
+/** How often to read the screen, and how long to wait in total, in milliseconds. */
 const INTERVAL = 25;
 const TIMEOUT = 20_000;
 
 export interface TerminalOptions {
   /** The whole environment of the program. `PATH`, `TERM` and `LC_ALL` have defaults. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The working directory. By default a temporary directory. */
+  /** The working directory. The default is a new temporary directory. */
   readonly cwd?: string;
   /** @default 80 */
   readonly columns?: number;
@@ -46,7 +48,7 @@ export interface Terminal extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Without the status line, and with a window that stays after the program has ended. */
+/** There is no status line, and the window stays after the program has ended. */
 const CONFIGURATION = `
 set -g status off
 set -g remain-on-exit on
@@ -66,7 +68,7 @@ export async function openTerminal(
 ): Promise<Terminal> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-terminal-" });
   const path = Deno.env.get("PATH") ?? "";
-  // With -u captured text is UTF-8, whatever the locale of the program.
+  // With -u, tmux captures text as UTF-8, whatever the locale of the program.
   const tmux = (...args: readonly string[]): Promise<string> =>
     command("tmux", ["-u", "-S", `${directory}/socket`, "-f", `${directory}/tmux.conf`, ...args], {
       env: { PATH: path, HOME: directory, LC_ALL: "C.UTF-8" },

@@ -9,7 +9,7 @@ export interface AtTerminal {
   readonly env?: Readonly<Record<string, string>>;
   readonly columns?: number;
   readonly rows?: number;
-  /** Whether standard output is the terminal too. By default it is a pipe. */
+  /** Whether standard output is the terminal too. By default, it is a pipe. */
   readonly showsOutput?: boolean;
 }
 
@@ -73,7 +73,7 @@ export async function promptAtTerminal<Answer>(
   return { host, screen: host.screen, answer };
 }
 
-/** Replaces what differs between runs: ids, secrets and dates. */
+/** Replaces ids, secrets and dates, which differ between runs, with fixed ones. */
 export function stabilize(screen: string): string {
   return screen
     .replaceAll(/key_\w{22}/g, `key_${"0".repeat(22)}`)

@@ -1,4 +1,4 @@
-/** `audit`: prints the audit trail as JSON lines, of the embedded server and of a server on HTTP. */
+/** `audit` prints the audit trail of the embedded server or of a server on HTTP as JSON lines. */
 import { expect } from "expect";
 import { run } from "../../../src/cli/program.ts";
 import { startForeignServer } from "../../client/foreign_server.ts";
@@ -54,7 +54,7 @@ for (const [where, install] of [["embedded", () => embedded(inProcess)], ["over 
     });
   });
 
-  Deno.test(`${where}: audit --after prints only later events; with an empty id it prints all`, async () => {
+  Deno.test(`${where}: audit --after prints only later events, and with an empty id it prints all events`, async () => {
     await using installation = await install();
     await installation.program(CREATE);
     const before = eventsIn(await installation.program(["audit"]));
@@ -113,7 +113,7 @@ for (const after of ["abc", "-1", "9999999999999999999"]) {
   });
 }
 
-Deno.test("audit with a server that has no audit trail is a failure that says so", async () => {
+Deno.test("audit fails if the server has no audit trail, and the message says so", async () => {
   await using server = startForeignServer([]);
   const { code, stdout, stderr } = await inProcess(["audit", "--base-url", server.url]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

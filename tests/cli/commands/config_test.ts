@@ -1,4 +1,4 @@
-/** `config`: its exact output, and the secrets that it masks. */
+/** `config`: its output, and the secrets that it masks. */
 import { expect } from "expect";
 import { makeSecret, maskSecret, SECRET_BYTES, secretTail } from "../../../src/apikey/secret.ts";
 import { onPosix } from "../../posix.ts";
@@ -17,7 +17,7 @@ const CONFIG = `profiles:
       X-Team: secret-team
 `;
 
-/** The lines with ` | ` between columns and `FILE` for the path of the config file, which the widths depend on. */
+/** The lines with ` | ` between columns, whose widths vary, and with `FILE` for the path of the config file. */
 function rowsIn(stdout: string, path: string): readonly string[] {
   return stdout.replaceAll(path, "FILE").trimEnd().split("\n").map((line) => line.replaceAll(/ {2,}/g, " | "));
 }
@@ -65,7 +65,7 @@ Deno.test("config aligns its columns", async () => {
   ].join("\n"));
 });
 
-testWithModes("config --json prints the same on one line", async () => {
+testWithModes("config --json prints the same settings on one line", async () => {
   await using home = await configHome(CONFIG);
   const args = ["config", "--json", "--profile", "staging", "--allow-http"];
   const { code, stdout } = await home.run(args, { env: { SERVICE_API_KEY: SECRET } });
@@ -108,7 +108,7 @@ testWithModes("config shows which settings of the profile are ignored, and why",
   });
 });
 
-Deno.test("config shows a server that is ignored for a store, and a store that is ignored for a server", async () => {
+Deno.test("config shows a server that is ignored because of a store, and a store that is ignored because of a server", async () => {
   await using home = await configHome();
   const local = await home.run(["config", "--data-dir", "/d"], { env: { SERVICE_API_URL: "https://user:hidden@a" } });
   expect(local.stdout).toMatch(/^base-url +… +SERVICE_API_URL \(ignored: --data-dir selects a store\)$/m);
@@ -134,7 +134,7 @@ for (
   ] as const
 ) {
   Deno.test(`config prints the database URL ${url} as ${masked}`, async () => {
-    // An ignored setting is masked without being validated.
+    // SERVICE_API_URL wins, so config masks the database URL but does not validate it.
     const env = { SERVICE_API_URL: "https://a.example", SERVICE_API_DATABASE_URL: url };
     const { stdout } = await inProcess(["config", "--json"], { env });
     expect(JSON.parse(stdout).settings.at(-1)).toMatchObject({ name: "database-url", value: masked });
@@ -184,7 +184,7 @@ for (
     ["a missing key file", ["--key-file", "/nonexistent.key"], /--key-file: cannot read/],
   ] as const
 ) {
-  Deno.test(`config rejects ${what} as every command does`, async () => {
+  Deno.test(`config rejects ${what}, like every command`, async () => {
     await using home = await configHome();
     const { code, stdout, stderr } = await home.run(["config", ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -29,7 +29,7 @@ async function modeOf(path: string): Promise<string | undefined> {
   return ((await Deno.stat(path)).mode ?? 0).toString(8).slice(-3);
 }
 
-/** The content of every file in a directory and below, by path. */
+/** The content of every file in a directory and below it, by path. Lock files are left out. */
 async function filesIn(directory: string, prefix = ""): Promise<Record<string, string>> {
   const entries = await Array.fromAsync(Deno.readDir(`${directory}/${prefix}`)).catch(() => []);
   const files = entries.filter(({ name }) => !name.endsWith(".lock")).map(async (
@@ -47,7 +47,7 @@ async function logIn(home: ConfigHome, server: TestServer, ...args: readonly str
 }
 
 testWithModes(
-  "login stores a key that the server accepts, readable only by the user, and its profile",
+  "if the server accepts the key, login stores a profile, and the key in a file that only the user can read",
   async () => {
     await using home = await configHome();
     await using server = startKeyServer();
@@ -113,7 +113,7 @@ profiles:
   },
 );
 
-testWithModes("login keeps CRLF, and a config file that is a symbolic link", async () => {
+testWithModes("login keeps CRLF line ends, and keeps a config file that is a symbolic link", async () => {
   await using server = startKeyServer();
   await using home = await configHome();
   const target = `${home.home}/dotfiles.yaml`;
@@ -131,12 +131,12 @@ testWithModes("login keeps CRLF, and a config file that is a symbolic link", asy
 
 for (
   const [what, text, after] of [
-    ["with comments alone", "# Ours.\n", "# Ours.\n"],
+    ["with only comments", "# Ours.\n", "# Ours.\n"],
     ["without profiles", "profiles: # none yet\n", "# none yet\n"],
     ["with an empty mapping", "profiles: {}\n", ""],
   ] as const
 ) {
-  testWithModes(`login writes a readable profile into a file ${what}`, async () => {
+  testWithModes(`login adds a valid profile to a config file ${what}`, async () => {
     await using server = startKeyServer();
     await using home = await configHome(text);
     expect((await logIn(home, server)).code).toBe(0);
@@ -167,7 +167,7 @@ testWithModes("login stores the other flags in the profile, with an absolute pat
   expect(Object.fromEntries(server.requests[0]?.headers ?? [])).toMatchObject({ "x-api-key": SECRET, "x-team": "ops" });
 });
 
-testWithModes("login to another server removes the settings for the old one, and does not send them", async () => {
+testWithModes("login to another server removes the settings for the old server, and does not send them", async () => {
   await using server = startKeyServer();
   const text = `profiles:
   default:
@@ -185,7 +185,7 @@ testWithModes("login to another server removes the settings for the old one, and
   expect(JSON.stringify(server.requests.map(({ headers }) => [...headers]))).not.toMatch(/hidden/);
 });
 
-testWithModes("login replaces server and key", async () => {
+testWithModes("a second login replaces the server and the key", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   await using later = startKeyServer("new-secret");
@@ -211,38 +211,38 @@ testWithModes("login creates the file that --config names", async () => {
 for (
   const [what, args, env, message] of [
     [
-      "a server",
+      "without a server",
       ["--key-file", "-"],
       {},
       "Missing server: login cannot prompt here. Use --base-url.",
     ],
     [
-      "a key",
+      "without a key",
       ["--base-url", "https://a.example"],
       {},
       "Missing key: login cannot prompt here. Use --key-file (- reads standard input).",
     ],
     [
-      "a home",
+      "without a home directory",
       [],
       { HOME: "" },
       "Could not find your home directory, so there is no default config file. Use --config.",
     ],
     [
-      "a valid profile name",
+      "with an invalid profile name",
       ["--profile", "../a"],
       {},
       "--profile must consist of at most 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit.",
     ],
     [
-      "a profile name that differs in more than case",
+      "with a profile name that differs from another only in case",
       ["--profile", "Staging"],
       {},
       "--profile: Staging differs from the existing profile staging only in case.",
     ],
   ] as const
 ) {
-  testWithModes(`login without ${what} is a usage error`, async () => {
+  testWithModes(`login ${what} is a usage error`, async () => {
     await using home = await configHome("profiles: { staging: {} }");
     const { code, stdout, stderr } = await home.run(["login", ...args], { env, stdin: SECRET });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -265,7 +265,7 @@ testWithModes("login warns about variables that override the stored profile", as
   expect(store.stderr).toMatch(/^SERVICE_API_DATA_DIR is set and overrides/);
 });
 
-testWithModes("login takes server and key from variables", async () => {
+testWithModes("login reads the server and the key from variables", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   const env = { SERVICE_API_URL: `${server.url}/graphql`, SERVICE_API_KEY: SECRET };
@@ -273,23 +273,23 @@ testWithModes("login takes server and key from variables", async () => {
   expect(await Deno.readTextFile(home.path)).toContain(`base-url: ${server.url}\n`);
 });
 
-/** Prompts that answer by themselves and record what they were asked. */
-function answering(answers: { readonly text: string; readonly secret: string }): {
-  readonly questions: Prompts;
+/** Prompts that return prepared answers. `asked` records the options of each prompt. */
+function preparedPrompts(answers: { readonly text: string; readonly secret: string }): {
+  readonly prompts: Prompts;
   readonly asked: (TextOptions & { readonly kind: string })[];
 } {
   const asked: (TextOptions & { readonly kind: string })[] = [];
   const unexpected = (): never => {
     throw new Error("unexpected prompt");
   };
-  const answer = (kind: "text" | "secret") => (question: TextOptions): Promise<string> => {
-    asked.push({ kind, ...question });
-    question.check?.(answers[kind]);
+  const answer = (kind: "text" | "secret") => (options: TextOptions): Promise<string> => {
+    asked.push({ kind, ...options });
+    options.check?.(answers[kind]);
     return Promise.resolve(answers[kind]);
   };
   return {
     asked,
-    questions: {
+    prompts: {
       text: answer("text"),
       secret: answer("secret"),
       confirm: unexpected,
@@ -300,20 +300,20 @@ function answering(answers: { readonly text: string; readonly secret: string }):
   };
 }
 
-async function atTerminal(home: ConfigHome, flags: LoginFlags, questions: Prompts): Promise<string> {
+async function atTerminal(home: ConfigHome, flags: LoginFlags, prompts: Prompts): Promise<string> {
   const terminal = { isTerminal: () => true };
   const host = home.host();
   Object.assign(host.stdin, terminal);
   Object.assign(host.stderr, terminal);
-  await login(flags, host, SILENT, () => Promise.resolve(questions));
+  await login(flags, host, SILENT, () => Promise.resolve(prompts));
   return host.stdout.text + host.stderr.text;
 }
 
 testWithModes("at a terminal login prompts for the server and then for the key", async () => {
   await using home = await configHome("profiles: { default: { base-url: 'https://old.example' } }");
   await using server = startKeyServer();
-  const { questions, asked } = answering({ text: server.url, secret: ` ${SECRET} ` });
-  const output = await atTerminal(home, {}, questions);
+  const { prompts, asked } = preparedPrompts({ text: server.url, secret: ` ${SECRET} ` });
+  const output = await atTerminal(home, {}, prompts);
   expect(asked.map(({ kind, initial }) => [kind, initial])).toEqual([
     ["text", "https://old.example"],
     ["secret", undefined],
@@ -327,10 +327,10 @@ testWithModes(
   async () => {
     await using home = await configHome();
     await using server = startKeyServer();
-    const { questions, asked } = answering({ text: "none", secret: SECRET });
-    await atTerminal(home, { baseUrl: server.url }, questions);
+    const { prompts, asked } = preparedPrompts({ text: "none", secret: SECRET });
+    await atTerminal(home, { baseUrl: server.url }, prompts);
     expect(asked.map(({ kind }) => kind)).toEqual(["secret"]);
-    await expect(atTerminal(home, { baseUrl: server.url, input: false }, questions)).rejects.toThrow(/Use --key-file/);
+    await expect(atTerminal(home, { baseUrl: server.url, input: false }, prompts)).rejects.toThrow(/Use --key-file/);
   },
 );
 
@@ -347,8 +347,8 @@ for (
 ) {
   testWithModes(`${what} is rejected at the prompt`, async () => {
     await using home = await configHome();
-    const { questions } = answering({ text, secret });
-    await expect(atTerminal(home, {}, questions)).rejects.toThrow(message);
+    const { prompts } = preparedPrompts({ text, secret });
+    await expect(atTerminal(home, {}, prompts)).rejects.toThrow(message);
     expect(await filesIn(home.home)).toEqual({});
   });
 }
@@ -374,7 +374,7 @@ testWithModes(
   },
 );
 
-testWithModes("logout without a profile says so", async () => {
+testWithModes("logout without a profile says that there is no profile", async () => {
   await using home = await configHome();
   expect(await home.run(["logout"])).toEqual({ code: 0, stdout: "Not logged in: there is no profile.\n", stderr: "" });
 });
@@ -391,7 +391,7 @@ testWithModes("logout does not remove a key file that login did not write", asyn
   expect(await Deno.readTextFile(`${home.directory}/mine.key`)).toBe(SECRET);
 });
 
-testWithModes("logout warns about a variable with a key", async () => {
+testWithModes("logout warns if a variable still contains a key", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   await logIn(home, server);
@@ -428,7 +428,7 @@ testWithModes("concurrent logins and logouts do not overwrite each other's chang
   expect(Object.keys(await filesIn(home.directory))).toEqual(["config.yaml"]);
 });
 
-testWithModes("at a real terminal the key is never on the screen", async () => {
+testWithModes("the key that the user types at the prompt of login is never on the screen", async () => {
   await using server = startServer(() => Response.json({ data: { me: { id: "key_1", name: "ci admin" } } }));
   await using home = await configHome();
   const { host, screen, code } = runAtTerminal(["login"], { env: { HOME: home.home } });

@@ -9,7 +9,7 @@ function answering(body: string, status = 200): ReturnType<typeof startServer> {
   return startServer(() => new Response(body, { status, headers: { "content-type": "application/json" } }));
 }
 
-Deno.test("--body is sent unchanged, with the key as bearer credential", async () => {
+Deno.test("--body is sent unchanged, with the key as a bearer credential", async () => {
   await using server = answering(ANSWER);
   const body = '{ "provider":"github",\n  "clientId" : "\\u00fcber-1" }';
   const outcome = await inProcess(["request", "--body", body], {
@@ -58,7 +58,7 @@ Deno.test("a response that is JSON but not GraphQL is a success (spec 4.3)", asy
   expect({ code, stdout }).toEqual({ code: 0, stdout: '{"ok":true}\n' });
 });
 
-Deno.test("an HTTP error is a failure; without --json the body is printed too", async () => {
+Deno.test("an HTTP error is a failure, and without --json the body is printed too", async () => {
   await using server = answering('{"reason":"broken"}', 500);
   const program = withEnv(inProcess, { SERVICE_API_URL: server.url });
   const plain = await program(["request", "--body", "{}"]);
@@ -82,7 +82,7 @@ for (
     ["neither --query nor --body", [], /Missing request\. Use --query or --body\./],
     ["both --query and --body", ["--query", "{a}", "--body", "{}"], /--query and --body cannot be combined\./],
     [
-      "--variables with --body",
+      "--variables and --body",
       ["--body", "{}", "--variables", "{}"],
       /--variables works only with --query, not with --body\./,
     ],
@@ -97,7 +97,7 @@ for (
     ["a missing file", ["--query", "@/nonexistent"], /cannot read "\/nonexistent"/],
   ] as const
 ) {
-  Deno.test(`${what} is a usage error that repeats no value, and nothing is sent`, async () => {
+  Deno.test(`request with ${what} is a usage error that repeats no value, and nothing is sent`, async () => {
     await using server = answering(ANSWER);
     const { code, stdout, stderr } = await inProcess(["request", ...flags], { env: { SERVICE_API_URL: server.url } });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -8,12 +8,12 @@ import { onPosix } from "../../posix.ts";
 import { FakeHost, inProcess, type Program } from "../../program/program.ts";
 
 interface Completion {
-  /** The offered words with their descriptions. */
+  /** The offered words, each with its description. */
   readonly words: Readonly<Record<string, string>>;
   readonly directive: string;
 }
 
-/** Completes the last of the words after the program's name. It may be empty. */
+/** Completes the last of `words`, which follow the name of the program. The last one may be empty. */
 async function complete(words: readonly string[], program: Program = inProcess): Promise<Completion> {
   const { code, stdout, stderr } = await program(["__complete", "--", ...words]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -30,7 +30,7 @@ async function offered(words: readonly string[], program?: Program): Promise<rea
 
 const NO_CANDIDATES: Completion = { words: {}, directive: ":space" };
 
-Deno.test("the first word completes to the commands with their summaries, without the hidden command", async () => {
+Deno.test("the first word completes to the commands with their summaries, except the hidden command", async () => {
   const { words } = await complete([""]);
   expect(words).toMatchObject({ apikey: "create or delete API keys", help: "print the help of a command" });
   expect(Object.keys(words)).toEqual(expect.arrayContaining(["request", "serve", "audit", "completions", "--version"]));
@@ -39,7 +39,7 @@ Deno.test("the first word completes to the commands with their summaries, withou
   expect(await offered(["help", "com"])).toEqual(["completions"]);
 });
 
-Deno.test("completions completes to the shells", async () => {
+Deno.test("the argument of the completions command completes to the shells", async () => {
   expect(await offered(["completions", ""])).toEqual(["bash", "zsh", "fish", "powershell", "--help"]);
   expect(await offered(["completions", "f"])).toEqual(["fish"]);
 });
@@ -72,14 +72,14 @@ Deno.test("a flag is not offered if it conflicts with an earlier one", async () 
 });
 
 Deno.test("the program rejects every pair of flags that completion treats as conflicting", async () => {
-  await Promise.all(CONFLICTING_FLAGS.map(async ([one, other]) => {
-    const command = ["--create", "--delete"].includes(one) ? ["apikey"] : ["request"];
-    if (one.startsWith("--base") || one.startsWith("--data")) command.push("--query", "{ a }");
+  await Promise.all(CONFLICTING_FLAGS.map(async ([first, second]) => {
+    const command = ["--create", "--delete"].includes(first) ? ["apikey"] : ["request"];
+    if (first.startsWith("--base") || first.startsWith("--data")) command.push("--query", "{ a }");
     const { stdout: help } = await inProcess([command[0] ?? "", "--help"]);
-    const flags = [one, other].flatMap((flag) => help.includes(`${flag} <`) ? [flag, "http://127.0.0.1:1"] : [flag]);
+    const flags = [first, second].flatMap((flag) => help.includes(`${flag} <`) ? [flag, "http://127.0.0.1:1"] : [flag]);
     const { code, stderr } = await inProcess([...command, ...flags]);
-    expect({ pair: [one, other], code }).toEqual({ pair: [one, other], code: 2 });
-    for (const flag of [one, other]) expect(stderr).toContain(flag);
+    expect({ pair: [first, second], code }).toEqual({ pair: [first, second], code: 2 });
+    for (const flag of [first, second]) expect(stderr).toContain(flag);
   }));
 });
 
@@ -96,7 +96,7 @@ Deno.test("after a comma --roles completes to the other roles", async () => {
   expect(await offered(["apikey", "--roles", "guest, admin,c"])).toEqual(["guest, admin,CONNECT"]);
 });
 
-Deno.test("--permissions completes to RESOURCE: without a space", async () => {
+Deno.test("--permissions completes to RESOURCE: without a space after it", async () => {
   expect(await complete(["apikey", "--permissions", "do"])).toEqual({
     words: { "DOCKER:": "" },
     directive: ":nospace",
@@ -123,7 +123,7 @@ Deno.test("--flag=value completes as one word", async () => {
   expect(await offered(["apikey", "--permissions=DISK:UPDATE_O"])).toEqual(["--permissions=DISK:UPDATE_OWN"]);
 });
 
-Deno.test("flags for paths complete to files or directories, and @ to files", async () => {
+Deno.test("flags for paths complete to files or directories, and a value after @ completes to files", async () => {
   const directives: readonly (readonly [readonly string[], string])[] = [
     [["apikey", "--key-file", ""], ":files\t"],
     [["apikey", "--ca-file=/e"], ":files\t--ca-file="],
@@ -195,7 +195,7 @@ Deno.test("completing names creates neither a data directory nor a database", as
   }
 });
 
-Deno.test("an unreachable, refusing or invalid server gives no names and no message", async () => {
+Deno.test("if the server is unreachable, invalid or rejects the key, no names are offered and no message is printed", async () => {
   await using installation = await overHttp();
   const { SERVICE_API_URL = "" } = installation.env;
   const envs = [
@@ -213,7 +213,7 @@ Deno.test("an unreachable, refusing or invalid server gives no names and no mess
   }
 });
 
-Deno.test("a server that does not answer gives no names within two seconds", async () => {
+Deno.test("if the server does not answer, completion ends within two seconds and offers no names", async () => {
   const pending = Promise.withResolvers<Response>();
   await using server = startServer(() => pending.promise);
   const since = performance.now();
@@ -229,7 +229,7 @@ Deno.test("completion never reads the key from standard input", async () => {
   for (const [words, more] of [[["--key-file", "-"], {}], [[], { SERVICE_API_KEY_FILE: "-" }]] as const) {
     const host = Object.assign(
       new FakeHost(["__complete", "--", "apikey", "--delete", ...words, "--name", ""], { env: { ...env, ...more } }),
-      { stdin: { isTerminal: () => false, readText: () => Promise.reject(new Error("it was read")) } },
+      { stdin: { isTerminal: () => false, readText: () => Promise.reject(new Error("standard input was read")) } },
     );
     // deno-lint-ignore no-await-in-loop -- one line at a time
     expect(await run(host)).toBe(0);
@@ -246,7 +246,7 @@ Deno.test("a name with a control character is not offered", async () => {
   expect((await complete(["apikey", "--delete", "--name", ""], program)).words).toEqual({ "good-name": "a\\u{a}b" });
 });
 
-Deno.test("an unknown shell is a usage error with the nearest one; no shell lists them all", async () => {
+Deno.test("the completions command suggests the nearest shell for an unknown one, and lists all shells if none is given", async () => {
   const unknown = await inProcess(["completions", "Bsh"]);
   expect({ code: unknown.code, stdout: unknown.stdout }).toEqual({ code: 2, stdout: "" });
   expect(unknown.stderr).toMatch(/No completion script for "Bsh"\. Did you mean bash\?/);

@@ -1,4 +1,4 @@
-/** The config file: its settings, and its errors with line and column. */
+/** The config file: where it is, its settings, and its errors with line and column. */
 import { expect } from "expect";
 import { resolvePath } from "../../../src/cli/config_file/path.ts";
 import type { ServerFlags } from "../../../src/cli/settings/server_flags.ts";
@@ -14,7 +14,7 @@ async function settingsOf(config: string): Promise<Settings> {
   return await readSettings({}, home.host(), SILENT);
 }
 
-/** The message of the usage error, with `FILE` for the file's path. */
+/** The message for a usage error in the config file, with `FILE` for the file's path. */
 async function errorOf(config: string | Uint8Array): Promise<string> {
   await using home = await configHome(config);
   await Deno.writeTextFile(`${home.directory}/own.key`, "abc");
@@ -88,12 +88,12 @@ for (
       'FILE:1:1: Unknown member "profile". Did you mean profiles?',
     ],
     [
-      "the name of the flag for headers",
+      "the name of the flag instead of headers",
       "profiles:\n  a:\n    header: x\n",
       'FILE:3:5: Unknown setting "header". Did you mean headers?',
     ],
     [
-      "the first of several errors",
+      "several errors, of which the first is shown,",
       "profiles:\n  a:\n    wrong: x\n    timeout: 30\n  ../b: 1\n",
       /^FILE:3:5: Unknown setting "wrong"/,
     ],
@@ -125,8 +125,8 @@ for (
       "FILE:4:7: A header name must not contain a colon.",
     ],
     ["a list of profiles", "profiles:\n  - a\n", "FILE:2:3: profiles must be a mapping, not a list."],
-    ["a text instead of a profile", "profiles:\n  a: b\n", "FILE:2:6: The profile a must be a mapping, not text."],
-    ["a text instead of the file", "hello\n", "FILE:1:1: The file must be a mapping, not text."],
+    ["text instead of a profile", "profiles:\n  a: b\n", "FILE:2:6: The profile a must be a mapping, not text."],
+    ["text instead of a mapping", "hello\n", "FILE:1:1: The file must be a mapping, not text."],
     [
       "an invalid profile name",
       "profiles:\n  ../a: {}\n",
@@ -134,7 +134,7 @@ for (
     ],
     ["a duplicate name", "profiles:\n  a: {}\n  a: {}\n", "FILE:3:3: Invalid YAML: Map keys must be unique."],
     [
-      "a secret after a quoted text",
+      "a secret after quoted text",
       'profiles:\n  a:\n    headers:\n      X: "a" secret\n',
       "FILE:4:14: Invalid YAML: Unexpected scalar at node end.",
     ],
@@ -156,12 +156,15 @@ for (
     ["deep nesting", "[".repeat(5000), /^FILE:1:\d+: Invalid YAML/],
   ] as const
 ) {
-  testWithModes(`${what} is a usage error with line and column that repeats no value`, async () => {
-    const error = await errorOf(text);
-    if (typeof message === "string") expect(error).toBe(message);
-    else expect(error).toMatch(message);
-    expect(error).not.toMatch(/secret/);
-  });
+  testWithModes(
+    `a config file with ${what} is a usage error with line and column, and the message repeats no value`,
+    async () => {
+      const error = await errorOf(text);
+      if (typeof message === "string") expect(error).toBe(message);
+      else expect(error).toMatch(message);
+      expect(error).not.toMatch(/secret/);
+    },
+  );
 }
 
 for (
@@ -195,12 +198,15 @@ for (
 ) {
   const profile = (name: string): string => `profiles:\n  ${name}:\n    ${members}\n`;
 
-  testWithModes(`${what} is a usage error with line and column, but only in the selected profile`, async () => {
-    const error = await errorOf(profile("default"));
-    expect(error).toMatch(message);
-    expect(error).not.toMatch(/s[eé]cret/);
-    expect((await settingsOf(profile("other"))).server).toMatchObject({ kind: "embedded" });
-  });
+  testWithModes(
+    `a profile with ${what} is a usage error with line and column, but only if the profile is selected`,
+    async () => {
+      const error = await errorOf(profile("default"));
+      expect(error).toMatch(message);
+      expect(error).not.toMatch(/s[eé]cret/);
+      expect((await settingsOf(profile("other"))).server).toMatchObject({ kind: "embedded" });
+    },
+  );
 }
 
 testWithModes("a config file that is not UTF-8, too long or a directory is a usage error that names it", async () => {
@@ -215,11 +221,11 @@ testWithModes("a config file that is not UTF-8, too long or a directory is a usa
 
 testWithModes("a config file that other users can write is rejected, except on Windows", async () => {
   for (const mode of [0o620, 0o602]) {
-    // deno-lint-ignore no-await-in-loop -- two modes of one file
+    // deno-lint-ignore no-await-in-loop -- one mode at a time
     await using home = await configHome("profiles:\n");
-    // deno-lint-ignore no-await-in-loop -- as above
+    // deno-lint-ignore no-await-in-loop -- one mode at a time
     await Deno.chmod(home.path, mode);
-    // deno-lint-ignore no-await-in-loop -- as above
+    // deno-lint-ignore no-await-in-loop -- one mode at a time
     expect(await home.run(["config"])).toEqual({
       code: 2,
       stdout: "",
@@ -228,7 +234,7 @@ testWithModes("a config file that other users can write is rejected, except on W
         `chmod go-w ${home.path}\n`,
     });
     const windows = home.host({ env: { APPDATA: home.home } }, "windows");
-    // deno-lint-ignore no-await-in-loop -- as above
+    // deno-lint-ignore no-await-in-loop -- one mode at a time
     expect((await readSettings({ dataDir: "/d" }, windows, SILENT)).server.kind).toBe("embedded");
   }
 });
@@ -295,7 +301,7 @@ for (
     ["windows", "~\\a.key", "C:\\Users\\u\\a.key"],
   ] as const
 ) {
-  Deno.test(`on ${platform} the path ${written} in the config file is ${resolved}`, () => {
+  Deno.test(`on ${platform} the path ${written} in the config file means ${resolved}`, () => {
     const env = platform === "windows" ? { USERPROFILE: "C:\\Users\\u" } : { HOME: "/home/u" };
     const config = platform === "windows" ? "C:\\Users\\u\\AppData\\config.yaml" : "/etc/service-api/config.yaml";
     const host = Object.assign(new FakeHost([], { env }), { platform });
@@ -303,7 +309,7 @@ for (
   });
 }
 
-Deno.test("no variable makes the program print the config file", async () => {
+Deno.test("the debug variables of the YAML parser do not make the program print the config file", async () => {
   await using home = await configHome(ALL.replace("    key-file: ci.key\n", ""));
   const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--allow-all", "--no-check", "main.ts", "config"],

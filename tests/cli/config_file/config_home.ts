@@ -1,4 +1,4 @@
-/** A home directory for one test, with a config file. */
+/** A temporary home directory for one test, with or without a config file. */
 import type { Platform } from "../../../src/cli/host/host.ts";
 import type { Outcome } from "../../execute.ts";
 import { FakeHost, inProcess, type Surroundings } from "../../program/program.ts";
@@ -8,14 +8,17 @@ export const SECRET = "sak_0123456789012345678901234567890123456789012hlqB6Y";
 
 export interface ConfigHome extends AsyncDisposable {
   readonly home: string;
-  /** The platform's config file. */
+  /** The path of the config file. */
   readonly path: string;
+  /** The directory of the config file. */
   readonly directory: string;
   /** Runs the program with this home directory. */
   run(args: readonly string[], surroundings?: Surroundings): Promise<Outcome>;
+  /** A host with this home directory and no arguments. */
   host(surroundings?: Surroundings, platform?: Platform): FakeHost;
 }
 
+/** @param config the content of the config file; without it, there is no config file */
 export async function configHome(config?: string | Uint8Array): Promise<ConfigHome> {
   const home = await Deno.makeTempDir({ prefix: "service-api-config-" });
   const directory = `${home}/.config/service-api`;

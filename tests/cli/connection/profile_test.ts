@@ -1,4 +1,4 @@
-/** Flags, variables, profiles and defaults: which wins, and which server receives a profile's key. */
+/** Which of flag, variable, profile and default wins, and which server receives a profile's key. */
 import { expect } from "expect";
 import { run } from "../../../src/cli/program.ts";
 import { until } from "../../server/until.ts";
@@ -45,7 +45,7 @@ async function effective(config: string, flags: ServerFlags = {}, env: Environme
 
 const OF_PROFILE = { "x-team": "ops", "x-site": "one", "x-profile-key": SECRET };
 
-Deno.test("every setting in the table has its flag", () => {
+Deno.test("every setting in the table has a flag", () => {
   const { options } = withServerFlags(new Command("any"));
   expect(options.map((option) => [option.attributeName(), option.long]).toSorted()).toEqual(
     Object.keys(SETTINGS).map((key) => [key, options.find((option) => option.attributeName() === key)?.long])
@@ -92,7 +92,7 @@ testWithModes("a profile name may look like a number", async () => {
 });
 
 testWithModes(
-  "an unknown profile is a usage error with the nearest name and all names",
+  "an unknown profile is a usage error that suggests the nearest name and lists all names",
   async () => {
     await using home = await configHome("profiles: { default: {}, staging: {} }");
     expect(await home.run(["config", "--profile", "stagng"])).toEqual({
@@ -131,7 +131,10 @@ for (
       server: "other.example",
       ...ALONE,
     }],
-    ["another port", { baseUrl: "https://profile.example:8443" }, {}, { server: "profile.example:8443", ...ALONE }],
+    ["--base-url of another port", { baseUrl: "https://profile.example:8443" }, {}, {
+      server: "profile.example:8443",
+      ...ALONE,
+    }],
     ["--data-dir", { dataDir: "/d" }, {}, { server: { kind: "directory", path: "/d" }, ...ALONE }],
     ["SERVICE_API_DATA_DIR", {}, { SERVICE_API_DATA_DIR: "/d" }, {
       server: { kind: "directory", path: "/d" },
@@ -153,7 +156,7 @@ for (const baseUrl of ["https://profile.example/", "https://PROFILE.example:443/
   });
 }
 
-testWithModes("allow-http of a profile is only for the profile's server", async () => {
+testWithModes("allow-http of a profile applies only to the profile's server", async () => {
   const config = "profiles: { default: { base-url: 'http://profile.example', allow-http: true } }";
   expect(await effective(config)).toMatchObject({ server: "profile.example" });
   expect(await effective(config, { baseUrl: "http://profile.example/graphql" })).toMatchObject({
@@ -172,7 +175,7 @@ testWithModes("a profile without a server is used with every server", async () =
   expect(await effective(config, { dataDir: "/d" })).toMatchObject({ headers });
 });
 
-testWithModes("the key of a profile with a store is sent to no server", async () => {
+testWithModes("the key of a profile with a store is not sent to a server", async () => {
   const config = "profiles: { default: { data-dir: /d, key-file: own.key } }";
   expect(await effective(config)).toMatchObject({ headers: { authorization: `Bearer ${SECRET}` } });
   expect(await effective(config, { baseUrl: "https://other.example" })).toMatchObject({ headers: {} });
@@ -215,7 +218,7 @@ testWithModes("the profile's key and headers reach the profile's server", async 
   expect(Object.fromEntries(server.requests[0]?.headers ?? [])).toMatchObject(OF_PROFILE);
 });
 
-testWithModes("serve uses the store of the profile, as the other commands do", async () => {
+testWithModes("serve and the other commands use the store of the profile", async () => {
   await using home = await configHome("profiles:\n  default:\n    data-dir: store\n");
   const made = await home.run(["apikey", "--create", "--name", "one", "--roles", "ADMIN"]);
   const host = Object.assign(home.host(), { args: ["serve", "--port", "0"] });
@@ -235,7 +238,7 @@ for (
     ["SERVICE_API_URL", "http://127.0.0.1:1"],
   ] as const
 ) {
-  testWithModes(`if ${variable} wins over a profile that is named, a warning says so`, async () => {
+  testWithModes(`if ${variable} wins over the profile that --profile selects, a warning says so`, async () => {
     await using home = await configHome("profiles:\n  production:\n    base-url: https://production.example\n");
     const env = { [variable]: value.startsWith("http") ? value : `${home.home}/${value}` };
     const named = await home.run(["config", "--profile", "production"], { env });

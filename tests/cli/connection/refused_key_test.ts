@@ -10,14 +10,14 @@ for (
   const [what, open, remedy] of [
     ["a server", overHttp, "Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login."],
     [
-      "the embedded server, used because none is set,",
+      "the embedded server, used because no server is set,",
       () => embedded(inProcess),
       "No server is set, so the embedded server checked the key. Set the key's server with --base-url or " +
       "SERVICE_API_URL, or use no key.",
     ],
   ] as const
 ) {
-  for (const [kind, key] of [["it does not know", UNKNOWN], ["is cut short", UNKNOWN.slice(0, -1)]] as const) {
+  for (const [kind, key] of [["it does not know", UNKNOWN], ["is incomplete", UNKNOWN.slice(0, -1)]] as const) {
     Deno.test(`${what} rejects a key that ${kind}, and the message names the remedy`, async () => {
       await using installation = await open();
       const { code, stdout, stderr } = await installation.program(

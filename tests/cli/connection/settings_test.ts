@@ -1,4 +1,4 @@
-/** Which server is used, with which key, from flags and variables. */
+/** Which server and which key the flags and variables select. */
 import { expect } from "expect";
 import { parseBaseUrl } from "../../../src/cli/settings/base_url.ts";
 import { SILENT_LOG } from "../../../src/cli/host/log.ts";
@@ -64,7 +64,7 @@ for (
     ["http://service.localhost:4000", /unencrypted/],
   ] as const
 ) {
-  Deno.test(`base URL ${JSON.stringify(typed)} is rejected without repeating a secret`, () => {
+  Deno.test(`base URL ${JSON.stringify(typed)} is rejected, and the message repeats no secret`, () => {
     expect(() => parse(typed)).toThrow(message);
     expect(() => parse(typed)).not.toThrow(/user:pass|key=1/);
   });
@@ -109,9 +109,12 @@ for (
   });
 }
 
-for (const flags of [{ dataDir: "/flag" }, { databaseUrl: "postgres://a@localhost" }] satisfies ServerFlags[]) {
-  const [flag = ""] = Object.keys(flags);
-
+for (
+  const [flag, flags] of [
+    ["--data-dir", { dataDir: "/flag" }],
+    ["--database-url", { databaseUrl: "postgres://a@localhost" }],
+  ] as const satisfies readonly (readonly [string, ServerFlags])[]
+) {
   Deno.test(`${flag} selects the embedded server even if SERVICE_API_URL is set`, async () => {
     const env = { ...HOME, SERVICE_API_URL: "https://variable.example" };
     expect((await settings(flags, { env })).server).toMatchObject({ kind: "embedded" });
@@ -125,21 +128,21 @@ for (const flags of [{ dataDir: "/flag" }, { databaseUrl: "postgres://a@localhos
   });
 }
 
-Deno.test("SERVICE_API_URL wins over SERVICE_API_DATABASE_URL, which is for serve", async () => {
+Deno.test("SERVICE_API_URL wins over SERVICE_API_DATABASE_URL", async () => {
   const env = { ...HOME, SERVICE_API_URL: "https://host.example", SERVICE_API_DATABASE_URL: "postgres://a@localhost" };
   expect((await settings({}, { env })).server).toMatchObject({ kind: "network" });
 });
 
-Deno.test("without a home directory the message names the remedy", async () => {
+Deno.test("without a home directory, the message says how to name the data directory", async () => {
   await expect(settings({})).rejects.toThrow(/--data-dir or SERVICE_API_DATA_DIR/);
 });
 
-Deno.test("the key is sent as bearer credential in Authorization", async () => {
+Deno.test("the key is sent in Authorization as a bearer credential", async () => {
   const { headers } = await settings({}, { env: { ...HOME, SERVICE_API_KEY: " sak_1\n" } });
   expect([...headers]).toEqual([["authorization", "Bearer sak_1"]]);
 });
 
-Deno.test("--key-header sends the bare key in that header; --header adds headers", async () => {
+Deno.test("--key-header sends the bare key in that header, and --header adds headers", async () => {
   const flags = { baseUrl: "https://host.example", keyHeader: "X-API-Key", header: ["X-Team: ops", "X-Empty:"] };
   const { headers } = await settings(flags, { env: { ...HOME, SERVICE_API_KEY: "abc" } });
   expect([...headers]).toEqual([["x-team", "ops"], ["x-empty", ""], ["x-api-key", "abc"]]);
@@ -147,7 +150,7 @@ Deno.test("--key-header sends the bare key in that header; --header adds headers
   expect([...(await settings({ baseUrl: "https://host.example" }, { env })).headers]).toEqual([["x-other", "abc"]]);
 });
 
-Deno.test("the embedded server always receives the key as bearer credential", async () => {
+Deno.test("the embedded server always receives the key as a bearer credential", async () => {
   const { headers } = await settings({ keyHeader: "X-API-Key" }, { env: { ...HOME, SERVICE_API_KEY: "abc" } });
   expect([...headers]).toEqual([["authorization", "Bearer abc"]]);
 });
@@ -172,7 +175,7 @@ Deno.test("a key is never read from a terminal", async () => {
 
 for (
   const [what, flags, env, message] of [
-    ["two sources of the key", {}, { SERVICE_API_KEY: "a", SERVICE_API_KEY_FILE: "b" }, /both set/],
+    ["a key in both variables", {}, { SERVICE_API_KEY: "a", SERVICE_API_KEY_FILE: "b" }, /both set/],
     ["a missing key file", { keyFile: "/nonexistent" }, {}, /--key-file: cannot read "\/nonexistent"/],
     ["an empty key file", { keyFile: EMPTY_FILE }, {}, /^--key-file is empty\.$/],
     [
@@ -206,8 +209,8 @@ for (
   ] as const satisfies readonly (readonly [string, ServerFlags, Record<string, string>, RegExp])[]
 ) {
   Deno.test(`${what} is a usage error that repeats no secret`, async () => {
-    const refusal = settings(flags, { env: { ...HOME, ...env } });
-    await expect(refusal).rejects.toMatchObject({ code: "USAGE", message: expect.stringMatching(message) });
-    await expect(refusal).rejects.not.toThrow(/secret/);
+    const result = settings(flags, { env: { ...HOME, ...env } });
+    await expect(result).rejects.toMatchObject({ code: "USAGE", message: expect.stringMatching(message) });
+    await expect(result).rejects.not.toThrow(/secret/);
   });
 }

@@ -1,24 +1,24 @@
-/** How the bytes that a terminal sends become keys. */
+/** How the bytes from a terminal are prepared for the prompts. */
 import { expect } from "expect";
 import { createKeyReader } from "../../../src/cli/host/key_reader.ts";
 
-/** Reads chunks and returns the keys as text. */
-function read(...pieces: readonly string[]): readonly string[] {
+/** Reads chunks of input and returns the pieces for the prompts as text. */
+function read(...chunks: readonly string[]): readonly string[] {
   const reader = createKeyReader();
-  return pieces.flatMap((piece) => reader(new TextEncoder().encode(piece))).map((keys) =>
+  return chunks.flatMap((chunk) => reader(new TextEncoder().encode(chunk))).map((keys) =>
     new TextDecoder().decode(keys)
   );
 }
 
-Deno.test("keys pass unchanged", () => {
+Deno.test("keys reach the prompt unchanged", () => {
   expect(read("a", "é部", "\x1b[A", "\x1b", "\x03")).toEqual(["a", "é部", "\x1b[A", "\x1b", "\x03"]);
 });
 
-Deno.test("each piece ends at an Enter, so that the next prompt receives what follows", () => {
+Deno.test("input is split after each Enter, so that the next prompt receives the rest", () => {
   expect(read("name\rtext\r\rx")).toEqual(["name\r", "text\r", "\r", "x"]);
 });
 
-Deno.test("Enter pressed before the terminal was in raw mode is Enter", () => {
+Deno.test("Enter works even if it was pressed before the terminal was in raw mode", () => {
   expect(read("name\n")).toEqual(["name\r"]);
 });
 

@@ -7,7 +7,7 @@ import { FakeHost } from "../../program/program.ts";
 
 const SECRET = makeSecret(new Uint8Array(SECRET_BYTES));
 
-/** What records look like on standard error, without their times. */
+/** The text of the log on standard error, with `TIME` for times. */
 async function logged(
   write: (log: Log) => void,
   level?: string,
@@ -39,12 +39,15 @@ for (
     ["fatal", ""],
   ] as const
 ) {
-  Deno.test(`LOG_LEVEL ${level ?? "unset"} logs ${expected.match(/[A-Z]+(?= \w+\n)/g)?.join(", ") ?? "nothing"}`, async () => {
+  const variable = level === undefined ? "no LOG_LEVEL" : `LOG_LEVEL ${JSON.stringify(level)}`;
+  const levels = expected.match(/[A-Z]+(?= \w+\n)/g)?.join(", ") ?? "nothing";
+
+  Deno.test(`with ${variable} the log contains ${levels}`, async () => {
     expect(await logged(writeAll, level)).toBe(expected);
   });
 }
 
-Deno.test("serve logs JSON lines, and text at a terminal", async () => {
+Deno.test("serve logs JSON lines, but text at a terminal", async () => {
   const warn = (log: Log): void => log.warn("a {b}", { b: "\u001b[2J" });
   expect(JSON.parse(await logged(warn, undefined, { args: ["serve"] }))).toEqual({
     time: "TIME",
@@ -54,7 +57,7 @@ Deno.test("serve logs JSON lines, and text at a terminal", async () => {
   expect(await logged(warn, undefined, { args: ["serve"], terminal: true })).toBe("TIME WARNING a \\u{1b}[2J\n");
 });
 
-Deno.test("the log shows failures by message, other errors with their stack, and other values as code", async () => {
+Deno.test("the log shows the message of a failure, the stack of any other error, and other values as JavaScript", async () => {
   const text = await logged((log) => {
     log.warn("{error}", { error: new Failure("FAILED", "Disk full.") });
     log.warn("{error} {count} {names}", { error: new TypeError("broken"), count: 3, names: ["a"] });
@@ -62,7 +65,7 @@ Deno.test("the log shows failures by message, other errors with their stack, and
   expect(text).toMatch(/^TIME WARNING Disk full\.\nTIME WARNING TypeError: broken.* at .* 3 \[ "a" \]\n$/);
 });
 
-Deno.test("the log contains no key, and no property whose name says that it is a secret", async () => {
+Deno.test("the log contains neither keys nor the values of properties whose names suggest a secret", async () => {
   const text = await logged((log) => {
     log.warn(`key ${SECRET}`);
     log.warn("{error}", { error: new Error(`rejected ${SECRET}`) });

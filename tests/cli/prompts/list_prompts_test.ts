@@ -1,4 +1,4 @@
-/** The prompts that select from a list, key by key. */
+/** The prompts that select from a list: what each key does, and what is on the screen. */
 import { expect } from "expect";
 import type { Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { KEYS } from "../../program/screen.ts";
@@ -11,17 +11,17 @@ const selectFruit = (prompts: Prompts): Promise<readonly string[]> =>
   prompts.select({ label: "Fruit", items: FRUIT.map((item) => ({ ...item, hint: `${item.value} tree` })) });
 
 for (
-  const [keys, selected] of [
-    [[], "apple"],
-    [[KEYS.down], "banana"],
-    [[KEYS.up], "cherry"],
-    [[KEYS.end, KEYS.down], "apple"],
-    [[KEYS.down, KEYS.home, "x", KEYS.space], "apple"],
-    [[KEYS.pageDown], "cherry"],
-    [[KEYS.pageDown, KEYS.pageUp], "apple"],
+  const [pressed, keys, selected] of [
+    ["Enter", [], "apple"],
+    ["Down and Enter", [KEYS.down], "banana"],
+    ["Up and Enter", [KEYS.up], "cherry"],
+    ["End, Down and Enter", [KEYS.end, KEYS.down], "apple"],
+    ["Down, Home, x, Space and Enter", [KEYS.down, KEYS.home, "x", KEYS.space], "apple"],
+    ["Page Down and Enter", [KEYS.pageDown], "cherry"],
+    ["Page Down, Page Up and Enter", [KEYS.pageDown, KEYS.pageUp], "apple"],
   ] as const
 ) {
-  Deno.test(`selectOne: ${JSON.stringify(keys)} and Enter select ${selected}`, async () => {
+  Deno.test(`selectOne: ${pressed} selects ${selected}`, async () => {
     const { screen, answer } = await promptAtTerminal((prompts) =>
       prompts.selectOne({ label: "Which fruit?", items: FRUIT })
     );
@@ -46,7 +46,7 @@ ${KEY_HELP}`);
   expect(await screen.text()).toBe("✔ Fruit: Banana, Cherry");
 });
 
-Deno.test("select: an empty selection is an answer", async () => {
+Deno.test("select: Enter accepts an empty selection", async () => {
   const { screen, answer } = await promptAtTerminal(selectFruit);
   screen.press(KEYS.enter);
   expect(await answer).toEqual([]);
@@ -70,7 +70,7 @@ ${KEY_HELP}`);
   expect(await answer).toEqual(["cherry"]);
 });
 
-Deno.test("select: a filter without matches says so, and Space selects nothing", async () => {
+Deno.test("select: a filter without matches shows a message, and Space selects nothing", async () => {
   const { screen, answer } = await promptAtTerminal(selectFruit);
   screen.press(..."kiwi", KEYS.space, KEYS.ctrlA, KEYS.down, KEYS.up);
   expect(await screen.until(/kiwi/)).toBe(`\
@@ -112,7 +112,7 @@ Deno.test("select: a list longer than the window scrolls with the focus", async 
   );
 });
 
-Deno.test("select: the list is redrawn if the window shrinks, and no old lines stay above it", async () => {
+Deno.test("select: if the window shrinks, the list is redrawn and no old lines stay above it", async () => {
   const items = Array.from({ length: 40 }, (_, value) => ({ value, label: `item ${value}`, hint: "x".repeat(60) }));
   const { screen, answer } = await promptAtTerminal((prompts) => prompts.select({ label: "Items", items }));
   await screen.resize(40, 10);

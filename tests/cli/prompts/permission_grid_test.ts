@@ -1,4 +1,4 @@
-/** The grid that selects permissions. */
+/** The grid in which the user selects permissions. */
 import { expect } from "expect";
 import type { Permission } from "../../../src/apikey/permission.ts";
 import type { Role } from "../../../src/apikey/role.ts";
@@ -83,28 +83,28 @@ Deno.test("the first row selects only resources that match the filter", async ()
   expect(await answer).toEqual(["CONNECT:CREATE_ANY", "CONNECT__REMOTE_ACCESS:CREATE_ANY"]);
 });
 
-Deno.test("the corner of the first row and column selects everything", async () => {
+Deno.test("the position before the first column of the first row selects everything", async () => {
   const { screen, answer } = await showGrid();
   screen.press(KEYS.home, KEYS.left, KEYS.space, KEYS.enter);
   expect(await answer).toHaveLength(232);
 });
 
 for (
-  const [typed, focused] of [
-    ["me", /^❯ ME +\[·\]/m],
-    ["docker:delete_o", /^❯ DOCKER .*\[·\]$/m],
-    ["update_o", /^❯ every resource .*\[·\] {3}· {3}·$/m],
-    ["remote", /^❯ CONNECT__REMOTE_ACCESS +\[·\]/m],
+  const [typed, position, focused] of [
+    ["me", "ME:CREATE_ANY", /^❯ ME +\[·\]/m],
+    ["docker:delete_o", "DOCKER:DELETE_OWN", /^❯ DOCKER .*\[·\]$/m],
+    ["update_o", "UPDATE_OWN on every resource", /^❯ every resource .*\[·\] {3}· {3}·$/m],
+    ["remote", "CONNECT__REMOTE_ACCESS:CREATE_ANY", /^❯ CONNECT__REMOTE_ACCESS +\[·\]/m],
   ] as const
 ) {
-  Deno.test(`typing ${typed} moves the focus to ${focused}`, async () => {
+  Deno.test(`typing ${typed} moves the focus to ${position}`, async () => {
     const { screen } = await showGrid();
     screen.press(...typed);
     expect(await screen.until(new RegExp(`${typed}█`))).toMatch(focused);
   });
 }
 
-Deno.test("typing only an action moves to the first row, where Space selects it for every resource", async () => {
+Deno.test("typing only an action moves to the first row, where Space selects the action on every resource", async () => {
   const { screen, answer } = await showGrid();
   screen.press(..."update_own", KEYS.space, KEYS.ctrlU, ..."api", KEYS.enter);
   const pairs = await answer;
@@ -112,7 +112,7 @@ Deno.test("typing only an action moves to the first row, where Space selects it 
   expect(pairs.every((pair) => pair.endsWith(":UPDATE_OWN"))).toBe(true);
 });
 
-Deno.test("a filter without matches says so, selects nothing, and can be edited", async () => {
+Deno.test("a filter without matches shows a message, Space selects nothing, and the filter can be edited", async () => {
   const { screen, answer } = await showGrid();
   screen.press(..."xyz", KEYS.down, KEYS.space);
   expect(await screen.until(/xyz█/)).toMatch(/\(0 selected, 0 of 29 listed\)[^]*\n {2}✖ No matches\.\n/);
@@ -120,7 +120,7 @@ Deno.test("a filter without matches says so, selects nothing, and can be edited"
   expect(await answer).toEqual(["VMS:CREATE_ANY"]);
 });
 
-Deno.test("arrow keys wrap around, left and right through nine positions", async () => {
+Deno.test("arrow keys wrap around at the edges of the grid", async () => {
   const { screen, answer } = await showGrid();
   screen.press(KEYS.left, KEYS.left, KEYS.space);
   await screen.until(/ACTIVATION_CODE:DELETE_OWN/);
@@ -128,7 +128,7 @@ Deno.test("arrow keys wrap around, left and right through nine positions", async
   expect(await answer).toEqual(["ACTIVATION_CODE:DELETE_OWN", "WELCOME:CREATE_ANY"]);
 });
 
-Deno.test("without a role Enter needs a selected permission", async () => {
+Deno.test("without a role Enter rejects an empty selection", async () => {
   const { screen, answer } = await showGrid();
   screen.press(KEYS.enter);
   expect(await screen.until(/✖/)).toMatch(/✖ Select at least one permission: the key has no role\.$/);
@@ -138,7 +138,7 @@ Deno.test("without a role Enter needs a selected permission", async () => {
   expect(await answer).toEqual(["ACTIVATION_CODE:CREATE_ANY"]);
 });
 
-Deno.test("with a role an empty selection is an answer", async () => {
+Deno.test("with a role Enter accepts an empty selection", async () => {
   const { screen, answer } = await showGrid(["GUEST"]);
   screen.press(KEYS.enter);
   expect(await answer).toEqual([]);
@@ -146,7 +146,7 @@ Deno.test("with a role an empty selection is an answer", async () => {
 });
 
 for (const [columns, rows] of [[80, 24], [30, 11]] as const) {
-  Deno.test(`in ${columns} by ${rows} the grid fits the window, and no line wraps`, async () => {
+  Deno.test(`the grid fits a window of ${columns} columns and ${rows} rows, and no line wraps`, async () => {
     const { screen } = await showGrid(["VIEWER"], { columns, rows });
     screen.press(KEYS.up, KEYS.left, KEYS.space, KEYS.end);
     const lines = (await screen.until(/❯\[?WEL/)).split("\n");

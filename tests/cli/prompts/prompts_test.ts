@@ -1,4 +1,4 @@
-/** The prompts for text, secrets, and yes or no, key by key. */
+/** The prompts for text, for secrets, and for yes or no: what each key does, and what is on the screen. */
 import { expect } from "expect";
 import { parseName } from "../../../src/apikey/name.ts";
 import { KEYS } from "../../program/screen.ts";
@@ -28,7 +28,7 @@ Deno.test("text: keys move the cursor and edit the text", async () => {
   expect(await answer).toBe("blue");
 });
 
-Deno.test("text: an empty text is an answer", async () => {
+Deno.test("text: Enter accepts an empty text", async () => {
   const { screen, answer } = await promptAtTerminal((prompts) => prompts.text({ label: "Name" }));
   screen.press(KEYS.enter);
   expect(await answer).toBe("");
@@ -49,7 +49,7 @@ Deno.test("text: an error appears while the user types, and disappears when the 
   expect(await answer).toBe("a");
 });
 
-Deno.test("text: Enter rejects an invalid or empty text and keeps what was typed", async () => {
+Deno.test("text: Enter rejects a text that fails the check, and keeps what was typed", async () => {
   const { screen, answer } = await promptAtTerminal((prompts) =>
     prompts.text({ label: "Name", hint: "hint", check: checkName })
   );
@@ -87,7 +87,7 @@ Deno.test("text: invisible characters are shown escaped", async () => {
   expect(await answer).toBe("a\u202eb");
 });
 
-Deno.test("secret: neither the text nor its length is visible, before and after the answer", async () => {
+Deno.test("secret: neither the text nor its length is visible, before or after the answer", async () => {
   const { screen, answer } = await promptAtTerminal((prompts) => prompts.secret({ label: "Key" }));
   screen.press(..."top");
   const short = await screen.until(/not shown/);
@@ -107,7 +107,7 @@ for (
     [false, "(y/N)", KEYS.enter, false],
   ] as const
 ) {
-  Deno.test(`confirm ${hint}: ${JSON.stringify(key)} answers ${isConfirmed ? "yes" : "no"}`, async () => {
+  Deno.test(`confirm ${hint}: ${key === KEYS.enter ? "Enter" : key} answers ${isConfirmed ? "yes" : "no"}`, async () => {
     const { screen, answer } = await promptAtTerminal((prompts) => prompts.confirm({ label: "Sure?", initial }));
     expect(await screen.text()).toBe(`? Sure? ${hint}`);
     screen.press("x", KEYS.space, KEYS.down, key);

@@ -23,7 +23,7 @@ const DEFAULTS = {
 
 const SOCKET = { host: "/run/postgresql", database: "keys", label: "keys at /run/postgresql" };
 
-/** What libpq's variables select. */
+/** The variables of libpq, PostgreSQL's client library, and the address that they select. */
 const LIBPQ_ENV = { PGHOST: "127.0.0.2", PGPORT: "6543", PGUSER: "lib", PGPASSWORD: "p%41ss", PGDATABASE: "pq" };
 const LIBPQ = { host: "127.0.0.2", port: 6543, user: "lib", password: "p%41ss", database: "pq" };
 
@@ -84,7 +84,7 @@ for (
     ["localhost", "sslmode=disable&sslrootcert=FILE", undefined],
   ] as const
 ) {
-  Deno.test(`the connection to ${host} with ${parameters || "no parameter"} is ${describe(tls)}`, () =>
+  Deno.test(`the connection to ${host} with ${parameters || "no parameter"} uses ${describe(tls)}`, () =>
     inTemporaryDirectory(async (directory) => {
       const file = `${directory}/ca.pem`;
       await Deno.writeTextFile(file, AUTHORITY);
@@ -94,7 +94,7 @@ for (
 }
 
 function describe(tls: unknown): string {
-  if (tls === undefined) return "unencrypted";
+  if (tls === undefined) return "no TLS";
   return tls === VERIFIED ? "TLS with a verified certificate" : "TLS with any certificate";
 }
 
@@ -123,7 +123,7 @@ for (
     ],
     ["an sslmode in capitals", "postgres://app:hidden@localhost/keys?sslmode=REQUIRE", /not "REQUIRE"/],
     [
-      "CA certificates that do not exist",
+      "a missing file of CA certificates",
       "postgres://app:hidden@localhost/keys?sslrootcert=/nonexistent",
       /\(sslrootcert\): cannot read "\/nonexistent"/,
     ],
@@ -149,7 +149,7 @@ Deno.test("an invalid PGPORT is a usage error", async () => {
   });
 });
 
-Deno.test("the label, which messages show, never contains the password", async () => {
+Deno.test("the address that messages show never contains the password", async () => {
   const { label } = await parse("postgres://app:hidden@db.example:5433/keys?sslmode=disable", { PGPASSWORD: "hidden" });
   expect(label).toBe("db.example:5433/keys");
 });

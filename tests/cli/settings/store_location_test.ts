@@ -37,7 +37,9 @@ for (
 ) {
   const isDirectory = location.startsWith("/");
 
-  Deno.test(`with ${what} the store is ${isDirectory ? "in" : "the database of user"} ${location}`, async () => {
+  const store = isDirectory ? `in ${location}` : `the database that the ${location} names`;
+
+  Deno.test(`with ${what} the store is ${store}`, async () => {
     const { location: found, warnings } = await read(flags, env);
     expect(found).toEqual(
       isDirectory
@@ -55,7 +57,7 @@ Deno.test("--data-dir and --database-url together are a usage error", async () =
   });
 });
 
-Deno.test("a password in --database-url causes a warning that does not show it; elsewhere it does not", async () => {
+Deno.test("a password in --database-url causes a warning that does not show it, but a password in a variable does not", async () => {
   const secret = "postgres://app:hidden@localhost/keys";
   expect((await read({ databaseUrl: secret }, {})).warnings).toEqual([
     "Every user of this machine can see the password in --database-url. Use SERVICE_API_DATABASE_URL or PGPASSWORD.",
@@ -73,7 +75,7 @@ Deno.test("the message for an invalid URL in the variable names the variable", a
   });
 });
 
-Deno.test("a database that does not answer is UNREACHABLE, and the message shows no password", async () => {
+Deno.test("a database that refuses the connection is UNREACHABLE, and the message shows no password", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();

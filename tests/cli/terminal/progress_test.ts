@@ -36,7 +36,7 @@ Deno.test("there is no spinner in a pipe or with TERM=dumb", async () => {
   expect(dumb.screen.raw).toBe("");
 });
 
-Deno.test("if the work fails, the failure passes through and the spinner disappears", async () => {
+Deno.test("if the work fails, the spinner disappears and the caller receives the failure", async () => {
   const host = new TerminalHost([]);
   const work = Promise.withResolvers<void>();
   const waiting = withSpinner("Waiting", host, work.promise);
@@ -65,14 +65,14 @@ Deno.test("without a UTF-8 locale the spinner is ASCII", async () => {
   await waiting;
 });
 
-Deno.test("the bar grows and disappears at the end", async () => {
+Deno.test("the progress bar grows and disappears at the end", async () => {
   const host = new TerminalHost([]);
   const progress = openProgress("Deleting keys", 4, host);
   const bars: string[] = [];
   for (const done of [0, 1, 4]) {
-    // deno-lint-ignore no-await-in-loop -- one at a time
+    // deno-lint-ignore no-await-in-loop -- one call at a time
     await progress.show(done);
-    // deno-lint-ignore no-await-in-loop -- one at a time
+    // deno-lint-ignore no-await-in-loop -- one call at a time
     bars.push(await host.screen.text());
   }
   expect(bars).toEqual([
@@ -84,7 +84,7 @@ Deno.test("the bar grows and disappears at the end", async () => {
   expect(await host.screen.text()).toBe("");
 });
 
-Deno.test("without a UTF-8 locale the bar is ASCII", async () => {
+Deno.test("without a UTF-8 locale the progress bar is ASCII", async () => {
   const host = new TerminalHost([], { env: { LANG: "C" } });
   await openProgress("Deleting keys", 2, host).show(1);
   expect(await host.screen.text()).toBe("############------------ Deleting keys 1/2");
@@ -97,7 +97,7 @@ for (
     [20, "Deleting keys 5000…"],
   ] as const
 ) {
-  Deno.test(`in ${columns} columns the bar leaves room for the count and stays on one line`, async () => {
+  Deno.test(`in ${columns} columns the progress is ${JSON.stringify(line)}`, async () => {
     const host = new TerminalHost([], { columns });
     const progress = openProgress("Deleting keys", 10_000, host);
     await progress.show(4999);
@@ -108,14 +108,14 @@ for (
   });
 }
 
-Deno.test("there is no bar in a pipe or with TERM=dumb", async () => {
+Deno.test("there is no progress bar in a pipe or with TERM=dumb", async () => {
   const pipe = new FakeHost([], { env: { LANG: "C.UTF-8" } });
   const dumb = new TerminalHost([], { env: { TERM: "dumb" } });
   for (const host of [pipe, dumb]) {
     const progress = openProgress("Deleting keys", 2, host);
-    // deno-lint-ignore no-await-in-loop -- one at a time
+    // deno-lint-ignore no-await-in-loop -- one call at a time
     await progress.show(1);
-    // deno-lint-ignore no-await-in-loop -- one at a time
+    // deno-lint-ignore no-await-in-loop -- one call at a time
     await progress.end();
     expect(host.stderr.text).toBe("");
   }

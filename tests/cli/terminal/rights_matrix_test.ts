@@ -68,7 +68,7 @@ Deno.test("resources with other rights come before the shared row", () => {
 `);
 });
 
-Deno.test("if any resource has no rights, the others do not share a row", () => {
+Deno.test("if a resource has no rights, the other resources do not share a row", () => {
   const permissions = RESOURCES.slice(0, 28).map((resource): Permission => `${resource}:READ_OWN`);
   const lines = draw([], permissions).split("\n");
   expect(lines.filter((line) => line.includes("●") && !line.includes("by"))).toHaveLength(28);
@@ -79,7 +79,7 @@ Deno.test("without rights there are no rows", () => {
   expect(draw([], [])).not.toMatch(/[◆●◈]/);
 });
 
-Deno.test("in 40 columns the header is abbreviated and explained below", () => {
+Deno.test("in 40 columns the header is abbreviated, and the legend explains it", () => {
   expect(draw(["GUEST"], SOME, { columns: 40 })).toBe(`
                        Cre Rea Upd Del
                        a o a o a o a o

@@ -67,7 +67,7 @@ for (
     false,
   ]] as const
 ) {
-  Deno.test(`escape sequences ${isExpected ? "can" : "cannot"} move the cursor of a ${at} with ${JSON.stringify(env)}`, () => {
+  Deno.test(`a ${at} with ${JSON.stringify(env)} ${isExpected ? "gets" : "gets no"} escape sequences that move the cursor`, () => {
     for (const forced of [{}, { FORCE_COLOR: "1" }]) {
       const host = hostWith({ ...env, ...forced }, at === "terminal");
       expect(canMoveCursor(host.stderr, host)).toBe(isExpected);

@@ -17,7 +17,7 @@ for (
     ["👩‍👩‍👧 family", 4, "…", "👩‍👩‍👧 …"],
   ] as const
 ) {
-  Deno.test(`${text} truncated to ${columns} columns is ${shown}`, () => {
+  Deno.test(`${JSON.stringify(text)} truncated to ${columns} columns is ${JSON.stringify(shown)}`, () => {
     expect(truncate(text, columns, ellipsis)).toBe(shown);
   });
 }

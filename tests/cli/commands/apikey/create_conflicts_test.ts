@@ -23,7 +23,7 @@ Deno.test("declining the confirmation creates nothing: exit status 130", async (
   expect(await keyNames(installation)).toEqual([]);
 });
 
-Deno.test("a taken name prompts at once, and declining prompts for another name", async () => {
+Deno.test("after a taken name the command asks whether to replace the key, and after no it prompts for another name", async () => {
   await using installation = await embedded(inProcess);
   await installation.program(CREATE_TAKEN);
   const { screen, code } = createAtTerminal(installation, ALL_BUT_NAME);
@@ -41,7 +41,7 @@ Deno.test("a taken name prompts at once, and declining prompts for another name"
   expect(await keyNames(installation)).toEqual(["taken", "free"]);
 });
 
-Deno.test("accepting replaces the key after the confirmation, with a new secret", async () => {
+Deno.test("after yes to both prompts, the command replaces the key and prints a new secret", async () => {
   await using installation = await embedded(inProcess);
   const before = await installation.program(CREATE_TAKEN);
   const { screen, code, host } = createAtTerminal(installation, ALL_BUT_NAME);
@@ -56,7 +56,7 @@ Deno.test("accepting replaces the key after the confirmation, with a new secret"
   expect(await keyNames(installation)).toEqual(["taken"]);
 });
 
-Deno.test("accepting the replacement but declining the confirmation keeps the old key", async () => {
+Deno.test("after yes to the replacement and no to the confirmation, the old key still works", async () => {
   await using installation = await embedded(inProcess);
   const before = await installation.program(CREATE_TAKEN);
   const { screen, code } = createAtTerminal(installation, ALL_BUT_NAME);
@@ -93,7 +93,7 @@ Deno.test("--overwrite skips the prompt about replacing a key, but not the confi
   expect(await code).toBe(0);
 });
 
-Deno.test("declining to replace the key of --name is ALREADY_EXISTS: exit status 1", async () => {
+Deno.test("if --name is taken, declining to replace the key is ALREADY_EXISTS: exit status 1", async () => {
   await using installation = await embedded(inProcess);
   await installation.program(CREATE_TAKEN);
   const { screen, code, host } = createAtTerminal(installation, ["--name", "taken"]);
@@ -103,7 +103,7 @@ Deno.test("declining to replace the key of --name is ALREADY_EXISTS: exit status
   expect(host.stderr.text).toMatch(/A key named "taken" already exists; add --overwrite or choose another name\.\n$/);
 });
 
-Deno.test("a caller that may not read keys learns that the name is taken when it creates the key", async () => {
+Deno.test("a caller that may not read keys learns only after the confirmation that the name is taken", async () => {
   await using installation = await overHttp();
   const creator = await installation.program(
     ["apikey", "--create", "--name", "creator", "--permissions", "API_KEY:CREATE_ANY"],
@@ -150,7 +150,7 @@ for (const [index, [last]] of PROMPTS.entries()) {
   });
 }
 
-Deno.test("SIGINT while the server looks up the name: exit status 130", async () => {
+Deno.test("SIGINT ends the look-up of the name: exit status 130", async () => {
   const requested = Promise.withResolvers<void>();
   const response = Promise.withResolvers<Response>();
   await using server = startServer(() => {

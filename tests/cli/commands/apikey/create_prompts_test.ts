@@ -53,7 +53,7 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
   expect(await run.code).toBe(130);
 });
 
-Deno.test("the summary shows the effective rights; after yes the secret is alone on standard output", async () => {
+Deno.test("the summary shows the effective rights, and after yes only the secret is on standard output", async () => {
   await using installation = await embedded(inProcess);
   const run = createAtTerminal(installation);
   await answerPrompts(run);
@@ -131,7 +131,7 @@ Deno.test("in 40 columns without a UTF-8 locale the summary fits and is ASCII", 
   await run.code;
 });
 
-Deno.test("a Chinese name and description wrap in the summary by their width", async () => {
+Deno.test("in the summary a Chinese description wraps at the width of the terminal", async () => {
   await using installation = await embedded(inProcess);
   const flags = ["--yes", "--roles", "GUEST", "--permissions", "ME:READ_ANY"];
   const run = createAtTerminal(installation, flags, { columns: 40 });
@@ -214,7 +214,7 @@ Deno.test("--yes skips the confirmation", async () => {
   expect(await screen.text()).not.toContain("Create this key?");
 });
 
-Deno.test("--json prints one line also after prompts", async () => {
+Deno.test("--json prints one line, even after prompts", async () => {
   await using installation = await embedded(inProcess);
   const run = createAtTerminal(installation, ["--json"]);
   await answerPrompts(run);

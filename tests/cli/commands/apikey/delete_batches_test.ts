@@ -1,4 +1,4 @@
-/** Deleting several keys in batches: progress, a failing batch, keys that another caller deletes at the same time. */
+/** Deleting many keys in batches: progress, a batch that fails, and keys that another caller deletes meanwhile. */
 import { expect } from "expect";
 import { KEYS } from "../../../program/screen.ts";
 import { type AtTerminal, runAtTerminal, type Running } from "../../../program/terminal_host.ts";
@@ -30,7 +30,7 @@ Deno.test("a progress bar shows how many keys are deleted, and disappears at the
   expect(await screen.text()).not.toContain("Deleting");
 });
 
-Deno.test("there is no progress bar for one key, nor with TERM=dumb", async () => {
+Deno.test("there is no progress bar for a single key or with TERM=dumb", async () => {
   await using one = startKeyServer(listedKeys(["one"]));
   const single = await deleteAll(one);
   expect(await single.code).toBe(0);
@@ -59,7 +59,7 @@ Deno.test("if a later batch fails, the message and the JSON say how many keys we
   expect(second.keys.map(({ name }) => name)).toEqual(["three"]);
 });
 
-Deno.test("after delete was selected at the mode prompt, a failure has the number of deleted keys too", async () => {
+Deno.test("if the user selected deletion at the mode prompt, the JSON of a failure has the number of deleted keys", async () => {
   await using server = startKeyServer(THREE, forbidden);
   const { host, screen, code } = runAtTerminal(["apikey", "--json"], { env: { SERVICE_API_URL: server.url } });
   await screen.until(/What do you want to do/);
@@ -77,7 +77,7 @@ Deno.test("if the first batch fails, the JSON says that 0 keys were deleted", as
   expect(JSON.parse(host.stdout.text)).toMatchObject({ deleted: 0, code: "FORBIDDEN" });
 });
 
-Deno.test("SIGINT between two batches: exit status 130 and the number of deleted keys", async () => {
+Deno.test("on SIGINT during a later batch, the command exits with 130 and the JSON has the number of deleted keys", async () => {
   const requested = Promise.withResolvers<void>();
   const response = Promise.withResolvers<Response>();
   await using server = startKeyServer(THREE, ([id]) => {
@@ -94,7 +94,7 @@ Deno.test("SIGINT between two batches: exit status 130 and the number of deleted
   expect(screen.isRestored).toBe(true);
 });
 
-Deno.test("keys that another caller deletes in the meantime are skipped and not counted", async () => {
+Deno.test("keys that another caller deletes meanwhile are skipped and not counted", async () => {
   await using server = startKeyServer(THREE, ([id], { drop }) => void (id === "1" && drop("2")));
   const { host, code } = await deleteAll(server, ["--json"]);
   expect(await code).toBe(0);
@@ -113,7 +113,7 @@ Deno.test("if one key of a batch is gone, the others are still deleted", async (
   expect(server.keys).toEqual([]);
 });
 
-Deno.test("a server that does not delete and gives no reason is a failure", async () => {
+Deno.test("if the server deletes nothing and gives no reason, the command fails", async () => {
   await using server = startKeyServer(
     listedKeys(["one"]),
     () => Response.json({ data: { apiKey: { delete: false } } }),

@@ -16,7 +16,7 @@ function deleteAtTerminal(
   return runAtTerminal(["apikey", "--delete", ...flags], { ...at, env: { SERVICE_API_URL: url, ...at.env } });
 }
 
-Deno.test("apikey alone prompts for the mode; delete lists the keys, asks for confirmation and prints the result", async () => {
+Deno.test("apikey alone prompts for the mode, and deletion lists the keys, asks for confirmation and prints the result", async () => {
   await using installation = await embedded(inProcess);
   const create = ["apikey", "--create", "--name"];
   await installation.program([...create, "ci deploy", "--roles", "VIEWER", "--description", "for the pipeline"]);
@@ -93,7 +93,7 @@ for (const [columns, LANG] of [[80, "C.UTF-8"], [30, "C"]] as const) {
   });
 }
 
-Deno.test("the list works on a server that knows only ids and names", async () => {
+Deno.test("the list works with a server that reports only ids and names", async () => {
   const data = { apiKeys: [{ id: "1", name: "one" }, { id: "2", name: "two" }] };
   await using server = startServer(({ body }) =>
     Response.json(body.includes("createdAt") ? { errors: [{ message: "Cannot query field" }] } : { data })
@@ -114,7 +114,7 @@ Deno.test("an empty selection deletes nothing: exit status 0", async () => {
   expect(server.keys).toHaveLength(1);
 });
 
-Deno.test("without keys the command does not prompt: exit status 0", async () => {
+Deno.test("if there are no keys, the command does not prompt: exit status 0", async () => {
   await using server = startKeyServer([]);
   const { host, screen, code } = deleteAtTerminal(server);
   expect(await code).toBe(0);

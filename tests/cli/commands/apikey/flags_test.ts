@@ -1,9 +1,9 @@
-/** Command lines that `apikey` rejects before it contacts a server. `tests/apikey` has the rules of names and rights. */
+/** Command lines that `apikey` rejects before it contacts a server. `tests/apikey/` tests names and rights. */
 import { expect } from "expect";
 import { inProcess } from "../../../program/program.ts";
 import { runAtTerminal } from "../../../program/terminal_host.ts";
 
-/** No request may reach a server: this one would make every command fail with `UNREACHABLE`. */
+/** An address without a server. A command that sends a request fails with `UNREACHABLE`, and so its test fails. */
 const env = { SERVICE_API_URL: "http://127.0.0.1:1" };
 
 for (
@@ -33,14 +33,14 @@ for (
       "INVALID_PERMISSION",
       /"DOCKR".*Did you mean DOCKER:READ_ANY\?/,
     ],
-    ["no name without a terminal", ["--create", "--roles", "ADMIN"], "USAGE", /--create needs --name/],
-    ["no mode without a terminal", ["--name", "a"], "USAGE", /--create or --delete/],
+    ["no name and no terminal", ["--create", "--roles", "ADMIN"], "USAGE", /--create needs --name/],
+    ["no mode and no terminal", ["--name", "a"], "USAGE", /--create or --delete/],
     ["both modes", ["--create", "--delete", "--name", "a"], "USAGE", /not both/],
     ["an unknown flag", ["--create", "--nam", "a"], "USAGE", /"--nam"\. Did you mean --name\?/],
     ["a repeated flag", ["--create", "--roles", "GUEST", "--roles", "VIEWER"], "USAGE", /--roles .*twice/],
   ] as const
 ) {
-  Deno.test(`${rule}: ${code}, exit status 2, in plain text and in JSON`, async () => {
+  Deno.test(`apikey with ${rule} fails with ${code} and exit status 2, in plain text and in JSON`, async () => {
     const json = await inProcess(["apikey", ...args, "--json"], { env });
     expect({ exit: json.code, stderr: json.stderr }).toEqual({ exit: 2, stderr: "" });
     expect(JSON.parse(json.stdout)).toMatchObject({ code, error: expect.stringMatching(message) });
@@ -54,7 +54,7 @@ for (
 for (
   const [rule, args, code, error] of [
     ["an invalid name", ["--name", "a-b"], "INVALID_NAME", expect.stringMatching(/may contain only letters, digits/)],
-    ["no name without a terminal", [], "USAGE", "--delete needs --name if it cannot prompt."],
+    ["no name and no terminal", [], "USAGE", "--delete needs --name if it cannot prompt."],
     [
       "a flag of --create",
       ["--name", "a", "--overwrite"],
@@ -63,7 +63,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`--delete with ${rule}: ${code}, exit status 2, and 0 keys deleted in the JSON`, async () => {
+  Deno.test(`apikey --delete with ${rule} fails with ${code} and exit status 2, and the JSON says that 0 keys were deleted`, async () => {
     const outcome = await inProcess(["apikey", "--delete", ...args, "--json"], { env });
     expect({ exit: outcome.code, stderr: outcome.stderr }).toEqual({ exit: 2, stderr: "" });
     expect(JSON.parse(outcome.stdout)).toEqual({ deleted: 0, error, code });
@@ -78,7 +78,7 @@ for (
     [[], "--create"],
   ] as const
 ) {
-  Deno.test(`apikey ${args.join(" ")} fails and names ${flag} if it cannot prompt`, async () => {
+  Deno.test(`${["apikey", ...args].join(" ")} fails and names the missing ${flag} if it cannot prompt`, async () => {
     const noInput = runAtTerminal(["apikey", ...args, "--no-input"], { env });
     const piped = runAtTerminal(["apikey", ...args], { env });
     piped.host.stdin.isTerminal = () => false;

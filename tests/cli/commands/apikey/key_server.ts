@@ -1,4 +1,4 @@
-/** A server that lists and deletes keys. */
+/** A server for tests that lists and deletes keys. */
 import * as z from "zod";
 import { startServer, type TestServer } from "../../../client/foreign_server.ts";
 
@@ -37,7 +37,7 @@ export function listedKeys(names: readonly string[], others: Partial<ListedKey> 
 /**
  * Starts a server with these keys.
  *
- * @param beforeDelete runs before each deletion; if it returns a response, that is the answer and nothing is deleted
+ * @param beforeDelete runs before each deletion. If it returns a response, the server sends that and deletes nothing.
  */
 export function startKeyServer(
   initial: readonly ListedKey[],

@@ -76,7 +76,7 @@ Deno.test("each request is a line of text at a terminal", async () => {
   );
 });
 
-Deno.test("lines keep the order of their requests, also during a write", async () => {
+Deno.test("lines keep the order of their requests, even if a request arrives during a write", async () => {
   const { host, release } = blockedHost();
   const log = openAccessLog(host);
   const ids = Array.from({ length: 100 }, (_, i) => String(i));
@@ -96,7 +96,7 @@ Deno.test("flush waits for a write that is in progress", async () => {
   await writing;
   const order: string[] = [];
   const flushed = log.flush().then(() => order.push("flushed"));
-  // A flush that does not wait would end in this turn of the event loop.
+  // A flush that does not wait for the write would end before this timer.
   await new Promise((resolve) => setTimeout(resolve));
   order.push("released");
   release();
@@ -105,7 +105,7 @@ Deno.test("flush waits for a write that is in progress", async () => {
   expect(linesOf(host)).toHaveLength(1);
 });
 
-Deno.test("lines are written together, without a flush", async () => {
+Deno.test("lines recorded at the same time are written together, without a call of flush", async () => {
   const host = new FakeHost(["serve"]);
   const { promise, resolve } = Promise.withResolvers<string>();
   host.stderr.write = (text) => Promise.resolve(resolve(text));
@@ -114,7 +114,7 @@ Deno.test("lines are written together, without a flush", async () => {
   expect((await promise).match(/\n/g)).toHaveLength(10);
 });
 
-Deno.test("if standard error is not read, 20,000 lines wait and the rest is counted", async () => {
+Deno.test("if standard error is not read, 20,000 lines wait and the log says how many others are missing", async () => {
   const { host, release } = blockedHost();
   const log = openAccessLog(host);
   log.record({ ...ACCESS, requestId: "first" });

@@ -12,7 +12,7 @@ import { inTemporaryDirectory } from "../../../store/temporary_store.ts";
 const NOT_THERE = Deno.build.os === "windows" ? "The system cannot find" : "No such file";
 
 interface Serving {
-  /** As printed. */
+  /** The URL that `serve` printed. */
   readonly url: string;
   readonly host: FakeHost;
   /** The secret of an ADMIN key. */
@@ -51,7 +51,7 @@ async function statusAt(url: string, init: RequestInit = {}): Promise<number> {
   return response.status;
 }
 
-/** Runs `serve` with invalid flags. */
+/** Runs `serve` with flags that it must reject. */
 async function rejected(...flags: readonly string[]): Promise<Outcome> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-serve-" });
   try {
@@ -93,7 +93,7 @@ Deno.test("serve prints one line with its URL on standard output", () =>
   }));
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`${signal} ends serve with 0 after requests are answered`, () =>
+  Deno.test(`${signal} ends serve with 0 if no request is in flight`, () =>
     withServe([], async ({ url, key, stop }) => {
       expect(await statusAt(`${url}?query={__typename}`, { headers: { authorization: `Bearer ${key}` } })).toBe(200);
       expect(await stop(signal)).toBe(0);
@@ -101,7 +101,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     }));
 }
 
-Deno.test("a signal ends serve with 130 while it waits for its database", async () => {
+Deno.test("SIGTERM ends serve with 130 while it waits for its database", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const env = { SERVICE_API_DATABASE_URL: `postgres://a:b@127.0.0.1:${listener.addr.port}/c` };
   const host = new FakeHost(["serve", "--port", "0"], { env });
@@ -126,7 +126,7 @@ Deno.test("serve exits with 1 and an error if --drain-timeout expires before a r
     expect(host.stderr.text).toContain('"status":503');
   }));
 
-Deno.test("serve writes its access log before it ends, and none with --no-access-log", () =>
+Deno.test("serve writes its access log before it ends, and writes none with --no-access-log", () =>
   withServe([], async ({ url, host, stop }) => {
     await statusAt(url);
     await statusAt(new URL("/healthz", url).href);
@@ -175,21 +175,21 @@ Deno.test("with --tls-cert and --tls-key serve uses HTTPS, and prints an https U
   withTlsFiles(({ cert, key }) =>
     withServe(["--host", "localhost", "--tls-cert", cert, "--tls-key", key], async ({ url, key: secret, stop }) => {
       expect(url).toMatch(/^https:\/\/localhost:\d+\/graphql$/);
-      const asked = ["request", "--base-url", url, "--query", "{ me { name } }"];
+      const args = ["request", "--base-url", url, "--query", "{ me { name } }"];
       const caFile = `${cert}.ca`;
       await Deno.writeTextFile(caFile, AUTHORITY);
       const env = { SERVICE_API_KEY: secret };
-      expect(await inProcess([...asked, "--ca-file", caFile], { env })).toEqual({
+      expect(await inProcess([...args, "--ca-file", caFile], { env })).toEqual({
         code: 0,
         stdout: '{"data":{"me":{"name":"admin"}}}\n',
         stderr: "",
       });
-      expect(await inProcess(asked, { env })).toMatchObject({ code: 4, stderr: expect.stringContaining("--ca-file") });
+      expect(await inProcess(args, { env })).toMatchObject({ code: 4, stderr: expect.stringContaining("--ca-file") });
       expect(await stop()).toBe(0);
     })
   ));
 
-Deno.test("an unencrypted request to an HTTPS port gets no GraphQL", () =>
+Deno.test("an unencrypted request to an HTTPS port gets no GraphQL response", () =>
   withTlsFiles(({ cert, key }) =>
     withServe(["--tls-cert", cert, "--tls-key", key], async ({ url, key: secret }) => {
       using connection = await Connection.to(url);
@@ -204,7 +204,7 @@ const HAS_OPENSSL = await new Deno.Command("openssl", { args: ["version"], stdou
   .then(({ success }) => success, () => false);
 
 Deno.test({
-  name: `serve rejects TLS 1.1${HAS_OPENSSL ? "" : " (not run: openssl is not installed)"}`,
+  name: `serve rejects TLS 1.1${HAS_OPENSSL ? "" : ": skipped, not installed: openssl"}`,
   ignore: !HAS_OPENSSL,
   fn: () =>
     withTlsFiles(({ cert, key }) =>
@@ -230,12 +230,12 @@ for (
       /The key in ".*other\.pem" does not match the certificate in ".*cert\.pem"/,
     ],
     [
-      "a certificate that is a key",
+      "a key instead of the certificate",
       ["--tls-cert", "KEY", "--tls-key", "KEY"],
       /--tls-cert: ".*key\.pem" contains no PEM certificate/,
     ],
     [
-      "a key that is a certificate",
+      "a certificate instead of the key",
       ["--tls-cert", "CERT", "--tls-key", "CERT"],
       /--tls-key: ".*cert\.pem" contains no PEM private key/,
     ],
@@ -247,7 +247,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`${what} is a usage error that shows nothing of a key`, () =>
+  Deno.test(`${what} is a usage error that shows no part of a key`, () =>
     withTlsFiles(async ({ cert, key, other, directory }) => {
       await Deno.writeTextFile(
         `${directory}/garbage.pem`,
@@ -294,7 +294,7 @@ for (
     [["--data-dir", "/a", "--database-url", "postgres://a@b/c"], /Use either --data-dir or --database-url/],
   ] as const
 ) {
-  Deno.test(`serve ${flags.join(" ")} is a usage error`, async () => {
+  Deno.test(`serve ${flags.map((word) => word || '""').join(" ")} is a usage error`, async () => {
     const { code, stdout, stderr } = await rejected(...flags);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
