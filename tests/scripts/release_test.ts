@@ -23,8 +23,8 @@ const ZIP = `${NAME}-${WINDOWS}.zip`;
 const SBOM = `${NAME}.cdx.json`;
 
 /**
- * Stands in for `deno compile`: an executable is the concatenation of the bundle's files. For one target it fails as
- * Deno does if it cannot download the runtime base.
+ * Stands in for `deno compile`: concatenates the bundle's files instead of compiling them. For `UNAVAILABLE`, it prints
+ * the error that Deno prints if it cannot download the runtime base.
  */
 const COMPILER = `#!/bin/sh
 case "$*" in
@@ -52,11 +52,11 @@ async function task(
 const directory = await Deno.makeTempDir({ prefix: "service-api-release-test-" });
 Deno.test.afterAll(() => Deno.remove(directory, { recursive: true }));
 const [one, two, elsewhere] = [`${directory}/one`, `${directory}/two`, `${directory}/elsewhere/copy`];
-// First, under its lock: Deno cannot install its bundler twice at once.
+// Runs before the releases are built: it installs Deno's bundler under a lock, and parallel installations would fail.
 const build = Deno.build.os === "windows" ? undefined : await buildExecutable();
 const made = build === undefined ? undefined : await release();
 
-/** Makes a release, and another one in a copy of the checkout. */
+/** Builds a release in this checkout and another one in a copy of it. */
 async function release(): Promise<readonly [Outcome, Outcome]> {
   const compiler = `${directory}/compiler`;
   await Deno.writeTextFile(compiler, COMPILER, { mode: 0o755 });
@@ -77,7 +77,7 @@ function testRelease(rule: string, check: (first: Outcome, second: Outcome) => v
   } else Deno.test(`release: ${rule}`, () => check(...made));
 }
 
-testRelease("names a target without a runtime base, makes the others and replaces an older release", async ({
+testRelease("names a target without a runtime base, builds the others and replaces an older release", async ({
   code,
   stdout,
   stderr,
