@@ -1,4 +1,4 @@
-/** Bundles the program and compiles bundles into executables. The same commit and Deno give the same bytes anywhere. */
+/** Bundles the program and compiles bundles into executables. The same commit and Deno produce the same bytes. */
 import { fileURLToPath, pathToFileURL } from "node:url";
 import deno from "../deno.json" with { type: "json" };
 import { type BundleContents, filesIn, readBundleContents } from "./bundle_contents.ts";
@@ -57,13 +57,13 @@ export interface Bundle {
 /** The bundle of `src/apikey`. All other bundles import it, so that its modules are loaded once. */
 const SHARED = "#apikey";
 
-/** Replaces the modules of `src/apikey` while other bundles are made. */
+/** The empty module that replaces the modules of `src/apikey` while the other bundles are built. */
 const SHARED_STAND_IN = "shared_stand_in.js";
 
 /**
  * Bundles the program and, separately, each part that it loads on demand (`#…` in the import map) into a directory.
- * Apart from `src/apikey` each bundle is self-contained, because code splitting would put shared code into a dozen small
- * files that are slow to load.
+ * The bundles share only `src/apikey`. If they shared more, code splitting would put the shared code into a dozen small
+ * files, which are slow to load.
  *
  * The minifier drops the disposal of `using` declarations (evanw/esbuild issue 4482), so the program has none.
  *
@@ -75,7 +75,7 @@ export async function bundle(directory: string, main = `${PROJECT}/main.ts`): Pr
   const workspace = await Deno.makeTempDir({ prefix: "service-api-bundle-" });
   try {
     const config = await writeConfig(workspace);
-    // Each by name, because packages have `#` imports too.
+    // Names each part instead of `#*`, because packages have `#` imports too.
     const external = [VERSION, ...parts.map(([name]) => name), `${workspace}/${SHARED_STAND_IN}`];
     await run([], `${directory}/apikey`, `${workspace}/shared.ts`);
     await run(["--config", config, ...externals(external)], directory, main);
@@ -115,8 +115,8 @@ function externals(names: readonly string[]): readonly string[] {
 }
 
 /**
- * Writes the module whose bundle is shared, and the configuration with which all others import that bundle instead of
- * the modules in it.
+ * Writes the entry module of the shared bundle, and the Deno configuration for the other bundles. It replaces the
+ * modules of `src/apikey` with the stand-in.
  *
  * @returns the path of the configuration
  */
@@ -143,8 +143,8 @@ async function writeConfig(workspace: string): Promise<string> {
 }
 
 /**
- * graphql-request parses and prints documents only if it has to find the name of an operation or gets a syntax tree.
- * The client gives it neither, and the 42 KB of the parser would slow down every command.
+ * Replaces the parser and printer of graphql in the client's bundle. graphql-request calls them only to find the name
+ * of an operation and to handle syntax trees. The client needs neither, and the 42 KB would slow down every command.
  */
 const NO_GRAPHQL = `const unavailable = () => {
   throw new Error("the client does not contain the parser of graphql");
@@ -153,8 +153,8 @@ export { unavailable as Kind, unavailable as parse, unavailable as print };
 `;
 
 /**
- * Renames chunks to numbers, in import order. Deno names them after a hash that depends on the path of its cache, which
- * would make executables of the same commit differ.
+ * Replaces the hashes in the names of chunks with numbers, in import order. Deno's hashes depend on the path of its
+ * cache, so the executables of the same commit would differ between machines.
  */
 async function numberChunks(directory: string): Promise<void> {
   const chunk = /[\w-]+-[A-Z0-9]{8}\.js(?=")/g;
@@ -181,7 +181,7 @@ async function numberChunks(directory: string): Promise<void> {
   await Promise.all(subdirectories.map(numberChunks));
 }
 
-/** Defines `require`, with which CommonJS packages import Node's modules. Bundles of Deno before 2.8 lack it. */
+/** Defines `require`, which CommonJS packages call to import Node's modules. Deno before 2.8 does not define it. */
 async function defineRequire(directory: string): Promise<void> {
   const banner = 'import{createRequire as requireFor}from"node:module";const require=requireFor(import.meta.url);\n';
   for await (const path of filesIn(directory)) {
@@ -196,8 +196,8 @@ async function defineRequire(directory: string): Promise<void> {
 /**
  * Compiles a bundle for a target, with the permissions of the `start` task.
  *
- * `DENORT_BIN` is the path of a runtime base for this machine, to use instead of a download. `DENO_COMPILE` is the path
- * of the Deno to compile with. The runtime base must have the version of that Deno.
+ * If `DENORT_BIN` is the path of a runtime base for this machine, uses it instead of downloading one. If `DENO_COMPILE`
+ * is the path of a Deno, compiles with it. The runtime base and the Deno must have the same version.
  *
  * @throws {Error} with Deno's message if compiling fails
  */

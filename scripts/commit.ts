@@ -1,7 +1,7 @@
 /** The commit that is checked out in a directory. */
 
 export interface Commit {
-  /** The first 12 hexadecimal digits of its hash, with `-dirty` appended if tracked files differ from it. */
+  /** The first 12 hexadecimal digits of the hash. `-dirty` follows if tracked files differ from the commit. */
   readonly id: string;
   /** The commit time. */
   readonly time: Date;
@@ -11,11 +11,11 @@ export interface Commit {
 export async function readCommit(directory: string): Promise<Commit | undefined> {
   const git = (...args: readonly string[]): Promise<string | undefined> => runGit(["-C", directory, ...args]);
   if (await git("rev-parse", "--show-cdup") !== "") return undefined;
-  const [shown = "", status] = await Promise.all([
+  const [log = "", status] = await Promise.all([
     git("log", "--max-count=1", "--format=%H %ct"),
     git("--no-optional-locks", "status", "--porcelain", "--untracked-files=no"),
   ]);
-  const [hash = "", seconds] = shown.split(" ");
+  const [hash = "", seconds] = log.split(" ");
   return { id: `${hash.slice(0, 12)}${status === "" ? "" : "-dirty"}`, time: new Date(Number(seconds) * 1000) };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Compiles the executable. Prints the path of each.
+ * Compiles the executable for each target and prints the paths.
  *
  *   deno task compile [--target TRIPLE]... [--output DIR]
  */
@@ -13,7 +13,7 @@ export interface CompileOptions {
   readonly targets?: readonly Target[];
   /** The directory for the executables. */
   readonly output: string;
-  /** The first part of the file name; `-` and the target follow. @default "service-api" */
+  /** The file name without `-` and the target, which follow it. @default "service-api" */
   readonly name?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Inserts thousands of keys into a store by SQL, for benchmarks. */
+/** Inserts many keys into a store with SQL, for benchmarks. */
 import { DatabaseSync } from "node:sqlite";
 import type { PostgresServer } from "../tests/store/postgres/server.ts";
 

@@ -34,7 +34,8 @@ has() {
   command -v "$1" >/dev/null 2>&1
 }
 
-# Sets `scheme`. Over plain HTTP, an attacker on the network could replace both the archive and its checksum.
+# Sets `scheme`. Rejects http:// to other machines, because an attacker on the network could replace both the archive
+# and its checksum.
 check_url() {
   case $base in
     https://[!/]*)
@@ -118,7 +119,7 @@ download() {
   elif [ "$scheme" = http ]; then
     wget --no-verbose --timeout="$stall_limit" --tries=1 --max-redirect=0 --output-document="$2" "$1"
   else
-    # wget cannot be restricted to https. A proxy that does not exist makes a redirect to http fail.
+    # wget has no option that allows only https. A redirect to http fails because the host of this proxy does not exist.
     http_proxy=http://redirected-from-https-to-http.invalid no_proxy=${https_proxy:+${no_proxy-}} \
       wget --no-verbose --timeout="$stall_limit" --tries=1 --output-document="$2" "$1"
   fi || fail "Could not download $1 to $tmp."
@@ -181,7 +182,7 @@ cannot_write() {
   fail "Could not write to $1. Fix the problem, or set PREFIX to another directory."
 }
 
-# Copies a file next to its final path, under a temporary name.
+# Copies a file to the directory where it will be installed, under a temporary name.
 stage() {
   destination=$prefix/$2
   [ -f "$folder/$1" ] || fail "$archive does not contain $1."

@@ -3,8 +3,8 @@
  *
  *   deno task release [--target TRIPLE]... [--output DIR]
  *
- * If a target cannot be built, the error names it, the other archives are still written, and the exit code is 1. The
- * same commit, Deno and system give the same bytes.
+ * If a target cannot be built, prints an error that names it, builds the other targets, and exits with 1. The same
+ * commit, Deno and operating system produce the same bytes.
  */
 import { zipSync } from "fflate";
 import { packTar } from "modern-tar";
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
   const output = resolve(values.output);
   await Deno.mkdir(output, { recursive: true });
   const workspace = await Deno.makeTempDir({ prefix: "service-api-release-" });
-  // On the file system of the output, so that complete files can be renamed into place.
+  // In the output directory: files can be renamed only within one file system.
   const staging = await Deno.makeTempDir({ dir: output, prefix: ".release-" });
   const cleanUp = (): void => [workspace, staging].forEach((path) => Deno.removeSync(path, { recursive: true }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -108,7 +108,7 @@ function reasonOf(error: unknown): string {
   return reason === undefined ? message : `no runtime base. ${reason}`;
 }
 
-/** Removes the files of an earlier release, because the workflow publishes every file in the directory. */
+/** Replaces an earlier release, and removes all its files: the workflow publishes every file in the directory. */
 async function replaceOldRelease(staging: string, output: string): Promise<void> {
   for await (const { name } of Deno.readDir(output)) {
     if (/^(service-api-.*\.(tar\.gz|zip|cdx\.json)|SHA256SUMS)$/.test(name)) await Deno.remove(`${output}/${name}`);

@@ -3,14 +3,14 @@ import deno from "../deno.json" with { type: "json" };
 import { PROJECT } from "./bundle.ts";
 import type { BundledPackage } from "./bundle_contents.ts";
 
-/** The used part of a package's `package.json`. */
+/** The fields of a package's `package.json` that the SBOM uses. */
 interface Manifest {
   readonly description?: string;
   /** An SPDX expression. */
   readonly license: string;
 }
 
-/** The used part of `deno.lock`. A key is `name@version`, followed by `_` and the versions of peer dependencies if any. */
+/** The field of `deno.lock` that the SBOM uses. A key is `name@version`. `_` and peer dependencies may follow. */
 interface Lock {
   readonly npm: Readonly<Record<string, { readonly integrity: string }>>;
 }
@@ -108,7 +108,7 @@ async function serialNumberOf(contents: object): Promise<string> {
   return `urn:uuid:${groups.join("-")}-${hex.slice(18, 30)}`;
 }
 
-/** The licence texts of the packages and the runtime, which the licences require us to distribute. */
+/** The licence texts of the packages and the runtime. The licences require us to distribute them. */
 export async function formatLicences(packages: readonly BundledPackage[], runtime: string): Promise<string> {
   const [mit = ""] = /Permission is hereby granted.*/s.exec(await Deno.readTextFile(`${PROJECT}/LICENSE`)) ?? [];
   const texts = await Promise.all(
@@ -125,9 +125,9 @@ export async function formatLicences(packages: readonly BundledPackage[], runtim
 }
 
 /**
- * The licence of a package: its licence file, or the section of its README.
+ * Reads the licence of a package from its licence file or, if it has none, from its README.
  *
- * @throws {Error} if it has neither
+ * @throws {Error} if neither contains the licence
  */
 async function readLicence(directory: string): Promise<string> {
   const names = await Array.fromAsync(Deno.readDir(directory), ({ name }) => name);

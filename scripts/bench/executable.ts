@@ -3,8 +3,8 @@
  *
  *   deno task bench [ROUNDS]
  *
- * The programs run in turn; the table shows medians. If they are installed, it also measures `curl` with the same
- * request and `gh`, a similar program in Go. Prompts need `script` (util-linux), peak memory needs GNU time
+ * Runs the programs in turn and prints medians. If they are installed, also measures `curl` with the same request and
+ * `gh`, a similar program in Go. Measuring prompts needs `script` (util-linux), peak memory needs GNU time
  * (`/usr/bin/time`), and starts from disk need GNU dd, which drops the file from the kernel's cache.
  */
 import { type Bundle, bundle, compileBundle, readTarget } from "../bundle.ts";
@@ -41,7 +41,7 @@ const WARM_UP = 3;
 /** The rounds for measurements that are slow or vary little. */
 const FEW_ROUNDS = 7;
 
-/** Runs a case once, optionally with the command line of another program before it, and returns its standard error. */
+/** Runs a case once, optionally under a wrapper command, for example GNU time. Returns the standard error. */
 async function run(
   { title, executable, args, env = {} }: Case,
   round: number,
@@ -61,14 +61,14 @@ async function run(
   return text;
 }
 
-/** The milliseconds of one run. */
+/** Runs a case once and returns the milliseconds that it took. */
 async function elapsed(measured: Case, round: number): Promise<number> {
   const start = performance.now();
   await run(measured, round);
   return performance.now() - start;
 }
 
-/** The peak resident memory of one run, in bytes. */
+/** Runs a case once and returns its peak resident memory in bytes. */
 async function peakMemory(measured: Case, round: number): Promise<number> {
   return Number((await run(measured, round, [GNU_TIME, "-f", "%M"])).trim().split("\n").at(-1)) * 1024;
 }
@@ -171,7 +171,7 @@ const createArgs = (round: number): readonly string[] => [
   ...["--permissions", "DOCKER:READ_ANY", "--json"],
 ];
 
-/** Measures the program over its own server and embedded, next to the other programs. */
+/** Measures the program with a server on this machine and with the embedded server, and measures the other programs. */
 async function measureCommands(program: string, empty: string, workspace: string, rounds: number): Promise<void> {
   const store = { SERVICE_API_DATA_DIR: `${workspace}/remote` };
   const key = await createAdmin(program, store);

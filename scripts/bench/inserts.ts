@@ -1,9 +1,14 @@
-/** The inserts of a create through bare `node:sqlite`, as a baseline for `serve`. */
+/** Measures inserts through bare `node:sqlite`, the baseline for creating keys through `serve`. */
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 
-/** Returns how many creates per second a store takes, each in one durable transaction. */
-export function insertAlone(path: string, seconds: number): number {
+/**
+ * Inserts the same rows as `serve` does for new keys, each key in one durable transaction.
+ *
+ * @param path the database file of a store
+ * @returns the number of keys per second
+ */
+export function measureInserts(path: string, seconds: number): number {
   const database = new DatabaseSync(path);
   database.exec("PRAGMA synchronous = FULL");
   const addKey = database.prepare(
@@ -22,13 +27,13 @@ export function insertAlone(path: string, seconds: number): number {
     database.exec("BEGIN IMMEDIATE");
     addKey.run(
       `key_${id}`,
-      `alone ${id}`,
+      `bench ${id}`,
       at,
       "key_0000000000000000000000",
       createHash("sha256").update(id).digest(),
       id.slice(-4),
     );
-    addEvent.run(at, "key_0000000000000000000000", id, `key_${id}`, `alone ${id}`);
+    addEvent.run(at, "key_0000000000000000000000", id, `key_${id}`, `bench ${id}`);
     database.exec("COMMIT");
     count++;
   }

@@ -9,7 +9,7 @@ const WARM_UP = 3;
 /** The number of keys in the list. */
 const LIST_LENGTH = 10_000;
 
-/** Milliseconds until the output of a command at a terminal matches. */
+/** Starts a command at a terminal and returns the milliseconds until its output matches. */
 async function timeUntil(command: string, pattern: RegExp, env: Readonly<Record<string, string>>): Promise<number> {
   const start = performance.now();
   const terminal = startAtTerminal(command, env);
@@ -42,19 +42,19 @@ export async function measureFirstPrompt(program: string, empty: string, rounds:
   );
 }
 
-/** Prints the median and the slowest time from a keystroke that filters the list of keys to the redrawn screen. */
+/** Prints the median and slowest time that `apikey --delete` takes to redraw its list of keys after a keystroke. */
 export async function measureKeystrokes(program: string, store: string): Promise<void> {
   const env = { SERVICE_API_DATA_DIR: store };
   await createAdmin(program, env);
   fillSqlite(`${store}/keys.db`, LIST_LENGTH);
   const terminal = startAtTerminal(`${program} apikey --delete`, env);
-  // The count of selected and listed keys.
+  // The counts of selected and listed keys, which the program prints each time it draws the list.
   const redrawn = /\(\d+ \w+, \d+/;
   await terminal.until(redrawn);
   const times: number[] = [];
   for (const key of "filled999\x7f\x7f\x7f12\x7f\x7f3\x7f\x7f4") {
     const start = performance.now();
-    // deno-lint-ignore no-await-in-loop -- one keystroke after the other
+    // deno-lint-ignore no-await-in-loop -- the program handles one keystroke at a time
     await terminal.type(key);
     // deno-lint-ignore no-await-in-loop -- as above
     await terminal.until(redrawn);

@@ -1,4 +1,4 @@
-/** Prepares what benchmarks need: a store with an ADMIN key, and a running server. */
+/** Sets up benchmarks: creates a store with an ADMIN key, and starts a server. */
 
 export interface RunningServer {
   readonly url: string;
@@ -7,7 +7,7 @@ export interface RunningServer {
 }
 
 /**
- * Starts a server and waits for the line with its URL, the first one that it prints.
+ * Starts a server and waits for its first line of output, which contains its URL.
  *
  * @param command the executable and its arguments
  */

@@ -3,12 +3,12 @@
  *
  *   deno task bench-serve [ROUNDS]
  *
- * The servers run in turn; the table shows medians. PostgreSQL is measured if the tests find a server.
+ * Measures the servers in turn and prints medians. Also measures PostgreSQL if the tests can start a PostgreSQL server.
  */
 import { startPostgres } from "../../tests/store/postgres/server.ts";
 import { compile } from "../compile.ts";
 import { fillPostgres, fillSqlite } from "../fill_store.ts";
-import { insertAlone } from "./inserts.ts";
+import { measureInserts } from "./inserts.ts";
 import { median } from "./median.ts";
 import { createAdmin, startServer } from "./running_server.ts";
 import { ROUND, runWrk, type Subject, writeCreateScript, writeMeScript } from "./wrk.ts";
@@ -37,7 +37,7 @@ async function compare(subjects: readonly Subject[], rounds: number): Promise<re
   const results = subjects.map((): number[] => []);
   for (let round = -1; round < rounds; round++) {
     for (const [i, subject] of subjects.entries()) {
-      // deno-lint-ignore no-await-in-loop -- measured servers take turns
+      // deno-lint-ignore no-await-in-loop -- measurements must not overlap
       const { perSecond } = await runWrk(subject, ROUND);
       if (round >= 0) results[i]?.push(perSecond);
     }
@@ -105,7 +105,7 @@ async function benchReading(bare: string, program: string, workspace: string, ro
       "at least 0.15 × bare, better 0.25",
     );
     printRow(`\`me\`, SQLite, ${MANY} keys`, perSecond(manyRate), manyRate / fewRate, `at least 0.9 × ${FEW} keys`);
-    if (fewOnPostgres === undefined) return console.log("\nPostgreSQL was not measured: no server found.");
+    if (fewOnPostgres === undefined) return console.log("\nPostgreSQL was not measured: no server was found.");
     printRow(`\`me\`, PostgreSQL, ${FEW} keys`, perSecond(fewOnPostgres), fewOnPostgres / bareRate, "(ratio to bare)");
     printRow(
       `\`me\`, PostgreSQL, ${MANY} keys`,
@@ -119,22 +119,22 @@ async function benchReading(bare: string, program: string, workspace: string, ro
   }
 }
 
-/** Measures creates through `serve`, compared with the same inserts through `node:sqlite`. */
+/** Measures how many keys per second `serve` creates, compared with the same inserts through bare `node:sqlite`. */
 async function benchCreating(program: string, workspace: string, rounds: number): Promise<void> {
   const env = { SERVICE_API_DATA_DIR: `${workspace}/creating` };
   const script = await writeCreateScript(`${workspace}/create.lua`, await createAdmin(program, env));
-  await createAdmin(program, { SERVICE_API_DATA_DIR: `${workspace}/alone` });
+  await createAdmin(program, { SERVICE_API_DATA_DIR: `${workspace}/bare` });
   const server = await start("create", [program, "serve", "--port", "0"], script, env);
   try {
-    const alone: number[] = [];
+    const bare: number[] = [];
     const served: number[] = [];
     for (let round = 0; round < rounds; round++) {
-      alone.push(insertAlone(`${workspace}/alone/keys.db`, ROUND));
-      // deno-lint-ignore no-await-in-loop -- both take turns
+      bare.push(measureInserts(`${workspace}/bare/keys.db`, ROUND));
+      // deno-lint-ignore no-await-in-loop -- measurements must not overlap
       served.push((await runWrk(server, ROUND)).perSecond);
     }
-    printRow("inserts through bare `node:sqlite`", perSecond(median(alone)), 1, "");
-    printRow("durable creates, SQLite", perSecond(median(served)), median(served) / median(alone), "at least 0.8");
+    printRow("inserts through bare `node:sqlite`", perSecond(median(bare)), 1, "");
+    printRow("durable creates, SQLite", perSecond(median(served)), median(served) / median(bare), "at least 0.8");
   } finally {
     await server.stop();
   }
@@ -148,7 +148,7 @@ async function benchMemory(program: string, workspace: string): Promise<void> {
   try {
     const memoryAfter = async (requests: number, seconds: number): Promise<number> => {
       let count = 0;
-      // deno-lint-ignore no-await-in-loop -- one load after the other
+      // deno-lint-ignore no-await-in-loop -- measurements must not overlap
       while (count < requests) count += (await runWrk(server, seconds)).count;
       return await memoryOf(server.pid);
     };

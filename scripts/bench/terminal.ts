@@ -1,11 +1,11 @@
-/** Runs a program at a pseudo-terminal, which `script` of util-linux creates. */
+/** Runs programs at a pseudo-terminal. `script` of util-linux creates it. */
 
 export interface TerminalProcess {
   /** Types text. */
   type(text: string): Promise<void>;
-  /** Waits until the output since the last call matches. */
+  /** Waits until the output since the last call of this function matches. */
   until(pattern: RegExp): Promise<void>;
-  /** Ends the program with Ctrl-C. */
+  /** Presses Ctrl-C and waits until the program ends. */
   interrupt(): Promise<void>;
 }
 

@@ -1,12 +1,12 @@
-/** Load from `wrk`, and its scripts in Lua. */
+/** Runs the load generator `wrk`, and writes the Lua scripts that define its requests. */
 import type { RunningServer } from "./running_server.ts";
 
 const CONNECTIONS = 16;
 
-/** The seconds of load in a round. */
+/** The length of a round in seconds. */
 export const ROUND = 3;
 
-/** A server under measurement, and the requests to send. */
+/** A server to measure, and the requests to send. */
 export interface Subject extends RunningServer {
   readonly title: string;
   /** The path of a script for wrk. */
@@ -33,7 +33,7 @@ export async function runWrk(
   return { perSecond: Number(perSecond), count: Number(count) };
 }
 
-/** Writes a script that queries `me`, and returns its path. */
+/** Writes a script that queries `me`. Returns the path of the script. */
 export async function writeMeScript(path: string, key: string): Promise<string> {
   await Deno.writeTextFile(
     path,
@@ -45,7 +45,7 @@ wrk.headers["Authorization"] = "Bearer ${key}"`,
   return path;
 }
 
-/** Writes a script that creates keys, each with a different name, and returns its path. */
+/** Writes a script that creates keys, each with a different name. Returns the path of the script. */
 export async function writeCreateScript(path: string, key: string): Promise<string> {
   await Deno.writeTextFile(
     path,

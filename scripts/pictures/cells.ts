@@ -1,4 +1,4 @@
-/** Reads the screen of a terminal: what a text with escape sequences looks like, as runs of characters in one style. */
+/** Writes text with escape sequences to an emulated terminal and reads the screen as runs of characters in one style. */
 import xterm from "@xterm/headless";
 
 /** The colours that the program uses, by their ANSI names. */
@@ -6,7 +6,7 @@ const COLOURS: ReadonlyMap<number, Colour> = new Map([[1, "red"], [2, "green"], 
 
 export type Colour = "cyan" | "green" | "red" | "yellow";
 
-/** Neighbouring characters of a line in the same style, without spaces at both ends. */
+/** Neighbouring characters of a line in the same style, without spaces at the start and the end. */
 export interface Run {
   /** The column of the first character, from 0. */
   readonly column: number;
@@ -20,7 +20,7 @@ export interface Run {
 const ROWS = 200;
 
 /**
- * Writes a text to an empty terminal.
+ * Writes text to an empty terminal.
  *
  * @returns the runs of each line, without the empty lines at the end
  */
@@ -49,8 +49,8 @@ function runsOf(line: Line): readonly Run[] {
 }
 
 /**
- * Whether a character belongs to the run before it. Symbols stand alone: where the font of the reader lacks them,
- * another font draws them, with another width.
+ * Whether a character belongs to the run before it. Each symbol is a run of its own: if the reader's font lacks it, a
+ * font with other character widths draws it.
  */
 function continues(run: Run, column: number, text: string, style: Omit<Run, "column" | "text">): boolean {
   const isPlain = /^[\x20-\x7e]*$/.test(run.text + text);

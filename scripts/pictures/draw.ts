@@ -1,4 +1,4 @@
-/** Draws every scene in both themes. Nothing is written. */
+/** Draws every scene in both themes, without writing files. */
 import { SCENES } from "./scenes.ts";
 import { readCells } from "./cells.ts";
 import { drawSvg, THEMES } from "./svg.ts";

@@ -1,6 +1,6 @@
 /**
- * `deno task pictures`: writes the pictures of the READMEs, SVG files beside this module. Each shows what the program
- * draws in a terminal. The same program gives the same bytes.
+ * `deno task pictures`: writes the pictures of the READMEs to the folder of this module, as SVG files. Each picture
+ * shows what the program draws in a terminal. The same program produces the same bytes.
  */
 import { drawPictures } from "./draw.ts";
 

@@ -1,18 +1,18 @@
 /**
- * What the pictures show: the program at a terminal, with keys pressed by a script. Scenes wait for the shape of the
- * screen, never for words, so that new wording changes the pictures and not this module.
+ * The scenes that the pictures show. A scene runs the program at a terminal and presses keys. It waits for prompt marks
+ * and symbols, never for words, so that new wording of the program needs no change here.
  */
 import { run } from "../../src/cli/program.ts";
 import { KEYS, type Screen } from "../../tests/program/screen.ts";
 import { TerminalHost } from "../../tests/program/terminal_host.ts";
 
 export interface Scene {
-  /** The start of its files' names. */
+  /** The start of the names of its files: `create` for `create-light.svg` and `create-dark.svg`. */
   readonly name: string;
   readonly title: string;
   /** The width of the terminal. */
   readonly columns: number;
-  /** @returns all that was written to the terminal, with escape sequences */
+  /** @returns everything that was written to the terminal, with escape sequences */
   readonly play: (columns: number) => Promise<string>;
 }
 
@@ -79,14 +79,14 @@ export const SCENES: readonly Scene[] = [
   },
 ];
 
-/** The day on which every scene plays. */
+/** The current time in every scene. */
 const NOW = new Date("2026-03-02T09:30:00Z");
 
 /** Runs a scene with an empty store, and with random numbers that are always the same. */
 async function withStore(play: (directory: string) => Promise<string>): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-pictures-" });
   const { getRandomValues } = crypto;
-  crypto.getRandomValues = countedRandomValues();
+  crypto.getRandomValues = repeatableRandomValues();
   try {
     return await play(directory);
   } finally {
@@ -95,13 +95,13 @@ async function withStore(play: (directory: string) => Promise<string>): Promise<
   }
 }
 
-/** Numbers that look random and are the same in every scene. */
-function countedRandomValues(): <Values extends ArrayBufferView | null>(array: Values) => Values {
+/** Replaces `crypto.getRandomValues`. The values look random and are the same in every scene. */
+function repeatableRandomValues(): <Values extends ArrayBufferView | null>(array: Values) => Values {
   let state = 1;
   return (array) => {
     if (array !== null) {
       const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-      // The generator of Park and Miller.
+      // The pseudo-random generator of Park and Miller.
       for (const index of bytes.keys()) bytes[index] = (state = state * 48271 % 2147483647) & 255;
     }
     return array;
@@ -111,14 +111,14 @@ function countedRandomValues(): <Values extends ArrayBufferView | null>(array: V
 /** The height of the terminal, in lines: enough to show the choices, few enough for a README. */
 const ROWS = 20;
 
-interface Playing {
+interface RunningProgram {
   readonly screen: Screen;
   /** The exit code. */
   readonly code: Promise<number>;
 }
 
-/** Starts the program at a terminal on which its command line was typed. */
-function start(store: string, columns: number, typed: string, args: readonly string[], now = NOW): Playing {
+/** Starts the program at a terminal that already shows the command line `typed`. */
+function start(store: string, columns: number, typed: string, args: readonly string[], now = NOW): RunningProgram {
   const env = { SERVICE_API_DATA_DIR: store, NO_COLOR: "", TERM: "xterm-256color" };
   const isCaptured = typed.includes("$(");
   const host = new TerminalHost(args, { env, columns, rows: ROWS, showsOutput: !isCaptured });
@@ -131,7 +131,7 @@ async function expectSuccess(code: Promise<number>): Promise<void> {
   if (await code !== 0) throw new Error(`the program ended with exit code ${await code}`);
 }
 
-/** Waits for the prompt after so many answered ones. */
+/** Waits for the prompt that follows this number of answered prompts. */
 async function promptAfter(screen: Screen, answered: number): Promise<void> {
   await screen.until(new RegExp(`(?:^✔ [^]*?){${answered}}^\\? `, "m"));
 }
@@ -157,7 +157,7 @@ async function createKeys(store: string): Promise<void> {
   for (const [index, [name, permissions, description]] of KEYS_TO_DELETE.entries()) {
     const args = ["--create", "--name", name, "--permissions", permissions, "--description", description];
     const created = new Date(NOW.getTime() - (KEYS_TO_DELETE.length - index) * 12 * 86_400_000);
-    // deno-lint-ignore no-await-in-loop -- in this order
+    // deno-lint-ignore no-await-in-loop -- creates the keys in this order
     await expectSuccess(start(store, 80, "", ["apikey", ...args], created).code);
   }
 }

@@ -1,4 +1,4 @@
-/** Draws lines of a terminal as an SVG document: a window with monospaced text, without fonts or links. */
+/** Draws lines of a terminal as an SVG document: a window with monospaced text, without embedded fonts or links. */
 import type { Colour, Run } from "./cells.ts";
 
 export interface Theme {
@@ -10,7 +10,7 @@ export interface Theme {
   readonly colours: Readonly<Record<Colour, string>>;
 }
 
-/** The colours of GitHub's pages, so that the pictures fit in there. */
+/** The colours of GitHub's light and dark themes, because GitHub shows the pictures. */
 export const THEMES: readonly Theme[] = [
   {
     name: "light",
@@ -30,19 +30,19 @@ export const THEMES: readonly Theme[] = [
   },
 ];
 
-/** Pixels: a character is 0.6 of the font size wide, as in most monospaced fonts. */
+/** In pixels. A character is 0.6 times as wide as the font size, as in most monospaced fonts. */
 const FONT_SIZE = 14;
 const CHARACTER_WIDTH = 8.4;
 const LINE_HEIGHT = 20;
 const PADDING = 16;
-/** From the top of a line to the foot of its letters. */
+/** The pixels from the top of a line to the baseline of its text. */
 const BASELINE = 15;
 
 const FONTS = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace";
 
 /**
  * @param columns the width of the terminal
- * @param title says what the picture shows, for those who do not see it
+ * @param title says what the picture shows, for readers who cannot see it
  */
 export function drawSvg(
   lines: readonly (readonly Run[])[],

@@ -4,7 +4,8 @@
 #   rotate-key NAME FILE PERMISSIONS [COMMAND [ARGUMENT...]]
 #   rotate-key backup /etc/backup/api.key DISK:READ_ANY
 #
-# FILE.A contains the secret of the key "NAME A", FILE.B that of "NAME B". FILE is a link to one of them. Each run:
+# FILE.A contains the secret of the key "NAME A", and FILE.B contains the secret of the key "NAME B". FILE is a symbolic
+# link to FILE.A or FILE.B. Each run:
 #   1. replaces the key that FILE does not point to, and writes the new secret to its file
 #   2. passes the new secret to COMMAND on standard input, for example to store it in a secrets manager
 #   3. points FILE to the new secret

@@ -21,7 +21,7 @@ resource "terraform_data" "backup_key" {
     EOT
   }
 
-  # Only failures have a code. If the key does not exist, that is not a failure.
+  # The JSON has a code only if the deletion failed. A key that does not exist is not a failure.
   provisioner "local-exec" {
     when        = destroy
     environment = self.triggers_replace

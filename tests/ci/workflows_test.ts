@@ -1,4 +1,4 @@
-/** The GitHub workflows: their permissions, and their steps, run by a shell. */
+/** The GitHub workflows: their permissions, and their scripts, which the tests run in a shell. */
 import { expect } from "expect";
 import { parse } from "yaml";
 import deno from "../../deno.json" with { type: "json" };
@@ -49,7 +49,7 @@ for (const name of NAMES) {
     expect(lintWorkflow((await read(name)).text)).toEqual([]);
   });
 
-  Deno.test(`${name}.yml pins every action to a commit and names its version`, async () => {
+  Deno.test(`${name}.yml pins every action to a commit and states its version`, async () => {
     const { text, jobs } = await read(name);
     const used = [...text.matchAll(/\buses: (.*)$/gm)].map(([, action = ""]) => action);
     expect(used).toHaveLength([...Object.values(jobs), ...stepsOf(await read(name))].filter(({ uses }) => uses).length);
@@ -57,13 +57,13 @@ for (const name of NAMES) {
     expect(used.filter((action) => !pinned.test(action))).toEqual([]);
   });
 
-  Deno.test(`${name}.yml runs bash, without expressions in its scripts`, async () => {
+  Deno.test(`${name}.yml runs its scripts in bash, without \${{ }} expressions in them`, async () => {
     const workflow = await read(name);
     expect(workflow.defaults.run.shell).toBe("bash");
     expect(stepsOf(workflow).filter(({ run = "" }) => run.includes("${{"))).toEqual([]);
   });
 
-  Deno.test(`${name}.yml may only read, persists no credentials, and has time limits`, async () => {
+  Deno.test(`${name}.yml has read-only permissions and time limits, and persists no credentials`, async () => {
     const workflow = await read(name);
     expect(workflow.permissions).toEqual({ contents: "read" });
     const checkouts = stepsOf(workflow).filter(({ uses = "" }) => uses.startsWith("actions/checkout@"));
@@ -84,7 +84,7 @@ Deno.test("test.yml runs .ci/run and nothing else", async () => {
   expect(stepsOf(await read("test")).flatMap(({ run }) => run ?? [])).toEqual([".ci/run"]);
 });
 
-Deno.test("the job that publishes needs the tests and the build, and runs no package", async () => {
+Deno.test("release.yml: the publish job waits for the tests and the build, and runs no npm package", async () => {
   const { jobs: { publish, ...others } } = await read("release");
   expect(publish?.needs).toEqual(["test", "build"]);
   expect(publish?.permissions).toEqual({ contents: "write", "id-token": "write", attestations: "write" });
@@ -93,14 +93,14 @@ Deno.test("the job that publishes needs the tests and the build, and runs no pac
   expect(others["test"]?.uses).toBe("./.github/workflows/test.yml");
 });
 
-Deno.test("a release is built with the README's version of Deno", async () => {
+Deno.test("release.yml: the build uses the same version of Deno as the README", async () => {
   const [command = ""] = /^npx -y deno@[\d.]+ task /m.exec(README) ?? [];
   expect(await runOf("Build")).toBe(`${command}release`);
 });
 
-Deno.test("actions/attest accepts the SBOM, whose serial number depends on its contents only", async () => {
+Deno.test("actions/attest accepts the SBOM, and only the contents change its serial number", async () => {
   const sbom = await createSbom([], "2.9.6", new Date(0));
-  // The checks of its src/sbom.ts.
+  // The fields that actions/attest checks in its src/sbom.ts.
   expect(JSON.parse(sbom)).toMatchObject({
     bomFormat: "CycloneDX",
     serialNumber: expect.stringMatching(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/),
@@ -119,7 +119,7 @@ async function runOf(name: string): Promise<string> {
   return step.run;
 }
 
-/** A directory to run steps in, as GitHub does. */
+/** A directory in which tests run steps as GitHub does. */
 interface Runner {
   readonly directory: string;
   readonly step: (name: string, tag: string) => Promise<{ readonly success: boolean; readonly stderr: string }>;
@@ -128,7 +128,7 @@ interface Runner {
   readonly write: (file: string, text: string, mode?: number) => Promise<void>;
 }
 
-/** Passes a runner to `test`, and checks that no step executed the hostile tag. */
+/** Passes a runner to `test`, then checks that no step executed the command in `HOSTILE`. */
 function onRunner(test: (runner: Runner) => Promise<void>): Promise<void> {
   return inTemporaryDirectory(async (directory) => {
     const env = {
@@ -161,11 +161,11 @@ function onRunner(test: (runner: Runner) => Promise<void>): Promise<void> {
   });
 }
 
-/** A tag that creates the file `pwned` if a shell executes it. */
+/** Text that creates the file `pwned` if a shell executes it. Tags and commit messages contain it. */
 const HOSTILE = "$(>pwned)`>pwned`;>pwned;'\"&&>pwned";
 
 function testStep(rule: string, programs: readonly string[], test: (runner: Runner) => Promise<void>): void {
-  testWith(programs, rule, () => onRunner(test));
+  testWith(programs, `release.yml: ${rule}`, () => onRunner(test));
 }
 
 testStep("releases a tag that matches the version in deno.json", ["bash", "node"], async (runner) => {
@@ -187,7 +187,7 @@ for (const tag of [deno.version, `v${deno.version}-rc.1`, `v${HOSTILE}`]) {
 }
 
 testStep(
-  "the release notes list the commits since the last tag, without merges, verbatim",
+  "the release notes list the subjects of all commits since the last version, unchanged and without merges",
   ["bash", "git"],
   async (runner) => {
     const { git } = runner;
@@ -227,9 +227,9 @@ for (
   const [what, success, sums, archive] of [
     ["publishes files that match SHA256SUMS", true, `${SUM}  a.tar.gz\n`, "archive"],
     ["does not publish a changed file", false, `${SUM}  a.tar.gz\n`, "archivf"],
-    ["does not publish without a listed file", false, `${SUM}  a.tar.gz\n${SUM}  b.tar.gz\n`, "archive"],
-    ["does not publish with a malformed SHA256SUMS", false, `${SUM}  a.tar.gz\n${SUM.slice(1)}  b\n`, "archive"],
-    ["does not publish with an empty SHA256SUMS", false, "", "archive"],
+    ["does not publish if a listed file is missing", false, `${SUM}  a.tar.gz\n${SUM}  b.tar.gz\n`, "archive"],
+    ["does not publish if SHA256SUMS is malformed", false, `${SUM}  a.tar.gz\n${SUM.slice(1)}  b\n`, "archive"],
+    ["does not publish if SHA256SUMS is empty", false, "", "archive"],
   ] as const
 ) {
   testStep(what, ["bash", "sha256sum"], async (runner) => {

@@ -1,4 +1,4 @@
-/** `github-workflow.yml` and `gitlab-ci.yml`: the CI services accept them, and their scripts create and delete the key. */
+/** `github-workflow.yml` and `gitlab-ci.yml`: their syntax, and their scripts, which create and delete the key. */
 import { expect } from "expect";
 import { parse } from "yaml";
 import { testWith } from "../tools.ts";
@@ -44,7 +44,7 @@ function stepNamed(name: string): Step {
   return step;
 }
 
-/** Runs a script of a job in the shell and with the variables that the service gives it. */
+/** Runs a script of a job as the CI service does: in bash, with the job's variables. */
 function runScript(
   workspace: Workspace,
   script: string,

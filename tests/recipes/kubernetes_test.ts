@@ -28,7 +28,7 @@ Deno.test("the Deployment and the Service use only names that the manifest defin
   expect(container.env).toEqual([{ name: "SERVICE_API_CONFIG", value: `${mountPath}/config.yaml` }]);
 });
 
-Deno.test("the container runs without root, capabilities and a writable disk", () => {
+Deno.test("the container has no root user, no capabilities and no writable root file system", () => {
   expect(pod).toMatchObject({
     automountServiceAccountToken: false,
     securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: "RuntimeDefault" } },
@@ -54,7 +54,7 @@ testWith(["sh"], "the container's command serves the store of the config file an
     SERVICE_API_CONFIG: `${workspace.directory}/config.yaml`,
   });
   for (const { httpGet } of [container.livenessProbe, container.readinessProbe]) {
-    // deno-lint-ignore no-await-in-loop -- a list of two
+    // deno-lint-ignore no-await-in-loop -- there are only two probes
     const answer = await fetch(new URL(httpGet.path, server.url));
     // deno-lint-ignore no-await-in-loop -- as above
     expect([answer.status, await answer.text()]).toEqual([200, "ok\n"]);

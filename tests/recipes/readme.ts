@@ -4,9 +4,10 @@ import { RECIPES } from "./workspace.ts";
 const SECTIONS: readonly string[] = (await Deno.readTextFile(`${RECIPES}/README.md`)).split(/^## /m);
 
 /**
- * The shell blocks of a section, in their order.
+ * The shell blocks of a section, in order.
  *
- * @throws {Error} if the section does not have `count` blocks, so that no block is without a test
+ * @param count the number of blocks that have a test
+ * @throws {Error} if the section has another number of blocks: every block needs a test
  */
 export function commandsOf(heading: string, count: number): readonly string[] {
   const section = SECTIONS.find((section) => section.startsWith(`${heading}\n`)) ?? "";

@@ -1,4 +1,4 @@
-/** What holds for all files in `scripts/recipes/`. */
+/** The rules for all files in `scripts/recipes/`. */
 import { expect } from "expect";
 import { testWith } from "../tools.ts";
 import { HEADINGS_WITH_COMMANDS } from "./readme.ts";
@@ -6,17 +6,17 @@ import { openWorkspace, RECIPES } from "./workspace.ts";
 
 const FILES = (await Array.fromAsync(Deno.readDir(RECIPES), ({ name }) => name)).filter((name) => name !== "README.md");
 
-Deno.test("the README lists every recipe", async () => {
+Deno.test("scripts/recipes/README.md lists every recipe", async () => {
   const readme = await Deno.readTextFile(`${RECIPES}/README.md`);
   const linked = [...readme.matchAll(/\]\(([^#)]+)\)/g)].map(([, target]) => target);
   expect([...new Set(linked)].toSorted()).toEqual(FILES.toSorted());
 });
 
-Deno.test("every section of the README with commands has tests", () => {
+Deno.test("every section of scripts/recipes/README.md with commands has tests", () => {
   expect(HEADINGS_WITH_COMMANDS).toEqual(["Rotation", "Secrets managers", "Unused keys"]);
 });
 
-Deno.test("every recipe starts with what to change", async () => {
+Deno.test("the first lines of every recipe say what to change", async () => {
   const heads = await Promise.all(FILES.map(async (name) => {
     const lines = (await Deno.readTextFile(`${RECIPES}/${name}`)).split("\n");
     const end = lines.findIndex((line) => !line.startsWith("#"));

@@ -13,7 +13,7 @@ const SILENT = { code: 0, stdout: "", stderr: "" } as const;
 const [setUp = "", replaceRotator = ""] = commandsOf("Rotation", 2);
 const [storeInPass = ""] = commandsOf("Secrets managers", 1);
 
-/** A workspace after the README's set-up commands, which rotate the key for the first time. */
+/** Opens a workspace and runs the README's set-up commands, which rotate the key for the first time. */
 async function openRotation(): Promise<Workspace> {
   const workspace = await openWorkspace();
   expect(await workspace.run(["sh", "-euc", workspace.adapt(setUp)])).toEqual(SILENT);
@@ -23,7 +23,7 @@ async function openRotation(): Promise<Workspace> {
   };
 }
 
-/** Rotates the key in `FILE`, with the rotator key unless `env` names another one. */
+/** Rotates the key in `FILE` with the rotator key. `env` overrides variables of the workspace. */
 function rotate(
   workspace: Workspace,
   env: Readonly<Record<string, string>> = {},
@@ -34,7 +34,7 @@ function rotate(
   });
 }
 
-/** Rotates the key and returns the new secret, which belongs to the key with this name. */
+/** Rotates the key, checks that the new secret belongs to the key with this name, and returns the secret. */
 async function rotateTo(workspace: Workspace, name: string): Promise<string> {
   expect(await rotate(workspace)).toEqual(SILENT);
   const secret = await workspace.read(FILE);
@@ -42,7 +42,7 @@ async function rotateTo(workspace: Workspace, name: string): Promise<string> {
   return secret;
 }
 
-/** Checks that a rotation fails, that the file still has the same, working secret, and that the next rotation works. */
+/** Checks that a rotation fails, that the file keeps its working secret, and that the next rotation succeeds. */
 async function expectFailure(workspace: Workspace, code: number, act: () => ReturnType<typeof rotate>): Promise<void> {
   const before = await workspace.read(FILE);
   expect(await act()).toMatchObject({ code, stdout: "" });
@@ -82,7 +82,7 @@ testWith(
     expect(files.toSorted()).toEqual(["api.key", "api.key.A", "api.key.B", "api.key.lock"]);
     const paths = [...files.map((name) => `etc/backup/${name}`), "etc/service-api/rotator.key"];
     for (const path of paths) {
-      // deno-lint-ignore no-await-in-loop -- a short list
+      // deno-lint-ignore no-await-in-loop -- there are only a few files
       expect([path, await modeOf(`${workspace.directory}/${path}`)]).toEqual([path, "600"]);
     }
   },
@@ -136,25 +136,29 @@ testWith(TOOLS, "the rotator key replaces itself, and then rotates the keys that
   await rotateTo(workspace, "backup A");
 });
 
-testWith([...TOOLS, "pass", "gpg"], "rotate-key: pass stores the new secret and prints it", async () => {
-  await using workspace = await openRotation();
-  const { directory } = workspace;
-  const env = { ...workspace.env, GNUPGHOME: `${directory}/gnupg`, PASSWORD_STORE_DIR: `${directory}/passwords` };
-  await Deno.mkdir(env.GNUPGHOME, { mode: 0o700 });
-  const generate = "gpg --batch --quiet --passphrase '' --quick-generate-key ops@example.com future-default";
-  expect(await workspace.run(["sh", "-c", `${generate} && pass init ops@example.com`], { env })).toMatchObject({
-    code: 0,
-  });
-  try {
-    expect(await workspace.run(["sh", "-euc", storeInPass], { env })).toEqual({
+testWith(
+  [...TOOLS, "pass", "gpg"],
+  "rotate-key: the README's commands store the new secret in pass and use it",
+  async () => {
+    await using workspace = await openRotation();
+    const { directory } = workspace;
+    const env = { ...workspace.env, GNUPGHOME: `${directory}/gnupg`, PASSWORD_STORE_DIR: `${directory}/passwords` };
+    await Deno.mkdir(env.GNUPGHOME, { mode: 0o700 });
+    const generate = "gpg --batch --quiet --passphrase '' --quick-generate-key ops@example.com future-default";
+    expect(await workspace.run(["sh", "-c", `${generate} && pass init ops@example.com`], { env })).toMatchObject({
       code: 0,
-      stdout: '{"data":{"me":{"name":"report A"}}}\n',
-      stderr: "",
     });
-  } finally {
-    await workspace.run(["gpgconf", "--kill", "all"], { env });
-  }
-});
+    try {
+      expect(await workspace.run(["sh", "-euc", storeInPass], { env })).toEqual({
+        code: 0,
+        stdout: '{"data":{"me":{"name":"report A"}}}\n',
+        stderr: "",
+      });
+    } finally {
+      await workspace.run(["gpgconf", "--kill", "all"], { env });
+    }
+  },
+);
 
 testWith(TOOLS, "the crontab's command rotates the key with the variables of the crontab", async () => {
   await using workspace = await openRotation();
@@ -168,16 +172,16 @@ testWith(TOOLS, "the crontab's command rotates the key with the variables of the
   expect(await workspace.nameOf(await workspace.read(FILE))).toBe("backup B");
 });
 
-/** The flag with which `crontab` only checks a file: `-T` for cronie, `-n` for Debian's. */
+/** The flag that makes `crontab` check a file without installing it: `-T` in cronie, `-n` in Debian. */
 const help = findProgram("crontab") && await execute("crontab", ["-h"]).then(({ stderr }) => stderr).catch(() => "");
 const checkFlag = /^\s*-T\b/m.test(help ?? "") ? "-T" : /-n\b.*dry run/.test(help ?? "") ? "-n" : undefined;
 
 Deno.test({
-  name: `the crontab is valid${checkFlag ? "" : ": not run, a crontab program that checks files is missing"}`,
+  name: `the crontab is valid${checkFlag ? "" : ": skipped, not installed: a crontab program that checks files"}`,
   ignore: checkFlag === undefined,
   fn: async () => {
     await using workspace = await openWorkspace();
-    // A file in /etc/cron.d names the user; a table that crontab(1) checks does not.
+    // Lines in /etc/cron.d name the user. The crontab program accepts only lines without a user.
     const table = (await workspace.recipe("rotate-backup-key.cron")).replace(" root ", " ");
     const check = async (text: string): Promise<number> => {
       await workspace.write("table", text);

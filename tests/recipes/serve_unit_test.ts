@@ -15,7 +15,7 @@ testWith(["sh"], "the unit's command serves HTTPS with the certificate and key f
   await workspace.write("authority.pem", AUTHORITY);
   const unit = await workspace.recipe(UNIT);
   expect(unit).toContain(" --host 0.0.0.0 --port 4000 ");
-  // A free port that only this machine can reach.
+  // Listens on a free port of the loopback address.
   const { command: [program = "", ...args], env } = commandOfUnit(
     unit.replace("--host 0.0.0.0 --port 4000", "--host 127.0.0.1 --port 0"),
     workspace,
@@ -29,7 +29,7 @@ testWith(["sh"], "the unit's command serves HTTPS with the certificate and key f
   await workspace.write("first.key", stdout, 0o600);
 
   const server = await startServe(program, args, { PATH: workspace.env["PATH"] ?? "", ...env });
-  // The certificate names this host.
+  // The certificate is for localhost.
   const url = server.url.replace("127.0.0.1", "localhost");
   const request = ["request", "--query", "{ me { name } }", "--key-file", "first.key"];
   expect(await workspace.run([program, ...request, "--base-url", url, "--ca-file", "authority.pem"])).toEqual({
@@ -40,10 +40,10 @@ testWith(["sh"], "the unit's command serves HTTPS with the certificate and key f
   expect(await server.stop()).toBe(0);
 });
 
-testWithSystemd("systemd accepts the unit and rates it as safe", async () => {
+testWithSystemd("systemd accepts the unit, with an exposure of at most 1.5 out of 10", async () => {
   await using workspace = await openWorkspace();
   await expectValidUnits(workspace, [UNIT]);
-  // The exposure in tenths. A unit without these settings has more than 90.
+  // The threshold is ten times the exposure. A unit without sandboxing has an exposure above 9.
   const security = ["systemd-analyze", "security", "--offline=true", "--threshold=15", "--no-pager"];
   const path = `${workspace.directory}/${UNIT}`;
   expect(await workspace.run([...security, path])).toMatchObject({ code: 0 });

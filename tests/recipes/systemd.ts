@@ -1,4 +1,4 @@
-/** What the tests read from systemd units, and `systemd-analyze`, which checks them. */
+/** Reads the commands of systemd units, and checks units with `systemd-analyze`. */
 import { expect } from "expect";
 import { execute } from "../execute.ts";
 import { findProgram } from "../tools.ts";
@@ -23,19 +23,19 @@ export function commandOfUnit(text: string, { directory }: Workspace): UnitComma
 const versionLine = findProgram("systemd-analyze") && (await execute("systemd-analyze", ["--version"])).stdout;
 const version = Number(/^systemd (\d+)/.exec(versionLine ?? "")?.[1] ?? 0);
 
-/** Registers a test that needs `systemd-analyze` 250, the first version that knows `%d`. Otherwise it is ignored. */
+/** Registers a test that needs `systemd-analyze` 250, the first version with `%d`, or an ignored test without it. */
 export function testWithSystemd(name: string, test: () => Promise<void>): void {
   if (version >= 250) Deno.test(name, test);
-  else Deno.test.ignore(`${name}: not run, systemd-analyze 250 is missing`, () => {});
+  else Deno.test.ignore(`${name}: skipped, not installed: systemd-analyze 250`, () => {});
 }
 
-/** Checks that systemd finds no fault in recipes that are units. */
+/** Checks that `systemd-analyze verify` accepts the recipes with these names. */
 export async function expectValidUnits(workspace: Workspace, units: readonly string[]): Promise<void> {
   const texts = await Promise.all(units.map(workspace.recipe));
   await Promise.all(units.map((unit, index) => workspace.write(unit, texts[index] ?? "")));
   const paths = units.map((unit) => `${workspace.directory}/${unit}`);
   const { code, stderr } = await workspace.run(["systemd-analyze", "verify", "--man=no", ...paths]);
-  // Lines about the machine's own units do not count.
+  // Ignores messages about other units of this machine.
   const faults = stderr.split("\n").filter((line) => line.includes(workspace.directory));
   expect({ code, faults }).toEqual({ code: 0, faults: [] });
 }

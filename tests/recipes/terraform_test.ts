@@ -4,7 +4,7 @@ import type { Outcome } from "../execute.ts";
 import { testWith } from "../tools.ts";
 import { modeOf, openWorkspace, type Workspace } from "./workspace.ts";
 
-/** Runs Terraform without colours, questions or a look at the network. */
+/** Runs Terraform without colours, prompts or checks for updates. */
 function terraform(workspace: Workspace, ...args: readonly string[]): Promise<Outcome> {
   const env = { CHECKPOINT_DISABLE: "1", TF_IN_AUTOMATION: "1", TF_INPUT: "0", TF_CLI_ARGS: "-no-color" };
   return workspace.run(["terraform", ...args], { env });
@@ -30,7 +30,7 @@ testWith(
     expect(await workspace.nameOf(await workspace.read("backup.key"))).toBe("backup");
     await workspace.write("admin.key", admin);
 
-    // A key that is already gone is not a failure.
+    // Destroying the resource succeeds even if the key was already deleted.
     await workspace.run(["service-api", "apikey", "--delete", "--name", "backup"]);
     expect(await terraform(workspace, "destroy", "-auto-approve")).toMatchObject({ code: 0 });
     await expect(workspace.read("backup.key")).rejects.toThrow(Deno.errors.NotFound);

@@ -1,4 +1,4 @@
-/** `unused-keys.sh`, and the README's commands that delete what it lists. */
+/** `unused-keys.sh`, and the README's commands that delete the listed keys. */
 import { expect } from "expect";
 import { newKey } from "../store/stored_key.ts";
 import { withStoreIn } from "../store/temporary_store.ts";

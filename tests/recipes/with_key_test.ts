@@ -1,4 +1,4 @@
-/** `with-key.sh`: a key that exists as long as a command runs. */
+/** `with-key.sh`: a key that exists only while a command runs. */
 import { expect } from "expect";
 import { outcomeOf } from "../execute.ts";
 import { until } from "../server/until.ts";
@@ -15,7 +15,7 @@ function withKey(
   return [...shell, `${workspace.directory}/with-key.sh`, "job 42", "DOCKER:READ_ANY", ...command];
 }
 
-/** Runs a job until its command has started, sends it a signal, and checks that the command and the key are gone. */
+/** Sends a signal to with-key after COMMAND has started, and checks that COMMAND ended and the key was deleted. */
 async function expectStop(
   workspace: Workspace,
   shell: readonly string[],

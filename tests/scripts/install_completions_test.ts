@@ -1,4 +1,4 @@
-/** The completions that install.sh installs, in the shells that find them in the usual places. */
+/** The completions that install.sh installs: bash, zsh and fish find them. */
 import { expect } from "expect";
 import { script as bash } from "../../src/cli/completions/bash.ts";
 import { script as fish } from "../../src/cli/completions/fish.ts";
@@ -8,7 +8,7 @@ import { testWith } from "../tools.ts";
 import { openMachine } from "./machine.ts";
 import { archived, makeRelease, serveRelease } from "./release_server.ts";
 
-/** Completes every word with `--create`. */
+/** A stand-in for the executable that completes every word with `--create`. */
 const EXECUTABLE = "case $1 in __complete) printf '%s\\n' --create :space ;; *) echo service-api 1.2.3 ;; esac";
 
 const { files } = await makeRelease({

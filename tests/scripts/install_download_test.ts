@@ -28,7 +28,7 @@ const truncated: Answer = (path) => {
 for (const tool of ["curl", "wget"]) {
   const machine = { tools: [...TOOLS, "sha256sum", "shasum", tool] };
 
-  refuses(`with ${tool}, rejects an archive whose download breaks off`, {
+  refuses(`with ${tool}, rejects an archive if the connection ends during the download`, {
     answer: truncated,
     machine,
     message: new RegExp(`Could not download http:\\S+/${ARCHIVE} to /`),
@@ -84,7 +84,7 @@ for (const tool of ["curl", "wget"]) {
     const stop = Promise.withResolvers<undefined>();
     const half = new ReadableStream({
       start: async (controller) => {
-        // One byte: curl compares the average of the last seconds with its limit.
+        // Sends only one byte, because curl compares the average of the last seconds with its limit.
         controller.enqueue(RELEASE.archive.slice(0, 1));
         await stop.promise;
         controller.close();
@@ -124,14 +124,14 @@ for (
     "has NUL bytes": `\0${SUM}  ${archiveName(TARGET, "1\0/1")}.tar.gz\0\n`,
   })
 ) {
-  refuses(`rejects SHA256SUMS that ${what}`, {
+  refuses(`rejects a SHA256SUMS file that ${what}`, {
     files: { ...RELEASE.files, SHA256SUMS: sums },
     message: new RegExp(`http:\\S+/SHA256SUMS lists no archive for ${TARGET}\\.$`, "m"),
     requests: 1,
   });
 }
 
-refuses("rejects SHA256SUMS that has two archives for this machine", {
+refuses("rejects a SHA256SUMS file that has two archives for this machine", {
   files: { ...RELEASE.files, SHA256SUMS: `${RELEASE.sums}${RELEASE.sums.replace("1.2.3", "1.2.4")}` },
   message: /SHA256SUMS lists more than one archive for /,
   requests: 1,
@@ -173,7 +173,7 @@ for (
 ) {
   refuses(`does not download from ${url}`, {
     env: { SERVICE_API_DOWNLOAD_URL: url },
-    // A download would succeed.
+    // If install.sh tried to download, this curl would succeed.
     machine: { standIns: { curl: "exit 0" } },
     message:
       /Cannot download from \S+\. Set SERVICE_API_DOWNLOAD_URL to an https:\/\/ URL\. http:\/\/ is allowed only for/,

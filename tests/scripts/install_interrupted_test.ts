@@ -12,13 +12,13 @@ testInstaller("a truncated copy of the script does nothing", async () => {
   const installer = await Deno.readTextFile(INSTALLER);
   const env = { SERVICE_API_DOWNLOAD_URL: server.url };
   const before = await machine.state();
-  // After each line, and after each character of the last line but the complete word `main`.
+  // Truncates the script after each line, and within the word `main` in the last line.
   const lines = [...installer.matchAll(/\n/g)].map(({ index }) => index + 1).slice(0, -1);
   const last = lines.at(-1) ?? 0;
   const cuts = [...lines, last + 1, last + 2, last + 3];
   expect(installer.slice(last, last + 4)).toBe("main");
   for (const cut of cuts) {
-    // deno-lint-ignore no-await-in-loop -- a run that does something changes the home of the next ones
+    // deno-lint-ignore no-await-in-loop -- all runs use the same home directory
     await machine.run({ env, script: installer.slice(0, cut) });
     expect({ cut, requests: server.requests }).toEqual({ cut, requests: [] });
   }

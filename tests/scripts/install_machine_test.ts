@@ -78,13 +78,13 @@ refuses("asks for PREFIX if neither HOME nor PREFIX is set", {
   requests: 0,
 });
 
-refuses("names a directory for temporary files that does not exist", {
+refuses("names the directory for temporary files if it does not exist", {
   env: { TMPDIR: "/dev/null/tmp" },
   message: /Could not write to \/dev\/null\/tmp\. Set TMPDIR/,
   requests: 0,
 });
 
-refuses("names a prefix that it cannot create", {
+refuses("names the prefix if it cannot create it", {
   env: { PREFIX: "/dev/null/prefix" },
   message: /Could not create \/dev\/null\. .*PREFIX/,
   requests: 2,
@@ -104,7 +104,7 @@ testInstaller("refuses to replace a directory, and moves nothing into it", async
 
 const disk = await openSmallDisk();
 if (disk === undefined) {
-  Deno.test.ignore("install.sh on a full or read-only disk: skipped, this user cannot mount one", () => {});
+  Deno.test.ignore("install.sh on a full or read-only disk: skipped, this user cannot mount a disk", () => {});
 } else {
   const large = await makeRelease({ ...archived("echo service-api 1.2.3"), "README.md": new Uint8Array(1e6) });
   refuses("names the prefix if its disk is full", {
@@ -121,7 +121,7 @@ if (disk === undefined) {
     requests: 2,
   });
 
-  testInstaller("names a prefix on a read-only disk", async () => {
+  testInstaller("names the prefix if its disk is read-only", async () => {
     await disk.setReadOnly(true);
     try {
       await expectRefusal({

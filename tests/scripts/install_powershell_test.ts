@@ -1,4 +1,4 @@
-/** install.ps1 in the installed PowerShells: it installs on Windows, and refuses to run on other systems. */
+/** install.ps1 in Windows PowerShell and PowerShell 7: it installs on Windows, and refuses to run on other systems. */
 import { expect } from "expect";
 import { zipSync } from "fflate";
 import { execute } from "../execute.ts";
@@ -27,7 +27,7 @@ async function runs(shell: string): Promise<boolean> {
   }
 }
 
-/** A release with a program of Windows as its executable. */
+/** A release with Windows' curl.exe as its executable. */
 async function makeRelease(): Promise<Files> {
   const { "service-api": _, ...contents } = archived("");
   const executable = await Deno.readFile(`${Deno.env.get("SystemRoot")}\\System32\\curl.exe`);

@@ -1,4 +1,4 @@
-/** The commands in the README's section "Install", run as written, except that the releases are on a local server. */
+/** Runs the commands in the README's section "Install" as written, but with releases on a local server. */
 import { expect } from "expect";
 import { command } from "../execute.ts";
 import { sectionOf, textsIn } from "../readme.ts";

@@ -54,16 +54,19 @@ testInstaller("does not mention PATH if it contains the directory", async () => 
   expect(stdout).toBe(`Installed service-api 1.2.3 (new) in ${machine.home}/.local/bin\n`);
 });
 
-testInstaller("installs to PREFIX without HOME, whatever characters it contains", async () => {
-  await using server = serveRelease(RELEASE.files);
-  await using machine = await openMachine();
-  const prefix = `${machine.tmp}/spaces and 'quotes' "$HOME"/préfixe 目录`;
-  const { code, stdout } = await machine.run({
-    env: { SERVICE_API_DOWNLOAD_URL: server.url, PREFIX: `${prefix}/`, HOME: "" },
-  });
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`${prefix}/bin\n`) });
-  expect(await filesIn(prefix)).toEqual(INSTALLED);
-});
+testInstaller(
+  "installs to PREFIX if HOME is not set, even if PREFIX has spaces, quotes and other letters",
+  async () => {
+    await using server = serveRelease(RELEASE.files);
+    await using machine = await openMachine();
+    const prefix = `${machine.tmp}/spaces and 'quotes' "$HOME"/préfixe 目录`;
+    const { code, stdout } = await machine.run({
+      env: { SERVICE_API_DOWNLOAD_URL: server.url, PREFIX: `${prefix}/`, HOME: "" },
+    });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`${prefix}/bin\n`) });
+    expect(await filesIn(prefix)).toEqual(INSTALLED);
+  },
+);
 
 testInstaller("resolves a relative PREFIX against the working directory", async () => {
   await using server = serveRelease(RELEASE.files);
@@ -73,14 +76,14 @@ testInstaller("resolves a relative PREFIX against the working directory", async 
   expect(await filesIn(`${machine.home}/here`)).toEqual(INSTALLED);
 });
 
-// Other systems do not run copies of their own programs.
+// Other systems may refuse to run copies of their own programs.
 if (Deno.build.os === "linux") {
   testInstaller("replaces an older version while it is running", async () => {
     await using server = serveRelease(RELEASE.files);
     await using machine = await openMachine();
     const executable = `${machine.home}/.local/bin/service-api`;
     await Deno.mkdir(`${machine.home}/.local/bin`, { recursive: true });
-    // By another process: a file that this process has open for writing cannot be executed.
+    // Another process makes the copy, because Linux does not execute a file that is open for writing.
     await new Deno.Command("cp", { args: [`${machine.path}/sleep`, executable] }).output();
     const running = new Deno.Command(executable, { args: ["600"] }).spawn();
     try {
@@ -94,7 +97,7 @@ if (Deno.build.os === "linux") {
   });
 }
 
-testInstaller("replaces only its own files on a second run", async () => {
+testInstaller("replaces only its own files if it runs again", async () => {
   await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
   const run = { env: { SERVICE_API_DOWNLOAD_URL: server.url } };

@@ -1,4 +1,4 @@
-/** Machines to run install.sh on: a home, a directory for temporary files, and the tools in `PATH`. */
+/** Simulated machines for install.sh: a home, a directory for temporary files, and a directory of tools as `PATH`. */
 import { type Outcome, outcomeOf } from "../execute.ts";
 import { findProgram, missingPrograms } from "../tools.ts";
 
@@ -17,7 +17,7 @@ export interface MachineOptions {
 }
 
 export interface Run {
-  /** Variables besides `HOME`, `PATH` and `TMPDIR`, or in their place; an empty one is unset. */
+  /** Variables to add to `HOME`, `PATH` and `TMPDIR`, or to replace them. An empty value unsets a variable. */
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
   /** A script to pass on standard input instead of the installer. */
@@ -31,9 +31,9 @@ export interface Machine extends AsyncDisposable {
   readonly path: string;
   /** Runs the installer in a shell, by default {@link SHELL}. */
   run(run?: Run, shell?: string): Promise<Outcome>;
-  /** Starts the installer. */
+  /** Starts the installer in a shell, by default {@link SHELL}. */
   start(run?: Run, shell?: string): Started;
-  /** Every path in the home and the temporary directory, with what changes if it is written or replaced. */
+  /** The state of every file and directory in the home and the temporary directory. Every change changes the state. */
   state(): Promise<readonly string[]>;
 }
 
@@ -64,7 +64,7 @@ export async function openMachine(
       value !== ""
     );
     const child = new Deno.Command(findProgram(shell) ?? shell, {
-      // BusyBox is many programs in one.
+      // The first argument of busybox names the program to run.
       args: [...shell === "busybox" ? ["sh"] : [], ...script === undefined ? [INSTALLER] : ["-s", "--"], ...args],
       cwd: home,
       env: Object.fromEntries(variables),
@@ -113,10 +113,10 @@ export async function filesIn(
   return Object.assign({}, ...files);
 }
 
-/** The shell of all tests. */
+/** The shell in which all tests run. */
 const SHELL = "sh";
 
-/** Other shells, in which a few tests run as well. */
+/** Other shells in which a few tests also run. */
 const OTHER_SHELLS = ["bash", "dash", "busybox"];
 
 /** Registers a test of install.sh, or an ignored test that names the missing programs. */

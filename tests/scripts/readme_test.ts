@@ -1,4 +1,4 @@
-/** scripts/README.md: its tables against the project, and its commands, run or checked. */
+/** scripts/README.md: its tables match the project, and its commands are valid. */
 import { expect } from "expect";
 import deno from "../../deno.json" with { type: "json" };
 import { command } from "../execute.ts";
@@ -17,7 +17,7 @@ Deno.test("scripts/README.md describes every task", () => {
   expect(Object.keys(deno.tasks).filter((task) => !described.includes(task))).toEqual([]);
 });
 
-Deno.test("scripts/README.md names files, variables and flags that exist", async () => {
+Deno.test("the files, variables and flags in scripts/README.md exist", async () => {
   const paths = [...README.matchAll(/`((?:src|scripts|\.ci)\/[^`\s]*|main\.ts)`/g)].map(([, path = ""]) => path);
   expect(paths.length).toBeGreaterThan(5);
   await Promise.all(paths.map((path) => Deno.stat(`${ROOT}/${path}`)));

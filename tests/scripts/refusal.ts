@@ -1,4 +1,4 @@
-/** Runs of install.sh that must fail: with an error message, and without any change. */
+/** Runs of install.sh that must fail with an error message and change nothing. */
 import { expect } from "expect";
 import { type MachineOptions, openMachine, testInstaller } from "./machine.ts";
 import { type Answer, archived, type Files, makeRelease, serveRelease } from "./release_server.ts";
@@ -12,9 +12,9 @@ export interface Refusal {
   readonly answer?: Answer;
   readonly machine?: MachineOptions;
   readonly env?: Readonly<Record<string, string>>;
-  /** What standard error contains. */
+  /** Standard error must match this. */
   readonly message: RegExp;
-  /** How many files are requested. */
+  /** The number of files that install.sh requests. */
   readonly requests: number;
 }
 
@@ -38,6 +38,6 @@ export async function expectRefusal(
   expect(await machine.state()).toEqual(before);
 }
 
-/** Registers a test of a refusal. */
+/** Registers a test in which install.sh must fail. */
 export const refuses = (rule: string, refusal: Refusal, needs?: readonly string[]): void =>
   testInstaller(rule, () => expectRefusal(refusal), needs);

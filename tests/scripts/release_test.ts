@@ -23,8 +23,8 @@ const ZIP = `${NAME}-${WINDOWS}.zip`;
 const SBOM = `${NAME}.cdx.json`;
 
 /**
- * Stands in for `deno compile`: an executable is the concatenation of the bundle's files. For one target it fails as
- * Deno does if it cannot download the runtime base.
+ * Stands in for `deno compile`: concatenates the bundle's files instead of compiling them. For `UNAVAILABLE`, it prints
+ * the error that Deno prints if it cannot download the runtime base.
  */
 const COMPILER = `#!/bin/sh
 case "$*" in
@@ -51,33 +51,34 @@ async function task(
 
 const directory = await Deno.makeTempDir({ prefix: "service-api-release-test-" });
 Deno.test.afterAll(() => Deno.remove(directory, { recursive: true }));
-const [one, two, elsewhere] = [`${directory}/one`, `${directory}/two`, `${directory}/elsewhere/copy`];
-// First, under its lock: Deno cannot install its bundler twice at once.
+/** The directories of the two releases, and a copy of this checkout. */
+const [OUTPUT, COPY_OUTPUT, COPY] = [`${directory}/output`, `${directory}/copy-output`, `${directory}/elsewhere/copy`];
+// Runs before the releases are built: it installs Deno's bundler under a lock, and parallel installations would fail.
 const build = Deno.build.os === "windows" ? undefined : await buildExecutable();
-const made = build === undefined ? undefined : await release();
+const outcomes = build === undefined ? undefined : await release();
 
-/** Makes a release, and another one in a copy of the checkout. */
+/** Builds a release in this checkout and another one in a copy of it. */
 async function release(): Promise<readonly [Outcome, Outcome]> {
   const compiler = `${directory}/compiler`;
   await Deno.writeTextFile(compiler, COMPILER, { mode: 0o755 });
   const env = { DENO_COMPILE: compiler, REAL_COMPILER: Deno.env.get("DENO_COMPILE") ?? Deno.execPath() };
-  await Deno.mkdir(one);
-  await Deno.writeTextFile(`${one}/service-api-0.0.9.cdx.json`, "of an earlier release");
-  await cp(PROJECT, elsewhere, { recursive: true, filter: (path) => !path.endsWith("/dist") });
+  await Deno.mkdir(OUTPUT);
+  await Deno.writeTextFile(`${OUTPUT}/service-api-0.0.9.cdx.json`, "of an earlier release");
+  await cp(PROJECT, COPY, { recursive: true, filter: (path) => !path.endsWith("/dist") });
   const targets = [TARGET, UNAVAILABLE, WINDOWS].flatMap((target) => ["--target", target]);
   return [
-    await task("release", PROJECT, ["--output", one, ...targets], env),
-    await task("release", elsewhere, ["--output", two, "--target", TARGET], env),
+    await task("release", PROJECT, ["--output", OUTPUT, ...targets], env),
+    await task("release", COPY, ["--output", COPY_OUTPUT, "--target", TARGET], env),
   ];
 }
 
 function testRelease(rule: string, check: (first: Outcome, second: Outcome) => void | Promise<void>): void {
-  if (made === undefined) {
+  if (outcomes === undefined) {
     Deno.test.ignore(`release: ${rule}: skipped on Windows, the compiler of the test is a shell script`, () => {});
-  } else Deno.test(`release: ${rule}`, () => check(...made));
+  } else Deno.test(`release: ${rule}`, () => check(...outcomes));
 }
 
-testRelease("names a target without a runtime base, makes the others and replaces an older release", async ({
+testRelease("names a target without a runtime base, builds the others and replaces an older release", async ({
   code,
   stdout,
   stderr,
@@ -87,24 +88,24 @@ testRelease("names a target without a runtime base, makes the others and replace
   expect(stderr).not.toMatch(/backtrace/);
   expect({ code, stdout: stdout.trim().split("\n") }).toEqual({
     code: 1,
-    stdout: [TARBALL, ZIP].map((name) => `${one}/${name}`),
+    stdout: [TARBALL, ZIP].map((name) => `${OUTPUT}/${name}`),
   });
-  const files = await Array.fromAsync(Deno.readDir(one), ({ name }) => name);
+  const files = await Array.fromAsync(Deno.readDir(OUTPUT), ({ name }) => name);
   expect(files.toSorted()).toEqual([TARBALL, ZIP, SBOM, "SHA256SUMS"].toSorted());
 });
 
 testRelease("SHA256SUMS lists every file in the format of sha256sum", async () => {
   const lines = await Promise.all([TARBALL, ZIP, SBOM].map(async (name) => {
-    const digest = await crypto.subtle.digest("SHA-256", await Deno.readFile(`${one}/${name}`));
+    const digest = await crypto.subtle.digest("SHA-256", await Deno.readFile(`${OUTPUT}/${name}`));
     return `${new Uint8Array(digest).toHex()}  ${name}\n`;
   }));
-  expect(await Deno.readTextFile(`${one}/SHA256SUMS`)).toBe(lines.join(""));
+  expect(await Deno.readTextFile(`${OUTPUT}/SHA256SUMS`)).toBe(lines.join(""));
 });
 
 testRelease("the same commit gives the same bytes in another directory", async (_, { code }) => {
   expect(code).toBe(0);
   const [first = "", second = ""] = await Promise.all(
-    [one, two].map((path) => Deno.readTextFile(`${path}/SHA256SUMS`)),
+    [OUTPUT, COPY_OUTPUT].map((path) => Deno.readTextFile(`${path}/SHA256SUMS`)),
   );
   expect(second).toBe(first.split("\n").filter((line) => !line.endsWith(".zip")).join("\n"));
 });
@@ -121,7 +122,7 @@ const OTHER_FILES = [
 
 testRelease("a tarball has one directory, owned by root, with the time of the commit", async () => {
   const commit = await readCommit(PROJECT);
-  const entries = await unpackTar(gunzipSync(await Deno.readFile(`${one}/${TARBALL}`)));
+  const entries = await unpackTar(gunzipSync(await Deno.readFile(`${OUTPUT}/${TARBALL}`)));
   const folder = `${NAME}-${TARGET}`;
   const mtime = commit?.time ?? new Date("1980-01-02");
   expect(
@@ -138,14 +139,14 @@ testRelease("a tarball has one directory, owned by root, with the time of the co
 });
 
 testRelease("the archive for Windows is a zip file with service-api.exe", async () => {
-  const files = unzipSync(await Deno.readFile(`${one}/${ZIP}`));
+  const files = unzipSync(await Deno.readFile(`${OUTPUT}/${ZIP}`));
   expect(Object.keys(files).toSorted()).toEqual(
     [...OTHER_FILES, "service-api.exe"].map((name) => `${NAME}-${WINDOWS}/${name}`).toSorted(),
   );
 });
 
 testRelease("the SBOM is valid and lists the bundled packages and no others", async () => {
-  const text = await Deno.readTextFile(`${one}/${SBOM}`);
+  const text = await Deno.readTextFile(`${OUTPUT}/${SBOM}`);
   expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(text)).toBe(null);
   const { metadata, components } = JSON.parse(text);
   expect(metadata.component).toMatchObject({ name: "service-api", version: deno.version });
@@ -176,7 +177,7 @@ const RULE = "compile: the same commit gives the same executable in another dire
 if (build?.kind !== "built") Deno.test.ignore(`${RULE}: skipped, ${build?.reason ?? "on Windows"}`, () => {});
 else {
   Deno.test(RULE, async () => {
-    const { code, stdout } = await task("compile", elsewhere, ["--output", `${directory}/executable`]);
+    const { code, stdout } = await task("compile", COPY, ["--output", `${directory}/executable`]);
     expect(code).toBe(0);
     const [first, second] = await Promise.all(
       [build.path, stdout.trim()].map(async (path) =>
