@@ -1,4 +1,6 @@
-/** Compiles the executable for tests, once in each run of `deno test`, into `dist/test/`. */
+/** Compiles the executable for tests into `dist/test/`. */
+import { readTarget, type Target } from "../../scripts/bundle.ts";
+import { command } from "../execute.ts";
 import { compile } from "../../scripts/compile.ts";
 
 export type Build =
@@ -7,31 +9,33 @@ export type Build =
 
 const DIRECTORY = `${import.meta.dirname}/../../dist/test`;
 
-/** A variable with the result as JSON. All test files run in one process, so the first one compiles for all. */
-const RESULT = "TEST_EXECUTABLE";
-
 /**
- * Compiles the executable and checks that it starts. Until this test file ends, no other run of tests replaces it.
+ * Compiles the executable for a target and checks that it starts if it is for this machine. Compiles once in each run of
+ * `deno test`. Until this test file ends, no other run of tests replaces the executable.
  *
  * @throws {Error} if `DENORT_BIN` names a base but the build fails
  */
-export async function buildExecutable(): Promise<Build> {
+export async function buildExecutable(target = Deno.build.target): Promise<Build> {
+  if (target !== Deno.build.target && Deno.env.get("TEST_TARGETS") !== "all") {
+    return { kind: "not built", reason: `set TEST_TARGETS=all to build for ${target}` };
+  }
   await Deno.mkdir(DIRECTORY, { recursive: true });
   const lock = await Deno.open(`${DIRECTORY}/lock`, { create: true, write: true });
   await lock.lock(true);
-  const known = Deno.env.get(RESULT);
-  const result = known === undefined ? await build() : JSON.parse(known);
-  Deno.env.set(RESULT, JSON.stringify(result));
+  // All test files run in one process and share its variables: the first one compiles for all.
+  const variable = `TEST_EXECUTABLE_${target}`;
+  const known = Deno.env.get(variable);
+  const result = known === undefined ? await build(readTarget(target)) : JSON.parse(known);
+  Deno.env.set(variable, JSON.stringify(result));
   await lock.unlock();
   await lock.lock(false);
   return result;
 }
 
-async function build(): Promise<Build> {
+async function build(target: Target): Promise<Build> {
   try {
-    const [path = ""] = await compile({ output: DIRECTORY });
-    const { success, stderr } = await new Deno.Command(path, { args: ["--version"] }).output();
-    if (!success) throw new Error(`the executable does not start: ${new TextDecoder().decode(stderr)}`);
+    const [path = ""] = await compile({ targets: [target], output: DIRECTORY });
+    if (target === Deno.build.target) await command(path, ["--version"]);
     return { kind: "built", path };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
