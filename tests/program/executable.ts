@@ -10,8 +10,8 @@ export type Build =
 const DIRECTORY = `${import.meta.dirname}/../../dist/test`;
 
 /**
- * Compiles the executable for a target and checks that it starts if it is for this machine. Compiles once in each run of
- * `deno test`. Until this test file ends, no other run of tests replaces the executable.
+ * Compiles the executable for a target, once in each run of `deno test`, and checks that it starts if it is for this
+ * machine.
  *
  * @throws {Error} if `DENORT_BIN` names a base but the build fails
  */
@@ -21,15 +21,18 @@ export async function buildExecutable(target = Deno.build.target): Promise<Build
   }
   await Deno.mkdir(DIRECTORY, { recursive: true });
   const lock = await Deno.open(`${DIRECTORY}/lock`, { create: true, write: true });
-  await lock.lock(true);
-  // All test files run in one process and share its variables: the first one compiles for all.
-  const variable = `TEST_EXECUTABLE_${target}`;
-  const known = Deno.env.get(variable);
-  const result = known === undefined ? await build(readTarget(target)) : JSON.parse(known);
-  Deno.env.set(variable, JSON.stringify(result));
-  await lock.unlock();
-  await lock.lock(false);
-  return result;
+  try {
+    await lock.lock(true);
+    // All test files run in one process and share its variables: the first one compiles for all.
+    const variable = `TEST_EXECUTABLE_${target}`;
+    const known = Deno.env.get(variable);
+    if (known !== undefined) return JSON.parse(known);
+    const result = await build(readTarget(target));
+    Deno.env.set(variable, JSON.stringify(result));
+    return result;
+  } finally {
+    lock.close();
+  }
 }
 
 async function build(target: Target): Promise<Build> {
