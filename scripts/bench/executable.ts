@@ -8,6 +8,7 @@
  * (`/usr/bin/time`), and starts from disk need GNU dd, which drops the file from the kernel's cache.
  */
 import { type Bundle, bundle, compileBundle, readTarget } from "../bundle.ts";
+import { describe, findRuntimeBase } from "../runtime_base.ts";
 import { median } from "./median.ts";
 import { measureFirstPrompt, measureKeystrokes } from "./prompts.ts";
 import { createAdmin, startServer } from "./running_server.ts";
@@ -202,11 +203,13 @@ async function main(): Promise<void> {
   const workspace = await Deno.makeTempDir({ prefix: "service-api-bench-" });
   try {
     const target = readTarget(Deno.build.target);
+    const base = await findRuntimeBase([target]);
+    console.log(describe(base));
     const bundled = await bundle(`${workspace}/bundle`);
     const [program, empty] = [`${workspace}/service-api`, `${workspace}/empty`];
-    await compileBundle(bundled, target, program);
+    await compileBundle(bundled, target, program, base);
     await Deno.writeTextFile(`${workspace}/empty.ts`, "");
-    await compileBundle(await bundle(`${workspace}/empty-bundle`, `${workspace}/empty.ts`), target, empty);
+    await compileBundle(await bundle(`${workspace}/empty-bundle`, `${workspace}/empty.ts`), target, empty, base);
 
     await measureCommands(program, empty, workspace, rounds);
     printContents(bundled);
