@@ -1,6 +1,6 @@
 /**
- * The outside world of the program: arguments, environment, streams, terminal, clock and signals. Commands receive it as
- * an argument, so tests run them without a process.
+ * The outside world of the program: arguments, environment, streams, terminal, clock and signals. Commands receive a
+ * `Host` as an argument, so that tests can run commands without starting a process.
  */
 import type { Readable, Writable } from "node:stream";
 

@@ -30,9 +30,9 @@ export interface Symbols {
   readonly fromPermission: string;
   readonly fromBoth: string;
   readonly none: string;
-  /** A right that another one includes: `_ANY` includes `_OWN`. */
+  /** Marks an `_OWN` right that a selected `_ANY` right includes. */
   readonly included: string;
-  /** Some of several rights are selected. */
+  /** Marks several rights of which only some are selected. */
   readonly partial: string;
   readonly barDone: string;
   readonly barLeft: string;
