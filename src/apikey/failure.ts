@@ -60,7 +60,9 @@ export function escapeInvisible(text: string): string {
   );
 }
 
-/** The message of a system or library error, without the error number and the operation (`: open 'FILE'`) in it. */
+/**
+ * The message of a system or library error, without the error number and the operation (`: open 'FILE'`) at the end.
+ */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.replace(/: \w+ '.*$/s, "").replace(/ \(os error \d+\)/, "");

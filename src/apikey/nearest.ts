@@ -1,6 +1,9 @@
 /** Suggestions for mistyped words: "Did you mean …?" */
 
-/** The optimal string alignment distance: how many insertions, deletions, substitutions and swaps turn `a` into `b`. */
+/**
+ * The optimal string alignment distance: how many insertions, deletions, substitutions and swaps of adjacent characters
+ * turn `a` into `b`.
+ */
 function distance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -31,7 +31,8 @@ type CommandName = typeof COMMANDS[number][0];
 const COMPLETE = "__complete";
 
 /**
- * The help page of the program. It is a constant because formatting it would take commander longer than `--version`.
+ * The help page of the program. It is a constant, because commander would need more time to format it than a whole run
+ * of `--version` takes.
  */
 const HELP = `Usage: service-api [options] [command]
 

@@ -150,11 +150,11 @@ Settings:
   or fatal; debug logs every request, without secrets.
 
 Default directories:
-  Data (--data-dir), with the store of the embedded server in keys.db
+  For data (--data-dir). Contains keys.db, the store of the embedded server.
     Linux    $XDG_DATA_HOME/service-api, or ~/.local/share/service-api
     macOS    ~/Library/Application Support/service-api
     Windows  %LOCALAPPDATA%\\service-api
-  Config, with the config file config.yaml
+  For settings. Contains config.yaml, the config file.
     Linux    $XDG_CONFIG_HOME/service-api, or ~/.config/service-api
     macOS    ~/Library/Application Support/service-api
     Windows  %APPDATA%\\service-api
@@ -174,9 +174,10 @@ Config file:
         X-Team: ops
     local:
       data-dir: ~/keys       # or database-url: postgres://user@host/database
-  The settings have the names of the flags. The flag for headers is --header: it
-  adds a header, and wins over a header of the profile with the same name. Paths
-  are relative to the config file; ~/ is your home directory.
+  A setting has the name of its flag, except headers, whose flag is --header.
+  The flag --header adds a header to the profile's headers, or replaces the one
+  with the same name. Paths are relative to the config file; ~/ is your home
+  directory.
   service-api login writes profiles; you can also write them yourself. A config
   file that other users can write is rejected.
   If a flag or variable selects another server or a store, the profile's

@@ -36,7 +36,7 @@ async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySum
   return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await (await connect()).listKeys());
 }
 
-/** Whether listing keys is sure to change nothing. The embedded server may create a store, or tables in a database. */
+/** Whether listing keys cannot change anything. The embedded server may create a store, or tables in a database. */
 async function canList({ server }: Settings): Promise<boolean> {
   if (server.kind === "network") return true;
   if (server.location.kind === "database") return false;

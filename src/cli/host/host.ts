@@ -42,7 +42,7 @@ export interface Input {
 export interface Terminal {
   /** The pressed keys, in raw mode. */
   readonly input: Readable;
-  /** Emits `resize` when the size changes and has the properties `columns` and `rows`. */
+  /** Has the properties `columns` and `rows`. Emits `resize` when the size changes. */
   readonly output: Writable;
   size(): TerminalSize;
 }

@@ -27,7 +27,7 @@ export const SETTINGS = {
     member: "base-url",
     type: "text",
     belongsToServer: false,
-    help: "URL of the server (default: the embedded server)",
+    help: "URL of the server; the default is the embedded\nserver, which is part of this program",
   },
   keyFile: {
     option: "--key-file <file>",

@@ -21,8 +21,8 @@ const BAR_WIDTH = 24;
 const MIN_BAR_WIDTH = 4;
 
 /**
- * Waits for `work`. If `work` takes longer than 300 ms, shows a spinner with the label. Shows no spinner if standard
- * error cannot move the cursor, or while a progress bar is visible.
+ * Waits for `work`. If `work` takes longer than 300 ms, shows a spinner with the label. Shows no spinner while a
+ * progress bar is visible, or if standard error is not a terminal that understands escape sequences.
  *
  * @returns the result of `work`
  */
@@ -57,7 +57,8 @@ export interface Progress {
 }
 
 /**
- * Opens a progress bar for `total` items. The bar is drawn only if standard error is a terminal that moves the cursor.
+ * Opens a progress bar for `total` items. The bar is drawn only if standard error is a terminal that understands escape
+ * sequences.
  */
 export function openProgress(label: string, total: number, host: Host): Progress {
   if (!canMoveCursor(host.stderr, host)) return { show: () => Promise.resolve(), end: () => Promise.resolve() };

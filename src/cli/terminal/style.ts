@@ -109,7 +109,7 @@ export function canMoveCursor(output: Output, host: Host): boolean {
   return output.isTerminal() && host.env("TERM") !== "dumb";
 }
 
-/** Whether the locale is UTF-8, by the POSIX variables LC_ALL, LC_CTYPE and LANG. On Windows it always is. */
+/** Whether the locale is UTF-8, by the POSIX variables LC_ALL, LC_CTYPE and LANG. Always true on Windows. */
 function hasUnicode(host: Host): boolean {
   if (host.platform === "windows") return true;
   const locale = host.env("LC_ALL") ?? host.env("LC_CTYPE") ?? host.env("LANG") ?? "";

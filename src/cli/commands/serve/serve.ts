@@ -23,7 +23,8 @@ import { unlessInterrupted } from "../../host/interrupt.ts";
 export function registerServe(command: Command, { host, log, setExitCode }: CommandContext): void {
   command
     .description(
-      "Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.\nWith --tls-cert the URL starts with https://.",
+      "Run the embedded server, which is part of this program. It serves GraphQL at\n" +
+        "http://HOST:PORT/graphql until SIGINT or SIGTERM. With --tls-cert, the URL\nstarts with https://.",
     )
     .optionsGroup("Address:")
     .option("--host <host>", "address to listen on", "127.0.0.1")
@@ -146,8 +147,8 @@ const SERVE_FLAGS = z.object({
  *
  * @returns `OK` if all running requests finished, `FAILED` if `--drain-timeout` expired first, `INTERRUPTED` after a
  *   second signal
- * @throws {Failure} if the store or the address cannot be used; `INTERRUPTED` if a signal arrives before the server is
- *   ready
+ * @throws {Failure} `USAGE` if a flag is invalid; other codes if the store or the address cannot be used; `INTERRUPTED`
+ *   if a signal arrives before the server is ready
  */
 export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<ExitCode> {
   const { drainTimeout, ...options } = await readOptions(flags, host, log);
