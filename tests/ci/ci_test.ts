@@ -8,7 +8,7 @@ interface Outcome {
   readonly code: number;
   /** The last line of standard output. */
   readonly summary: string;
-  /** The Deno commands that it ran, in order. */
+  /** The Deno commands that `.ci/run` ran, in order. */
   readonly commands: readonly string[];
 }
 
