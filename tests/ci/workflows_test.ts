@@ -99,15 +99,15 @@ Deno.test("release.yml builds with the version of Deno that the README names", a
 });
 
 Deno.test("the SBOM has the fields that actions/attest requires, and its serial number depends only on its contents", async () => {
-  const sbom = await createSbom([], "2.9.6", new Date(0));
+  const sbom = await createSbom([], "2.9.6", [], new Date(0));
   // The fields that actions/attest checks in its src/sbom.ts.
   expect(JSON.parse(sbom)).toMatchObject({
     bomFormat: "CycloneDX",
     serialNumber: expect.stringMatching(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/),
     specVersion: "1.6",
   });
-  expect(await createSbom([], "2.9.6", new Date(0))).toBe(sbom);
-  expect(JSON.parse(await createSbom([], "2.9.7", new Date(0))).serialNumber).not.toBe(
+  expect(await createSbom([], "2.9.6", [], new Date(0))).toBe(sbom);
+  expect(JSON.parse(await createSbom([], "2.9.7", [], new Date(0))).serialNumber).not.toBe(
     JSON.parse(sbom).serialNumber,
   );
 });
