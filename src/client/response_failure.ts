@@ -118,7 +118,7 @@ const SHORTEST_SECRET = 8;
 /** The maximum length of a server's text in a message, in UTF-16 code units. */
 const LONGEST_MESSAGE = 2000;
 
-/** Makes a server's text safe to print: hides the values of request headers, line breaks and invisible characters. */
+/** Makes a server's text safe to print: hides the values of request headers, and escapes invisible characters. */
 function hideSecrets(text: string, endpoint: Endpoint): string {
   const secrets = [...endpoint.headers.values()].flatMap((value) => [value, value.replace(/^Bearer /, "")]);
   const hidden = secrets.filter((secret) => secret.length >= SHORTEST_SECRET).reduce(
