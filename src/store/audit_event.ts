@@ -1,11 +1,13 @@
 /**
- * Audit events. An event states who made or tried a change to a key, when, from where, and with what outcome. A recorded
- * event never changes.
+ * Audit events. An event states who made or tried a change to a key, when, from where, and with what outcome. A
+ * recorded event never changes.
  */
 import { Failure } from "../apikey/failure.ts";
 import type { StoredKey } from "./stored_key.ts";
 
-/** The kind of change. A successful replacement has two events: `REPLACE` for the old key and `CREATE` for the new key. */
+/**
+ * The kind of change. A successful replacement has two events: `REPLACE` for the old key and `CREATE` for the new key.
+ */
 export const AUDIT_ACTIONS = ["CREATE", "REPLACE", "DELETE"] as const;
 
 export type AuditAction = typeof AUDIT_ACTIONS[number];

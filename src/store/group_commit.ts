@@ -69,7 +69,8 @@ export class GroupCommit {
   /**
    * Commits all pending writes in one transaction.
    *
-   * @returns SQLite's error if another process has locked the database, so the writes stay pending; otherwise `undefined`
+   * @returns SQLite's error if another process has locked the database, so that the writes stay pending; `undefined`
+   * otherwise
    */
   #writePending(): Error | undefined {
     const group = this.#pending;

@@ -14,9 +14,9 @@ import type { StoredKey } from "./stored_key.ts";
 export type Precondition = (held: StoredKey | undefined) => void;
 
 /**
- * A store of keys. If the store is unavailable, every method throws a `Failure` with the code `UNREACHABLE` or `TIMEOUT`.
- * If `add`, `remove` or `recordEvent` throws, nothing was changed, unless the message of the error says that the change
- * may have taken effect.
+ * A store of keys. If the store is unavailable, every method throws a `Failure` with the code `UNREACHABLE` or
+ * `TIMEOUT`. If `add`, `remove` or `recordEvent` throws, nothing was changed, unless the message of the error says that
+ * the change may have taken effect.
  */
 export interface KeyStore {
   /**
@@ -29,7 +29,10 @@ export interface KeyStore {
    * @throws what `precondition` throws
    */
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void>;
-  /** Returns the id of the key whose secret has this SHA-256 hash. The server calls this method to authenticate requests. */
+  /**
+   * Returns the id of the key whose secret has this SHA-256 hash. The server calls this method to authenticate
+   * requests.
+   */
   findIdBySecretHash(hash: Uint8Array): Promise<string | undefined>;
   findById(id: string): Promise<StoredKey | undefined>;
   findByName(name: Name): Promise<StoredKey | undefined>;

@@ -1,6 +1,6 @@
 /**
- * Combines the look-ups that are requested in one turn of the event loop into one query. The query is sent after the last
- * of these requests, so each look-up sees every change that was committed before its request.
+ * Combines the look-ups that are requested in one turn of the event loop into one query. The query is sent after the
+ * last of these requests, so each look-up sees every change that was committed before its request.
  */
 import { setImmediate } from "node:timers/promises";
 

@@ -30,8 +30,8 @@ export interface DatabaseTls {
 const POOL_SIZE = 10;
 
 /**
- * The ids of advisory locks. Other programs may use advisory locks in the same database. They are unlikely to choose ids
- * that begin with 0x73616b (`sak` in ASCII).
+ * The ids of advisory locks. Other programs may use advisory locks in the same database. They are unlikely to choose
+ * ids that begin with 0x73616b (`sak` in ASCII).
  */
 const MIGRATION_LOCK_ID = 0x73616b_01;
 export const AUDIT_LOCK_ID = 0x73616b_02;
@@ -122,7 +122,7 @@ export async function inTransaction<Result>(
 function ignore(): void {}
 
 /**
- * Migrates the schema. Several processes may call this function at once: the first one migrates, the others wait for it.
+ * Migrates the schema. If several processes call this function at once, the first one migrates and the others wait.
  *
  * @param label the name of the database in messages
  * @throws {Failure} `UNREACHABLE` if the database was written by a newer version

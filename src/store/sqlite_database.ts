@@ -1,6 +1,6 @@
 /**
- * Opens the SQLite database file. Creates the file with private modes, migrates its schema, waits for locks held by other
- * processes, and explains errors of SQLite and the file system.
+ * Opens the SQLite database file. Creates the file with private modes, migrates its schema, waits for locks held by
+ * other processes, and explains errors of SQLite and the file system.
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { Failure, quote, reasonOf } from "../apikey/failure.ts";
@@ -21,8 +21,8 @@ export interface WaitOptions {
 }
 
 /**
- * Opens the database file of a data directory and migrates its schema. If the directory or the file is missing, creates it
- * with a mode that gives access only to its owner: 0700 for the directory, 0600 for the file.
+ * Opens the database file of a data directory and migrates its schema. If the directory or the file is missing, creates
+ * it with a mode that gives access only to its owner: 0700 for the directory, 0600 for the file.
  *
  * @throws {Failure} the failures that `openSqliteStore` in `sqlite.ts` lists
  */

@@ -13,7 +13,9 @@ export interface StoredKey {
   readonly roles: readonly Role[];
   readonly permissions: readonly Permission[];
   readonly createdAt: Date;
-  /** The id of the key that created this key; `null` if the local caller created it. The creator may no longer exist. */
+  /**
+   * The id of the key that created this key; `null` if the local caller created it. The creator may no longer exist.
+   */
   readonly createdBy: string | null;
   /** When this key was last used; `null` if no use is recorded. The server records uses with a delay. */
   readonly lastUsedAt: Date | null;
