@@ -176,7 +176,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     /^42501/,
     "Grant the user the right to create the schema service_api (GRANT CREATE ON DATABASE). If the schema exists, grant the user the right to use its tables.",
   ],
-  [/^25006/, "The database is read-only or a standby. Use the primary in --database-url."],
+  [/^25006/, "The database is read-only, or the server is a standby. Set --database-url to the primary server."],
   [/^53300/, "Raise max_connections on the server, or run fewer processes."],
   [/^(53100|58030)/, "Nothing was changed. The disk may be full or failing. Check the disk of the database server."],
   [
@@ -185,12 +185,12 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(57P0|ECONN|EPIPE|ENOTFOUND|EAI_)|^ (Connection terminated|timeout exceeded)/,
-    "Check that the server is running and that --database-url is right.",
+    "Check that the server is running and that --database-url is correct.",
   ],
-  [/ALTNAME_INVALID/, "Use the host name of the certificate in --database-url."],
+  [/ALTNAME_INVALID/, "In --database-url, use the host name that the certificate is for."],
   [
     /certificate|SELF_SIGNED|UNABLE_TO_|CERT_|tls|ssl/i,
-    "Add sslrootcert=FILE to --database-url, with the CA certificate of the server in FILE.",
+    "Add sslrootcert=FILE to --database-url, where FILE contains the server's CA certificate.",
   ],
 ];
 

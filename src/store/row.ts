@@ -63,7 +63,9 @@ export function rowToKey(row: Row, store: string): StoredKey {
   } catch (cause) {
     throw new Failure(
       "UNREACHABLE",
-      `The store ${store} is damaged: cannot read the key ${quote(String(row["id"]))}. Restore it from a backup.`,
+      `The store ${store} is damaged: cannot read the key ${
+        quote(String(row["id"]))
+      }. Restore the store from a backup.`,
       { cause },
     );
   }
@@ -119,7 +121,7 @@ export function rowToEvent(row: Row, store: string): AuditEvent {
   } catch (cause) {
     throw new Failure(
       "UNREACHABLE",
-      `The store ${store} is damaged: cannot read the audit event ${row["id"]}. Restore it from a backup.`,
+      `The store ${store} is damaged: cannot read the audit event ${row["id"]}. Restore the store from a backup.`,
       { cause },
     );
   }

@@ -43,7 +43,7 @@ export function testKeys(engine: Engine): void {
       expect(await listKeys(store)).toEqual([]);
     }));
 
-  test("A key and all of its fields can be found by id and by name, and its id by the hash of its secret", () =>
+  test("findById and findByName return a key with all of its fields, and findIdBySecretHash returns its id", () =>
     withNewStore(engine, async (store) => {
       const key = await newKey("CI runner 7", {
         description: "for the nightly build",
@@ -125,7 +125,7 @@ export function testKeys(engine: Engine): void {
       expect(await store.findIdBySecretHash(old.secretHash)).toBe(old.id);
     }));
 
-  test("remove removes only the given keys", () =>
+  test("remove deletes only the given keys", () =>
     withNewStore(engine, async (store) => {
       const [a, b, c] = await threeKeys();
       await addAll(store, [a, b, c]);
@@ -146,7 +146,7 @@ export function testKeys(engine: Engine): void {
       expect(calls.length).toBe(2);
     }));
 
-  test("If the precondition rejects one of the keys, remove removes no key", () =>
+  test("If the precondition rejects one of the keys, remove deletes no key", () =>
     withNewStore(engine, async (store) => {
       const [a, b, c] = await threeKeys();
       await addAll(store, [a, b, c]);
@@ -241,7 +241,7 @@ export function testKeys(engine: Engine): void {
       expect((await listKeys(store, owner.id)).map(({ id }) => id)).toEqual(ids);
     }));
 
-  test("Two stores on the same data see each other's changes at once", () =>
+  test("Two stores on the same data see each other's changes immediately", () =>
     withTwoStores(engine, async (one, two) => {
       const [[a, b], newB] = await Promise.all([threeKeys(), newKey("b")]);
       await one.add(a, LOCAL, rejectTakenName);

@@ -85,7 +85,7 @@ Deno.test("A hundred requests write nothing to the store, and each of them looks
   }, { wrap: (store) => recordCalls(store, calls) });
 });
 
-Deno.test("write writes all unwritten times in one call, and does not write them again", () =>
+Deno.test("LastUse.write writes all unwritten times in one call, and does not write them again", () =>
   withNewStore(async (store) => {
     const [one, two] = [await newKey("one"), await newKey("two")];
     await store.add(one, LOCAL_ORIGIN, () => {});
@@ -123,7 +123,7 @@ Deno.test("If a write fails, the next write includes its times, except those tha
     expect(written).toEqual([new Map([["one", after(1)], ["two", after(3)]])]);
   }));
 
-Deno.test("of returns the later of the stored time and the unwritten time", () =>
+Deno.test("LastUse.of returns the later of the stored time and the unwritten time", () =>
   withNewStore((store) => {
     const lastUse = new LastUse(store);
     lastUse.record("one", NOW);

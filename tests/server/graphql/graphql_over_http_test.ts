@@ -82,7 +82,7 @@ Deno.test("OPTIONS gets 204 and the allowed methods, with or without a key", () 
     }
   }));
 
-Deno.test("Every other method gets 405 and the allowed methods, with or without a key", () =>
+Deno.test("A method other than GET, HEAD, POST and OPTIONS gets 405 and the allowed methods, with or without a key", () =>
   withKey(async ({ request, network }) => {
     const init = { method: "PUT", headers: { "content-type": JSON_TYPE }, body: QUERY };
     for (const result of [await request(init), await send(network, new Request(GRAPHQL_URL, init))]) {

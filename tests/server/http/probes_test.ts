@@ -17,7 +17,7 @@ for (const path of ["/healthz", "/readyz"]) {
       expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "3", ""]);
     }));
 
-  Deno.test(`Requests for ${path} with other methods get 405`, () =>
+  Deno.test(`Requests for ${path} with a method other than GET and HEAD get 405`, () =>
     withHttp(async ({ at }) => {
       for (const method of ["POST", "OPTIONS"]) {
         // deno-lint-ignore no-await-in-loop -- only two methods

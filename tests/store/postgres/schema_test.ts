@@ -60,7 +60,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       expect(await databaseContents(server, name)).toEqual(before);
     }));
 
-  Deno.test("PostgreSQL: if the user may not create the schema, opening fails, the message says so, and nothing is created", () =>
+  Deno.test("PostgreSQL: if the user may not create the schema, opening fails with a message that says so, and nothing is created", () =>
     server.withNewDatabase(async (name) => {
       await server.execute(name, `CREATE ROLE guest_of_${name} LOGIN PASSWORD '${PASSWORD}'`);
       const { code, message } = await failureAt({ ...server.address(name), user: `guest_of_${name}` });
@@ -82,7 +82,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       });
     }));
 
-  Deno.test("PostgreSQL: if the user may not use the tables, opening fails and the message says so", () =>
+  Deno.test("PostgreSQL: if the user may not use the tables, opening fails with a message that says so", () =>
     server.withNewDatabase(async (name) => {
       await withStoreAt(server.address(name), async (store) => addAll(store, [await newKey("deploy")]));
       await server.execute(name, `CREATE ROLE reader_of_${name} LOGIN PASSWORD '${PASSWORD}'`);
@@ -92,7 +92,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       expect(message).toContain("use its tables");
     }));
 
-  Deno.test("PostgreSQL: if the database is read-only, reads succeed, changes fail, and the message says so", () =>
+  Deno.test("PostgreSQL: if the database is read-only, reads succeed, and changes fail with a message that says so", () =>
     server.withNewDatabase(async (name) => {
       const key = await newKey("deploy");
       await withStoreAt(server.address(name), (store) => addAll(store, [key]));
