@@ -61,9 +61,10 @@ export function escapeInvisible(text: string): string {
 }
 
 /**
- * The message of a system or library error, without the error number and the operation (`: open 'FILE'`) at the end.
+ * The message of a system or library error, without the error number and the operation (`: open 'FILE'`) at the end,
+ * and without the full stop at the end of messages from Windows.
  */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/: \w+ '.*$/s, "").replace(/ \(os error \d+\)/, "");
+  return message.replace(/: \w+ '.*$/s, "").replace(/\.? \(os error \d+\)/, "");
 }
