@@ -44,8 +44,7 @@ function explain() {
   if (LOADER !== undefined && !existsSync(LOADER)) return `The executable needs ${LOADER}, which does not exist.`;
   return `The package ${PACKAGE} with the executable is not installed, because the installation omitted optional ` +
     "dependencies or ran on another platform. Delete node_modules and package-lock.json if they are from another " +
-    `platform. Then install again, with npm: npm install --include=optional service-api@${version} ` +
-    "(for all projects, add --global).";
+    `platform. Then install again. With npm: npm install --include=optional service-api@${version}`;
 }
 
 /** @param {string} message */

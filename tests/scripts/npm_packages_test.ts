@@ -111,7 +111,7 @@ testWith(
   "npm: npm would publish the packages as they are, without a warning",
   () =>
     withPackages(async (directory) => {
-      await using registry = await serveRegistry(directory, []);
+      await using registry = serveRegistry(new Map());
       const npm = npmIn(directory, registry.url);
       await Deno.writeTextFile(`${directory}/npmrc`, `${registry.url.replace("http:", "")}/:_authToken=token\n`);
       const names = [MAIN, LINUX];

@@ -44,40 +44,55 @@ export function textIn(entries: Entries, name: string): string {
   return new TextDecoder().decode(entries.find(({ header }) => header.name === name)?.data);
 }
 
-export interface Registry extends AsyncDisposable {
-  readonly url: string;
-  /** The requested paths. */
-  readonly requests: readonly string[];
+/** What a registry says of a package: its `package.json`, with the address and checksum of the tarball. */
+interface Published {
+  readonly manifest: Readonly<Record<string, unknown>>;
+  /** The path of the tarball. */
+  readonly path: string;
+  readonly integrity: string;
 }
 
-/** Serves the tarballs in a directory as an npm registry: `/NAME` describes a package, `/-/FILE` is a tarball. */
-export async function serveRegistry(directory: string, files: readonly string[]): Promise<Registry> {
-  const manifests = new Map(
+/** Packages by name. */
+export type Packages = ReadonlyMap<string, Published>;
+
+/** Reads the packages in a directory. */
+export async function readPackages(directory: string, files: readonly string[]): Promise<Packages> {
+  return new Map(
     await Promise.all(files.map(async (file) => {
-      const manifest = JSON.parse(textIn(await entriesIn(`${directory}/${file}`), "package/package.json"));
-      const digest = await crypto.subtle.digest("SHA-512", await Deno.readFile(`${directory}/${file}`));
+      const path = `${directory}/${file}`;
+      const manifest = JSON.parse(textIn(await entriesIn(path), "package/package.json"));
+      const digest = await crypto.subtle.digest("SHA-512", await Deno.readFile(path));
       const integrity = `sha512-${new Uint8Array(digest).toBase64()}`;
-      return [String(manifest.name), { manifest, file, integrity }] as const;
+      return [String(manifest.name), { manifest, path, integrity }] as const;
     })),
   );
-  const requests: string[] = [];
+}
+
+export interface Registry extends AsyncDisposable {
+  readonly url: string;
+  /** The names of the packages whose tarballs were requested. */
+  readonly downloads: readonly string[];
+}
+
+/** Serves packages as an npm registry: `/NAME` describes a package, `/-/NAME` is its tarball. */
+export function serveRegistry(packages: Packages): Registry {
+  const downloads: string[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
     const { pathname, origin } = new URL(request.url);
-    const path = decodeURIComponent(pathname);
-    requests.push(path);
-    if (path.startsWith("/-/")) return new Response((await Deno.open(`${directory}/${path.slice(3)}`)).readable);
-    const found = manifests.get(path.slice(1));
+    const name = decodeURIComponent(pathname).replace(/^\/(-\/)?/, "");
+    const found = packages.get(name);
     if (found === undefined) return Response.json({}, { status: 404 });
-    const { manifest, file, integrity } = found;
-    const dist = { tarball: `${origin}/-/${file}`, integrity };
-    return Response.json({
-      name: manifest.name,
-      "dist-tags": { latest: manifest.version },
-      versions: { [manifest.version]: { ...manifest, dist } },
-    });
+    const { manifest, path, integrity } = found;
+    if (pathname.startsWith("/-/")) {
+      downloads.push(name);
+      return new Response((await Deno.open(path)).readable);
+    }
+    const version = String(manifest.version);
+    const dist = { tarball: `${origin}/-/${name}`, integrity };
+    return Response.json({ name, "dist-tags": { latest: version }, versions: { [version]: { ...manifest, dist } } });
   });
   const url = `http://127.0.0.1:${server.addr.port}`;
-  return { url, requests, [Symbol.asyncDispose]: () => server.shutdown() };
+  return { url, downloads, [Symbol.asyncDispose]: () => server.shutdown() };
 }
 
 /** Runs a command with npm's settings for a registry, and with its home, cache and prefix in a directory. */
