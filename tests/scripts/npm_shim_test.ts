@@ -23,9 +23,18 @@ interface Way {
   readonly missing: string | undefined;
 }
 
+/** Hides the function of newer versions of Node, and writes the signals that the shim forwards to a file. */
+const AS_CHILD = `
+  delete process.execve;
+  const { ChildProcess: { prototype } } = require("node:child_process"), { kill } = prototype;
+  prototype.kill = function (signal) {
+    require("node:fs").appendFileSync(__dirname + "/forwarded", signal);
+    return kill.call(this, signal);
+  };`;
+
 const canReplace = node !== "" && (await command(node, ["--print", "typeof process.execve"])).trim() === "function";
 const WAYS: readonly Way[] = [
-  { name: "a child process", script: "delete process.execve;", missing: undefined },
+  { name: "a child process", script: AS_CHILD, missing: undefined },
   { name: "a replacement of Node", script: "", missing: canReplace ? undefined : "this Node cannot replace itself" },
 ];
 
@@ -164,13 +173,22 @@ async function withServe(
     stdin: "null",
     stdout: "piped",
     stderr: "null",
+    detached: true,
   }).spawn();
+  const killAll = (): void => {
+    try {
+      Deno.kill(-server.pid, "SIGKILL");
+    } catch {
+      // The shim and the executable have ended.
+    }
+  };
   const { url, drained } = await readyLine(server.stdout);
-  const timer = setTimeout(() => server.kill("SIGKILL"), 30_000);
+  const timer = setTimeout(killAll, 30_000);
   try {
     await withRequest(url, admin, (busy) => test(server, busy));
   } finally {
     clearTimeout(timer);
+    killAll();
     await drained();
   }
 }
@@ -245,6 +263,8 @@ testShim(
       expect(await finish()).toBe(ANSWER);
     });
     await terminal.shows(/\^Cstatus 0$/m);
+    // The terminal sent SIGINT to the executable. A second one could have ended it before the request was finished.
+    await expect(Deno.stat(`${directory}/forwarded`)).rejects.toThrow(Deno.errors.NotFound);
   },
 );
 
