@@ -1,5 +1,5 @@
 /**
- * Builds a release: an archive for each target, an SBOM, and SHA256SUMS.
+ * Builds a release: an archive for each target, the npm packages, an SBOM, and SHA256SUMS.
  *
  *   deno task release [--target TRIPLE]... [--output DIR] [--base deno|npm]
  *
@@ -7,15 +7,14 @@
  * commit, Deno and operating system produce the same bytes.
  */
 import { zipSync } from "fflate";
-import { packTar } from "modern-tar";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { gzipSync } from "node:zlib";
 import deno from "../deno.json" with { type: "json" };
 import { script as bash } from "../src/cli/completions/bash.ts";
 import { script as fish } from "../src/cli/completions/fish.ts";
 import { script as powershell } from "../src/cli/completions/powershell.ts";
 import { script as zsh } from "../src/cli/completions/zsh.ts";
+import { writeNpmPackages } from "./npm/packages.ts";
 import {
   type BaseSource,
   describe,
@@ -25,6 +24,7 @@ import {
   type RuntimeBase,
 } from "./runtime_base.ts";
 import { createSbom, formatLicences } from "./sbom.ts";
+import { type Files, packTarball } from "./tarball.ts";
 import {
   type Bundle,
   bundle,
@@ -45,9 +45,6 @@ const COMPLETIONS = {
   "service-api.fish": fish,
   "service-api.ps1": powershell,
 };
-
-/** Files of an archive, by name. */
-type Files = Readonly<Record<string, Uint8Array>>;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -95,7 +92,7 @@ function defaultTargets(source: BaseSource): readonly Target[] {
 /**
  * Writes the files of a release to a directory.
  *
- * @returns the names of the archives
+ * @returns the names of the archives and npm packages
  */
 async function build(
   targets: readonly Target[],
@@ -110,11 +107,14 @@ async function build(
   }
   const runtime = await runtimeVersion(base);
   await Deno.writeTextFile(`${directory}/${NAME}.cdx.json`, await createSbom(packages, runtime, base.programs, time));
-  const files = await readFiles(await formatLicences(packages, runtime));
+  const thirdPartyLicences = await formatLicences(packages, runtime);
+  const files = await readFiles(thirdPartyLicences);
   const archives: string[] = [];
+  const executables = new Map<Target, string>();
   for (const target of targets) {
+    const executable = `${workspace}/${executableName(`service-api-${target}`, target)}`;
     // deno-lint-ignore no-await-in-loop -- one at a time: each uses hundreds of megabytes
-    const packed = await archive(target, bundled, base, files).catch((error) => {
+    const packed = await archive(target, executable, bundled, base, files).catch((error) => {
       console.error(`Could not build ${target}: ${reasonOf(error)}`);
       Deno.exitCode = 1;
     });
@@ -123,9 +123,11 @@ async function build(
     // deno-lint-ignore no-await-in-loop -- as above
     await Deno.writeFile(`${directory}/${name}`, packed);
     archives.push(name);
+    executables.set(target, executable);
   }
-  await writeChecksums([...archives, `${NAME}.cdx.json`], directory);
-  return archives;
+  const npmPackages = await writeNpmPackages({ executables, thirdPartyLicences, directory, time });
+  await writeChecksums([...archives, ...npmPackages, `${NAME}.cdx.json`], directory);
+  return [...archives, ...npmPackages];
 }
 
 function reasonOf(error: unknown): string {
@@ -137,7 +139,7 @@ function reasonOf(error: unknown): string {
 /** Replaces an earlier release, and removes all its files: the workflow publishes every file in the directory. */
 async function replaceOldRelease(staging: string, output: string): Promise<void> {
   for await (const { name } of Deno.readDir(output)) {
-    if (/^(service-api-.*\.(tar\.gz|zip|cdx\.json)|SHA256SUMS)$/.test(name)) await Deno.remove(`${output}/${name}`);
+    if (/^(service-api-.*\.(tar\.gz|tgz|zip|cdx\.json)|SHA256SUMS)$/.test(name)) await Deno.remove(`${output}/${name}`);
   }
   for await (const { name } of Deno.readDir(staging)) await Deno.rename(`${staging}/${name}`, `${output}/${name}`);
 }
@@ -159,35 +161,17 @@ function archiveName(target: Target): string {
 }
 
 /** Compiles for a target and packs the executable with the other files. */
-async function archive(target: Target, bundled: Bundle, base: RuntimeBase, files: Files): Promise<Uint8Array> {
-  const name = executableName("service-api", target);
-  const executable = `${bundled.directory}/${name}`;
+async function archive(
+  target: Target,
+  executable: string,
+  bundled: Bundle,
+  base: RuntimeBase,
+  files: Files,
+): Promise<Uint8Array> {
   await compileBundle(bundled, target, executable, base);
-  const program = { [name]: await Deno.readFile(executable) };
-  await Deno.remove(executable);
+  const program = { [executableName("service-api", target)]: await Deno.readFile(executable) };
   const pack = target.includes("windows") ? packZip : packTarball;
   return await pack(`${NAME}-${target}`, program, files, bundled.time);
-}
-
-async function packTarball(folder: string, program: Files, files: Files, mtime: Date): Promise<Uint8Array> {
-  const entry = (mode: number) => ([name, bytes]: [string, Uint8Array]) => ({
-    header: {
-      name: `${folder}/${name}`,
-      size: bytes.length,
-      mode,
-      mtime,
-      uid: 0,
-      gid: 0,
-      uname: "root",
-      gname: "root",
-    },
-    body: bytes,
-  });
-  const tar = await packTar([
-    ...Object.entries(program).map(entry(0o755)),
-    ...Object.entries(files).map(entry(0o644)),
-  ]);
-  return gzipSync(tar, { level: 9 });
 }
 
 function packZip(folder: string, program: Files, files: Files, time: Date): Uint8Array {
