@@ -57,8 +57,11 @@ export function escapeInvisible(text: string): string {
   );
 }
 
-/** The message of a system or library error, without the operation (`: open 'FILE'`) and the error number. */
+/**
+ * The message of a system or library error, without the operation (`: open 'FILE'`), the error number, and the full stop
+ * that Windows writes before it.
+ */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/: \w+ '.*$/s, "").replace(/ \(os error \d+\)/, "");
+  return message.replace(/: \w+ '.*$/s, "").replace(/\.? \(os error \d+\)/, "");
 }

@@ -216,6 +216,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "if other keys exist but none has the name, delete fails with exit status 1 (spec 7, shape A)",
+    isSmokeTest: true,
     check: async (program) => {
       await program(create("--name", "other", "--roles", "GUEST"));
       const outcome = await program(remove("--name", "X", "--json"));
