@@ -3,6 +3,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import deno from "../deno.json" with { type: "json" };
 import { type BundleContents, filesIn, readBundleContents } from "./bundle_contents.ts";
 import { type Commit, readCommit } from "./commit.ts";
+import type { RuntimeBase } from "./runtime_base.ts";
 
 /** The targets of `deno compile`. */
 export const TARGETS = [
@@ -196,12 +197,14 @@ async function defineRequire(directory: string): Promise<void> {
 /**
  * Compiles a bundle for a target, with the permissions of the `start` task.
  *
- * If `DENORT_BIN` is the path of a runtime base for this machine, uses it instead of downloading one. If `DENO_COMPILE`
- * is the path of a Deno, compiles with it. The runtime base and the Deno must have the same version.
- *
  * @throws {Error} with Deno's message if compiling fails
  */
-export async function compileBundle(bundle: Bundle, target: Target, executable: string): Promise<void> {
+export async function compileBundle(
+  bundle: Bundle,
+  target: Target,
+  executable: string,
+  base: RuntimeBase,
+): Promise<void> {
   const { directory, entry, commit, time } = bundle;
   const source = commit === undefined ? "unknown commit" : `commit ${commit.id}`;
   const version = `service-api ${deno.version} (${source}, ${target})`;
@@ -210,17 +213,16 @@ export async function compileBundle(bundle: Bundle, target: Target, executable: 
   for await (const path of filesIn(directory)) await Deno.utime(path, time, time);
   const permissions = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("--allow-"));
   const flags = [...COMPILE_FLAGS, ...permissions, "--import-map", `${directory}/import_map.json`];
-  const { DENORT_BIN, ...env } = Deno.env.toObject();
+  const { DENORT_BIN: _, ...env } = Deno.env.toObject();
   await execute(
-    env.DENO_COMPILE ?? Deno.execPath(),
+    base.compiler,
     ["compile", ...flags, "--target", target, "--output", executable, `${directory}/${entry}`],
-    DENORT_BIN !== undefined && target === Deno.build.target ? { ...env, DENORT_BIN } : env,
+    base.file !== undefined && target === Deno.build.target ? { ...env, DENORT_BIN: base.file } : env,
   );
 }
 
-/** The version of Deno in the executables. */
-export async function runtimeVersion(): Promise<string> {
-  const compiler = Deno.env.get("DENO_COMPILE") ?? Deno.execPath();
+/** The version of Deno in executables with this base. */
+export async function runtimeVersion({ compiler }: RuntimeBase): Promise<string> {
   return (await execute(compiler, ["eval", "--no-config", "console.log(Deno.version.deno)"])).trim();
 }
 

@@ -8,16 +8,16 @@ export interface BundledPackage {
   readonly version: string;
   /** Its directory in Deno's npm cache. */
   readonly directory: string;
-  /** The bytes in all bundles. Code that is in several bundles counts once per bundle. */
+  /** How many bytes of the bundles come from this package. Code in several bundles counts once per bundle. */
   readonly bytes: number;
 }
 
 export interface BundleContents {
   /** Sorted by directory. */
   readonly packages: readonly BundledPackage[];
-  /** The bytes of the program's own code. */
+  /** How many bytes come from the program's own code. */
   readonly own: number;
-  /** The bytes that the bundler and minifier add. */
+  /** How many bytes the bundler and the minifier add. */
   readonly glue: number;
 }
 
@@ -61,7 +61,7 @@ export async function* filesIn(directory: string): AsyncGenerator<string> {
   }
 }
 
-/** Counts the bytes of a bundle by source file. `undefined` stands for bytes without a source file. */
+/** Counts the bytes of a bundle by source file. The bytes that come from no source file have the key `undefined`. */
 function bytesBySource(code: string, { sources, mappings }: SourceMap): Map<string | undefined, number> {
   const bytes = new Map<string | undefined, number>();
   const add = (source: string | undefined, count: number): void => {
@@ -81,7 +81,10 @@ function bytesBySource(code: string, { sources, mappings }: SourceMap): Map<stri
   return bytes;
 }
 
-/** Finds the npm package of a file in Deno's cache. Its path contains `/npm/HOST/NAME/VERSION/`. */
+/**
+ * Finds the npm package that a source file belongs to. Files of npm packages are in Deno's cache, in directories of the
+ * form `…/npm/HOST/NAME/VERSION/`. Returns `undefined` for any other file.
+ */
 function packageOf(path: string): Omit<BundledPackage, "bytes"> | undefined {
   const found = /^(.*\/npm\/[^/]+\/((?:@[^/]+\/)?[^/]+)\/(\d[^/]*))\//.exec(path);
   if (found === null) return undefined;

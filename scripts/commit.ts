@@ -1,4 +1,4 @@
-/** The commit that is checked out in a directory. */
+/** Reads the commit that is checked out in a directory. */
 
 export interface Commit {
   /** The first 12 hexadecimal digits of the hash. `-dirty` follows if tracked files differ from the commit. */

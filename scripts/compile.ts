@@ -1,16 +1,21 @@
 /**
  * Compiles the executable for each target and prints the paths.
  *
- *   deno task compile [--target TRIPLE]... [--output DIR]
+ *   deno task compile [--target TRIPLE]... [--output DIR] [--base deno|npm]
+ *
+ * Standard error says where the runtime base comes from.
  */
 import { parseArgs } from "node:util";
 import { bundle, compileBundle, executableName, PROJECT, readTarget, type Target } from "./bundle.ts";
+import { describe, findRuntimeBase, readBaseSource, type RuntimeBase } from "./runtime_base.ts";
 
 export interface CompileOptions {
   /** The module to compile. @default the program */
   readonly main?: string;
   /** @default this machine */
   readonly targets?: readonly Target[];
+  /** @default the one that `findRuntimeBase` finds */
+  readonly base?: RuntimeBase;
   /** The directory for the executables. */
   readonly output: string;
   /** The file name without `-` and the target, which follow it. @default "service-api" */
@@ -25,6 +30,7 @@ export interface CompileOptions {
  */
 export async function compile(options: CompileOptions): Promise<readonly string[]> {
   const { main, targets = [readTarget(Deno.build.target)], output, name = "service-api" } = options;
+  const { base = await findRuntimeBase(targets) } = options;
   const workspace = await Deno.makeTempDir({ prefix: "service-api-compile-" });
   try {
     const bundled = await bundle(workspace, main);
@@ -33,7 +39,7 @@ export async function compile(options: CompileOptions): Promise<readonly string[
     for (const target of targets) {
       const executable = `${output}/${executableName(`${name}-${target}`, target)}`;
       // deno-lint-ignore no-await-in-loop -- one at a time: each uses hundreds of megabytes
-      await compileBundle(bundled, target, executable);
+      await compileBundle(bundled, target, executable, base);
       executables.push(executable);
     }
     return executables;
@@ -43,13 +49,17 @@ export async function compile(options: CompileOptions): Promise<readonly string[
 }
 
 async function main(): Promise<void> {
-  const { values: { output, target } } = parseArgs({
+  const { values: { base: source, output, target } } = parseArgs({
     options: {
+      base: { type: "string" },
       target: { type: "string", multiple: true, default: [Deno.build.target] },
       output: { type: "string", default: `${PROJECT}/dist` },
     },
   });
-  for (const path of await compile({ targets: [...new Set(target.map(readTarget))], output })) console.log(path);
+  const targets = [...new Set(target.map(readTarget))];
+  const base = await findRuntimeBase(targets, source === undefined ? undefined : readBaseSource(source));
+  console.error(describe(base));
+  for (const path of await compile({ targets, base, output })) console.log(path);
 }
 
 if (import.meta.main) {

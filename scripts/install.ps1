@@ -2,13 +2,14 @@
 #
 #   irm https://github.com/service-api/service-api/releases/latest/download/install.ps1 | iex
 #
-# It verifies the archive's checksum before unpacking it, and runs the executable once before installing it.
+# The script verifies the archive's checksum before it unpacks the archive. It runs the new executable once before it
+# replaces an installed version.
 # Environment variables:
 #   PREFIX                    the directory to install to (default: %LOCALAPPDATA%\Programs\service-api)
 #   SERVICE_API_DOWNLOAD_URL  the URL of the release (default: the latest release)
 #
-# The whole script is one block, so a truncated copy does nothing. It throws and never exits, because `iex` runs it in
-# the user's session.
+# The whole script is one block, so a truncated copy does nothing. On an error, the script throws. It does not exit,
+# because `iex` runs the script in the user's session, which `exit` would close.
 & {
     Set-StrictMode -Version 3.0
     $ErrorActionPreference = 'Stop'
@@ -28,10 +29,13 @@
         # Windows PowerShell follows redirects from https to http. PowerShell 7 does not.
         $end = $response.BaseResponse
         $end = if ($end -is [Net.HttpWebResponse]) { $end.ResponseUri } else { $end.RequestMessage.RequestUri }
-        if ($end.Scheme -ne ([uri] $Url).Scheme) { throw "Could not download ${Url}: it redirects to $end, which has another scheme." }
+        if ($end.Scheme -ne ([uri] $Url).Scheme) {
+            throw "Could not download ${Url}: the server redirected to $end, which has a different scheme."
+        }
     }
 
-    # The architecture of the machine, not of this process, because arm64 emulates x64. Only Windows sets this variable.
+    # Reads the architecture of the machine, because this process may be an x64 process on arm64. Only Windows sets the
+    # variable.
     $machine = [Environment]::GetEnvironmentVariable('PROCESSOR_ARCHITECTURE', 'Machine')
     if (-not $machine) { throw 'install.ps1 runs on Windows only. On Linux and macOS, use install.sh.' }
     $target = switch ($machine) {
@@ -98,7 +102,7 @@
         }
     } finally {
         Remove-Item -LiteralPath $tmp, $new -Recurse -Force -ErrorAction SilentlyContinue
-        # An old executable that is still running stays until the next installation.
+        # Windows cannot delete an old executable that is still running. The next installation deletes it.
         Get-ChildItem -LiteralPath $prefix -Filter 'service-api.*.old' -ErrorAction SilentlyContinue |
             Remove-Item -Force -ErrorAction SilentlyContinue
         if ($made -and -not (Test-Path -LiteralPath $executable)) {

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs service-api from a release on Linux and macOS, without root. --help prints the usage.
 #
-# It verifies the archive's checksum before unpacking it, and runs the executable once before installing it. If a step
-# fails, it undoes its changes. Only the last line runs anything, so a truncated copy of this script does nothing.
+# The script verifies the archive's checksum before it unpacks the archive. It runs the new executable once before it
+# replaces any installed file. If a step before that fails, the script removes the files and directories that it
+# created. Only the last line starts the installation, so a truncated copy of this script does nothing.
 set -eu
 
 usage() {
@@ -10,7 +11,7 @@ usage() {
 Usage: install.sh [--help]
    or: curl -fsSL $newest/install.sh | sh
 
-Installs service-api: the executable in PREFIX/bin, its documents and its completions for bash, zsh and fish in
+Installs service-api: the executable in PREFIX/bin; the documentation and the completions for bash, zsh and fish in
 PREFIX/share. Replaces an installed version, even while it is running.
 
 Environment variables:
@@ -93,15 +94,17 @@ find_target() {
   [ "$system" = apple-darwin ] || check_libc
 }
 
-# A system without getconf and ldd passes this check. There, the trial run of the executable detects a wrong C library.
+# A system without getconf and ldd passes this check. On such a system, the trial run of the executable fails if the C
+# library is not supported.
 check_libc() {
   [ "$(getconf LONG_BIT 2>/dev/null)" != 32 ] ||
     fail "This is a 32-bit system on a 64-bit CPU. There are builds for 64-bit systems only."
   libc=$(getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>&1) || :
   case $libc in
     *musl*)
-      fail "There is no build for musl, the C library of this system (for example Alpine Linux), because Deno requires" \
-        "glibc. Use a system or container image with glibc 2.27 or newer, for example debian:stable-slim." \
+      fail "This system uses the musl C library, as Alpine Linux does. There is no build for musl, because" \
+        "Deno requires glibc. Use a system or container image with glibc 2.27 or newer, for example" \
+        "debian:stable-slim." \
         "Compatibility layers like gcompat are not supported."
       ;;
     "glibc 2."? | "glibc 2.1"? | "glibc 2.2"[0-6]*)
@@ -111,7 +114,7 @@ check_libc() {
   esac
 }
 
-# download URL FILE: fails if the server sends nothing for $stall_limit seconds.
+# download URL FILE: downloads a file. Fails if the server sends nothing for $stall_limit seconds.
 download() {
   if has curl; then
     curl --fail --location --globoff --show-error "$progress" --proto "=$scheme" --proto-redir =https \
@@ -119,7 +122,8 @@ download() {
   elif [ "$scheme" = http ]; then
     wget --no-verbose --timeout="$stall_limit" --tries=1 --max-redirect=0 --output-document="$2" "$1"
   else
-    # wget has no option that allows only https. A redirect to http fails because the host of this proxy does not exist.
+    # wget has no option that allows only https. So http_proxy is set to a host that does not exist, which makes any
+    # redirect to http fail. no_proxy is kept only if https_proxy is set, because no_proxy could exempt the redirect.
     http_proxy=http://redirected-from-https-to-http.invalid no_proxy=${https_proxy:+${no_proxy-}} \
       wget --no-verbose --timeout="$stall_limit" --tries=1 --output-document="$2" "$1"
   fi || fail "Could not download $1 to $tmp."
@@ -158,7 +162,8 @@ fetch() {
   folder=$tmp/${archive%.tar.gz}
 }
 
-# each_file COMMAND: runs it with each file of the release and its path under the prefix, the executable last.
+# each_file COMMAND: for each file to install, runs COMMAND with the path in the archive and the path under the prefix.
+# The executable is last.
 each_file() {
   "$1" completions/service-api.bash share/bash-completion/completions/service-api
   "$1" completions/_service-api share/zsh/site-functions/_service-api
@@ -169,7 +174,7 @@ each_file() {
   "$1" service-api bin/service-api
 }
 
-# Creates a directory and its parents, and records in `made` the ones it created.
+# Creates a directory and its parents. Adds each directory that it creates to the list in `made`.
 make_directory() {
   [ ! -d "${1:-/}" ] || return 0
   make_directory "${1%/*}"
@@ -219,7 +224,7 @@ main() {
 
   base=${SERVICE_API_DOWNLOAD_URL:-$newest}
   prefix=${PREFIX:-${HOME:+$HOME/.local}}
-  stall_limit=${SERVICE_API_STALL_LIMIT:-60} # seconds; internal, for the tests
+  stall_limit=${SERVICE_API_STALL_LIMIT:-60} # in seconds; only the tests set this variable
   [ -n "$prefix" ] || fail "Neither HOME nor PREFIX is set. Set PREFIX to the directory to install to."
   case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
   prefix=${prefix%/}

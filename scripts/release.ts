@@ -1,7 +1,7 @@
 /**
  * Builds a release: an archive for each target, an SBOM, and SHA256SUMS.
  *
- *   deno task release [--target TRIPLE]... [--output DIR]
+ *   deno task release [--target TRIPLE]... [--output DIR] [--base deno|npm]
  *
  * If a target cannot be built, prints an error that names it, builds the other targets, and exits with 1. The same
  * commit, Deno and operating system produce the same bytes.
@@ -16,6 +16,14 @@ import { script as bash } from "../src/cli/completions/bash.ts";
 import { script as fish } from "../src/cli/completions/fish.ts";
 import { script as powershell } from "../src/cli/completions/powershell.ts";
 import { script as zsh } from "../src/cli/completions/zsh.ts";
+import {
+  type BaseSource,
+  describe,
+  findRuntimeBase,
+  isOnNpm,
+  readBaseSource,
+  type RuntimeBase,
+} from "./runtime_base.ts";
 import { createSbom, formatLicences } from "./sbom.ts";
 import {
   type Bundle,
@@ -44,11 +52,15 @@ type Files = Readonly<Record<string, Uint8Array>>;
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
-      target: { type: "string", multiple: true, default: [...TARGETS] },
+      base: { type: "string", default: "deno" },
+      target: { type: "string", multiple: true },
       output: { type: "string", default: resolve(PROJECT, "dist/release") },
     },
   });
-  const targets = [...new Set(values.target.map(readTarget))];
+  const source = readBaseSource(values.base);
+  const targets = values.target === undefined ? defaultTargets(source) : [...new Set(values.target.map(readTarget))];
+  const base = await findRuntimeBase(targets, source);
+  console.error(describe(base));
   const output = resolve(values.output);
   await Deno.mkdir(output, { recursive: true });
   const workspace = await Deno.makeTempDir({ prefix: "service-api-release-" });
@@ -63,7 +75,7 @@ async function main(): Promise<void> {
     });
   }
   try {
-    const archives = await build(targets, workspace, staging);
+    const archives = await build(targets, base, workspace, staging);
     await replaceOldRelease(staging, output);
     for (const name of archives) console.log(`${output}/${name}`);
   } finally {
@@ -71,24 +83,38 @@ async function main(): Promise<void> {
   }
 }
 
+/** All targets for which the source has a base. Names the others. */
+function defaultTargets(source: BaseSource): readonly Target[] {
+  if (source === "deno") return TARGETS;
+  for (const target of TARGETS) {
+    if (!isOnNpm(target)) console.error(`Skipped ${target}: npm has no runtime base for it. Use --base deno.`);
+  }
+  return TARGETS.filter(isOnNpm);
+}
+
 /**
  * Writes the files of a release to a directory.
  *
  * @returns the names of the archives
  */
-async function build(targets: readonly Target[], workspace: string, directory: string): Promise<readonly string[]> {
+async function build(
+  targets: readonly Target[],
+  base: RuntimeBase,
+  workspace: string,
+  directory: string,
+): Promise<readonly string[]> {
   const bundled = await bundle(workspace);
   const { contents: { packages }, commit, time } = bundled;
   if (commit === undefined || commit.id.endsWith("-dirty")) {
     console.error(`The source is not a clean commit: --version will print ${commit?.id ?? "unknown commit"}.`);
   }
-  const runtime = await runtimeVersion();
-  await Deno.writeTextFile(`${directory}/${NAME}.cdx.json`, await createSbom(packages, runtime, time));
+  const runtime = await runtimeVersion(base);
+  await Deno.writeTextFile(`${directory}/${NAME}.cdx.json`, await createSbom(packages, runtime, base.programs, time));
   const files = await readFiles(await formatLicences(packages, runtime));
   const archives: string[] = [];
   for (const target of targets) {
     // deno-lint-ignore no-await-in-loop -- one at a time: each uses hundreds of megabytes
-    const packed = await archive(target, bundled, files).catch((error) => {
+    const packed = await archive(target, bundled, base, files).catch((error) => {
       console.error(`Could not build ${target}: ${reasonOf(error)}`);
       Deno.exitCode = 1;
     });
@@ -133,10 +159,10 @@ function archiveName(target: Target): string {
 }
 
 /** Compiles for a target and packs the executable with the other files. */
-async function archive(target: Target, bundled: Bundle, files: Files): Promise<Uint8Array> {
+async function archive(target: Target, bundled: Bundle, base: RuntimeBase, files: Files): Promise<Uint8Array> {
   const name = executableName("service-api", target);
   const executable = `${bundled.directory}/${name}`;
-  await compileBundle(bundled, target, executable);
+  await compileBundle(bundled, target, executable, base);
   const program = { [name]: await Deno.readFile(executable) };
   await Deno.remove(executable);
   const pack = target.includes("windows") ? packZip : packTarball;

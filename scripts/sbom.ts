@@ -2,6 +2,7 @@
 import deno from "../deno.json" with { type: "json" };
 import { PROJECT } from "./bundle.ts";
 import type { BundledPackage } from "./bundle_contents.ts";
+import type { NpmProgram } from "./runtime_base.ts";
 
 /** The fields of a package's `package.json` that the SBOM uses. */
 interface Manifest {
@@ -27,6 +28,7 @@ interface Component {
   readonly licenses: readonly { readonly expression: string }[];
   /** A package URL. */
   readonly purl: string;
+  readonly properties?: readonly { readonly name: string; readonly value: string }[];
 }
 
 /**
@@ -34,12 +36,14 @@ interface Component {
  *
  * @param packages the packages in the bundles
  * @param runtime the version of Deno in the executables
+ * @param programs the programs on npm from which the runtime bases were taken
  * @param time the time of the commit
  * @throws {Error} if a package is not in deno.lock
  */
 export async function createSbom(
   packages: readonly BundledPackage[],
   runtime: string,
+  programs: readonly NpmProgram[],
   time: Date,
 ): Promise<string> {
   const { npm }: Lock = JSON.parse(await Deno.readTextFile(`${PROJECT}/deno.lock`));
@@ -53,6 +57,12 @@ export async function createSbom(
       description: "The runtime in the executables, with V8 and SQLite",
       licenses: [{ expression: "MIT" }],
       purl: `pkg:github/denoland/deno@v${runtime}`,
+      ...programs.length === 0 ? {} : {
+        properties: programs.map(({ spec, sha256 }) => ({
+          name: "service-api:runtime-base",
+          value: `taken from the npm package ${spec}, sha256:${sha256}`,
+        })),
+      },
     },
     ...await Promise.all(packages.map((found) => componentOf(found, npm))),
   ];

@@ -1,4 +1,4 @@
-/** The GraphQL schema that every server with these API keys has at least. A server may add types and fields. */
+/** The minimum GraphQL schema of a server with these API keys. A server may have more types and fields. */
 
 export interface Enums {
   readonly roles: readonly string[];

@@ -65,7 +65,7 @@ async function loadedFrom(
   seen.add(module);
   const imports = await importsOf(module);
   for (const { target, isType, onDemand } of imports) {
-    // deno-lint-ignore no-await-in-loop -- `seen` must contain the modules of the imports before this one
+    // deno-lint-ignore no-await-in-loop -- `seen` must contain everything that the previous imports load
     if (!isType && !onDemand) await loadedFrom(target, seen);
   }
   return seen;
@@ -82,7 +82,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, RegExp>> = {
 };
 
 for (const [folder, allowed] of Object.entries(ALLOWED_IMPORTS)) {
-  Deno.test(`${folder} imports only what the design allows`, async () => {
+  Deno.test(`${folder} imports only modules that it is allowed to import`, async () => {
     const modules = await modulesIn(folder);
     const imports = (await Promise.all(modules.map(importsOf))).flat();
     expect(modules.length).toBeGreaterThan(0);
@@ -91,8 +91,8 @@ for (const [folder, allowed] of Object.entries(ALLOWED_IMPORTS)) {
 }
 
 /**
- * Files that import the folders below them. Those folders may import the other files next to an entry file, so each
- * entry file counts as a folder of its own.
+ * Files that import the folders below them. Those folders may import the other files next to an entry file. Each entry
+ * file therefore counts as a separate folder.
  */
 const ENTRIES = [
   "src/cli/program.ts",
@@ -104,7 +104,7 @@ function folderOf(module: string): string {
   return ENTRIES.includes(module) ? module : dirname(module);
 }
 
-Deno.test("no folders import each other in a circle, not even with `import type`", async () => {
+Deno.test("static imports between folders form no cycle, not even with `import type`", async () => {
   const folders = new Map<string, Set<string>>();
   for (const module of await modulesIn("src")) {
     const targets = folders.get(folderOf(module)) ?? new Set();
@@ -113,10 +113,10 @@ Deno.test("no folders import each other in a circle, not even with `import type`
       if (!onDemand && target.startsWith("src/")) targets.add(folderOf(target));
     }
   }
-  const circles: string[] = [];
+  const cycles: string[] = [];
   const visit = (folder: string, path: readonly string[]): void => {
     if (path.includes(folder)) {
-      return void circles.push(
+      return void cycles.push(
         [...path.slice(path.indexOf(folder)), folder].join(" → "),
       );
     }
@@ -125,10 +125,10 @@ Deno.test("no folders import each other in a circle, not even with `import type`
     }
   };
   for (const folder of folders.keys()) visit(folder, []);
-  expect(circles).toEqual([]);
+  expect(cycles).toEqual([]);
 });
 
-/** With more files, a listing no longer shows at a glance what the folder contains. */
+/** A longer list of files is hard to take in at a glance. */
 const MAX_FILES = 15;
 
 Deno.test("no folder in src/ and scripts/ has more than 15 TypeScript files", async () => {
@@ -190,7 +190,7 @@ Deno.test("the embedded server loads HTTP and PostgreSQL only on demand", async 
   ).toEqual([]);
 });
 
-Deno.test("the tests use the dependencies of the program at the same versions", async () => {
+Deno.test("the tests use the program's dependencies in the same versions", async () => {
   const [map, testMap, lock, testLock] = await Promise.all(
     ["deno.json", "tests/deno.json", "deno.lock", "tests/deno.lock"].map(async (
       path,

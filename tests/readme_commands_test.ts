@@ -8,13 +8,13 @@ import { testWith } from "./tools.ts";
 
 const ROOT = `${import.meta.dirname}/..`;
 
-/** The sections whose commands have tests in tests/scripts/ and tests/container/. */
+/** The sections whose commands are tested in tests/scripts/ and tests/container/. */
 const TESTED_ELSEWHERE: readonly string[] = ["Install", "Container"];
 
 /** The database that some commands use. */
 const DATABASE_URL = "postgres://service_api@localhost:5432/keys";
 
-/** The shell blocks of a README, without those that have their own test in this file or elsewhere. */
+/** The shell blocks of a README, without the blocks that other tests run. */
 function commandsIn(readme: string): readonly string[] {
   const sections = sectionsIn(readme).filter((section) => !TESTED_ELSEWHERE.includes(headingOf(section)));
   return textsIn(sections.join("## "), "sh").filter((block) => !/^npx |sqlite3 /m.test(block));
@@ -31,7 +31,7 @@ function freePort(): number {
 /**
  * Runs blocks in one shell with a new home directory, and with a free port instead of 4000.
  *
- * @returns the lines on standard output, with `…` for secrets, ids and times
+ * @returns the lines on standard output, with `…` in place of secrets, ids and times
  * @throws {Error} with the text on standard error, if a command fails
  */
 async function runBlocks(
@@ -85,7 +85,7 @@ testWith(["bash", "curl"], "the commands of src/server/README.md work as written
 
 const BACKUP = "the backup commands of src/server/README.md copy the store";
 if (Deno.build.os === "linux") testWith(["bash", "sqlite3"], BACKUP, testBackup);
-else Deno.test.ignore(`${BACKUP}: skipped, the commands need Linux`, () => {});
+else Deno.test.ignore(`${BACKUP} (skipped: the commands need Linux)`, () => {});
 
 async function testBackup(): Promise<void> {
   const backup = textsIn(SERVER_README, "sh").filter((block) => block.includes("sqlite3"));
@@ -110,8 +110,8 @@ await testOnPostgres("the commands of src/server/README.md on PostgreSQL", {}, (
 });
 
 /**
- * Runs a block that calls `npx -y deno@… task …`. A script in place of `npx` runs the task with this Deno. Instead of
- * compiling, it writes an empty file, because other tests compile and run the executable.
+ * Runs a block that calls `npx -y deno@… task …`. A script in place of `npx` runs the task with this Deno. For the task
+ * `compile`, the script writes an empty file, because other tests compile and run the executable.
  */
 async function runInCheckout(block: string): Promise<{ readonly stdout: string; readonly installed: boolean }> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-checkout-" });
@@ -155,7 +155,7 @@ testWith(["sh"], "the commands of README.md install the compiled executable in ~
   expect((await runInCheckout(COMPILE)).installed).toBe(true);
 });
 
-Deno.test("the test command is one line of README.md, which .ci/run finds", async () => {
+Deno.test("the test command in README.md is one line that .ci/run finds", async () => {
   expect(TEST).toMatch(/^npx -y deno@2\.\d+\.\d+ task test\n$/);
   expect(await Deno.readTextFile(`${ROOT}/.ci/run`)).toContain(
     "grep -m 1 -oE '^npx -y deno@[0-9.]+ task test$' README.md",

@@ -23,7 +23,7 @@ for (const [path, text] of READMES) {
   });
 }
 
-/** What is wrong with a link in a file, or `undefined` if it is correct or leads to a web site. */
+/** What is wrong with a link in a file, or `undefined` if the link is correct or leads to a web site. */
 async function whyBroken(link: string, path: string): Promise<string | undefined> {
   if (/^https?:/.test(link)) return undefined;
   const source = new URL(`../${path}`, import.meta.url);
@@ -41,7 +41,7 @@ Deno.test("the config file in README.md is valid", () => {
   expect(profiles.get("staging")?.headers).toHaveLength(1);
 });
 
-Deno.test("the releases in README.md have the version in deno.json", () => {
+Deno.test("the version of the releases in README.md is the version in deno.json", () => {
   const named = [...README.matchAll(/(?:releases\/download\/v|service-api-)(\d+\.\d+\.\d+)/g)];
   expect(new Set(named.map(([, version]) => version))).toEqual(new Set([deno.version]));
 });

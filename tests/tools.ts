@@ -1,8 +1,8 @@
-/** Tests that need installed programs. If a program is missing, the test is skipped, and its name says which one. */
+/** Tests that need installed programs. If a program is missing, the test is skipped, and its name says why. */
 
 /** The paths of the programs in `PATH`, by name. */
 const INSTALLED: ReadonlyMap<string, string> = new Map(
-  // A `Map` keeps the last entry of each name. Reversed, that is the program from the first directory in `PATH`.
+  // A `Map` keeps the last entry for each name. The list is reversed, so that the first directory in `PATH` wins.
   (await Promise.all((Deno.env.get("PATH") ?? "").split(":").map(programsIn))).flat().reverse(),
 );
 
@@ -21,9 +21,14 @@ export function missingPrograms(names: readonly string[]): readonly string[] {
   return names.filter((name) => !INSTALLED.has(name));
 }
 
+/** Says that programs are not installed: "bash and jq are not installed". */
+export function notInstalled(names: readonly string[]): string {
+  return `${new Intl.ListFormat("en").format(names)} ${names.length === 1 ? "is" : "are"} not installed`;
+}
+
 /** Registers a test. If programs are missing, the test is skipped, and its name lists them. */
 export function testWith(programs: readonly string[], rule: string, test: () => void | Promise<void>): void {
   const missing = missingPrograms(programs);
   if (missing.length === 0) Deno.test(rule, test);
-  else Deno.test.ignore(`${rule}: skipped, not installed: ${missing.join(", ")}`, () => {});
+  else Deno.test.ignore(`${rule} (skipped: ${notInstalled(missing)})`, () => {});
 }

@@ -1,13 +1,16 @@
 /**
- * Measures time, memory and size of the executable, compared with an empty program that is compiled in the same way.
+ * Measures the time, memory and size of the executable, and compares them with an empty program that is compiled in the
+ * same way.
  *
  *   deno task bench [ROUNDS]
  *
- * Runs the programs in turn and prints medians. If they are installed, also measures `curl` with the same request and
- * `gh`, a similar program in Go. Measuring prompts needs `script` (util-linux), peak memory needs GNU time
- * (`/usr/bin/time`), and starts from disk need GNU dd, which drops the file from the kernel's cache.
+ * Runs the programs in turn and prints medians. Also measures `curl` with the same request if `curl` is installed, and
+ * `gh`, a similar program in Go, if `gh` is installed. Measuring prompts needs `script` (util-linux). Measuring peak
+ * memory needs GNU time (`/usr/bin/time`). Measuring starts from disk needs GNU dd, which drops the executable from the
+ * kernel's cache.
  */
 import { type Bundle, bundle, compileBundle, readTarget } from "../bundle.ts";
+import { describe, findRuntimeBase } from "../runtime_base.ts";
 import { median } from "./median.ts";
 import { measureFirstPrompt, measureKeystrokes } from "./prompts.ts";
 import { createAdmin, startServer } from "./running_server.ts";
@@ -29,16 +32,16 @@ interface Row extends Case {
   readonly size: number;
   /** Milliseconds. */
   readonly time: number;
-  /** Milliseconds if the executable is not in the kernel's cache. */
+  /** Milliseconds for a run that reads the executable from disk, because it is not in the kernel's cache. */
   readonly fromDisk: number;
-  /** Peak memory in megabytes (10^6 bytes), or NaN. */
+  /** Peak memory in megabytes (10^6 bytes). NaN if GNU time is not installed. */
   readonly memory: number;
 }
 
 const GNU_TIME = "/usr/bin/time";
 const WARM_UP = 3;
 
-/** The rounds for measurements that are slow or vary little. */
+/** The number of rounds for measurements that are slow or vary little. */
 const FEW_ROUNDS = 7;
 
 /** Runs a case once, optionally under a wrapper command, for example GNU time. Returns the standard error. */
@@ -73,7 +76,7 @@ async function peakMemory(measured: Case, round: number): Promise<number> {
   return Number((await run(measured, round, [GNU_TIME, "-f", "%M"])).trim().split("\n").at(-1)) * 1024;
 }
 
-/** The path of a program, given its path or its name in /usr/bin; `undefined` if it is not installed. */
+/** Finds a program by its path or by its name in /usr/bin. Returns `undefined` if it is not installed. */
 async function find(program: string): Promise<string | undefined> {
   const path = program.startsWith("/") ? program : `/usr/bin/${program}`;
   return await Deno.stat(path).then(() => path, () => undefined);
@@ -171,7 +174,10 @@ const createArgs = (round: number): readonly string[] => [
   ...["--permissions", "DOCKER:READ_ANY", "--json"],
 ];
 
-/** Measures the program with a server on this machine and with the embedded server, and measures the other programs. */
+/**
+ * Measures the program with a server on this machine and with the embedded server, measures the other programs, and
+ * prints a table.
+ */
 async function measureCommands(program: string, empty: string, workspace: string, rounds: number): Promise<void> {
   const store = { SERVICE_API_DATA_DIR: `${workspace}/remote` };
   const key = await createAdmin(program, store);
@@ -202,11 +208,13 @@ async function main(): Promise<void> {
   const workspace = await Deno.makeTempDir({ prefix: "service-api-bench-" });
   try {
     const target = readTarget(Deno.build.target);
+    const base = await findRuntimeBase([target]);
+    console.log(describe(base));
     const bundled = await bundle(`${workspace}/bundle`);
     const [program, empty] = [`${workspace}/service-api`, `${workspace}/empty`];
-    await compileBundle(bundled, target, program);
+    await compileBundle(bundled, target, program, base);
     await Deno.writeTextFile(`${workspace}/empty.ts`, "");
-    await compileBundle(await bundle(`${workspace}/empty-bundle`, `${workspace}/empty.ts`), target, empty);
+    await compileBundle(await bundle(`${workspace}/empty-bundle`, `${workspace}/empty.ts`), target, empty, base);
 
     await measureCommands(program, empty, workspace, rounds);
     printContents(bundled);

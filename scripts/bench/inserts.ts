@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * Inserts the same rows as `serve` does for new keys, each key in one durable transaction.
+ * Inserts the same rows as `serve` does for new keys, each key in its own durable transaction.
  *
  * @param path the database file of a store
  * @returns the number of keys per second

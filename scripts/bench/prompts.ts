@@ -48,7 +48,7 @@ export async function measureKeystrokes(program: string, store: string): Promise
   await createAdmin(program, env);
   fillSqlite(`${store}/keys.db`, LIST_LENGTH);
   const terminal = startAtTerminal(`${program} apikey --delete`, env);
-  // The counts of selected and listed keys, which the program prints each time it draws the list.
+  // Matches the numbers of selected and listed keys, which the program prints each time it draws the list.
   const redrawn = /\(\d+ \w+, \d+/;
   await terminal.until(redrawn);
   const times: number[] = [];

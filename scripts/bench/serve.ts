@@ -3,7 +3,8 @@
  *
  *   deno task bench-serve [ROUNDS]
  *
- * Measures the servers in turn and prints medians. Also measures PostgreSQL if the tests can start a PostgreSQL server.
+ * Measures the servers in turn and prints medians. Also measures `serve` on PostgreSQL if the code of the tests can start
+ * a PostgreSQL server on this machine.
  */
 import { startPostgres } from "../../tests/store/postgres/server.ts";
 import { compile } from "../compile.ts";
@@ -51,7 +52,7 @@ async function memoryOf(pid: number): Promise<number> {
   return Number(new TextDecoder().decode(stdout)) * 1024;
 }
 
-/** Prints a line of the table. */
+/** Prints a row of the table. */
 function printRow(title: string, value: string, ratio: number, target: string): void {
   console.log(`| ${title} | ${value} | ${ratio.toFixed(2)} | ${target} |`);
 }
@@ -102,7 +103,7 @@ async function benchReading(bare: string, program: string, workspace: string, ro
       `\`me\`, SQLite, ${FEW} keys`,
       perSecond(fewRate),
       fewRate / bareRate,
-      "at least 0.15 × bare, better 0.25",
+      "at least 0.15 × bare, ideally 0.25",
     );
     printRow(`\`me\`, SQLite, ${MANY} keys`, perSecond(manyRate), manyRate / fewRate, `at least 0.9 × ${FEW} keys`);
     if (fewOnPostgres === undefined) return console.log("\nPostgreSQL was not measured: no server was found.");

@@ -1,9 +1,9 @@
-/** Runs programs at a pseudo-terminal. `script` of util-linux creates it. */
+/** Runs programs at a pseudo-terminal, which `script` (util-linux) creates. */
 
 export interface TerminalProcess {
   /** Types text. */
   type(text: string): Promise<void>;
-  /** Waits until the output since the last call of this function matches. */
+  /** Waits until the output matches the pattern. Considers only the output since the last call. */
   until(pattern: RegExp): Promise<void>;
   /** Presses Ctrl-C and waits until the program ends. */
   interrupt(): Promise<void>;

@@ -14,9 +14,9 @@ export interface Subject extends RunningServer {
 }
 
 /**
- * Sends requests for some seconds.
+ * Sends requests for the given number of seconds.
  *
- * @throws {Error} with the output of wrk if a response is not a success
+ * @throws {Error} with the output of wrk, if the server answers a request with an error
  */
 export async function runWrk(
   { url, script, title }: Subject,

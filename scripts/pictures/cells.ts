@@ -1,7 +1,7 @@
 /** Writes text with escape sequences to an emulated terminal and reads the screen as runs of characters in one style. */
 import xterm from "@xterm/headless";
 
-/** The colours that the program uses, by their ANSI names. */
+/** The colours that the program uses, by ANSI colour number. */
 const COLOURS: ReadonlyMap<number, Colour> = new Map([[1, "red"], [2, "green"], [3, "yellow"], [6, "cyan"]]);
 
 export type Colour = "cyan" | "green" | "red" | "yellow";
@@ -16,7 +16,7 @@ export interface Run {
   readonly colour: Colour | undefined;
 }
 
-/** More lines than any scene draws, so that nothing scrolls away. */
+/** The height of the terminal, in lines. It is larger than any picture, so that nothing scrolls away. */
 const ROWS = 200;
 
 /**
@@ -49,8 +49,8 @@ function runsOf(line: Line): readonly Run[] {
 }
 
 /**
- * Whether a character belongs to the run before it. Each symbol is a run of its own: if the reader's font lacks it, a
- * font with other character widths draws it.
+ * Whether a character continues the run before it. A symbol is always a separate run: if the reader's font lacks the
+ * symbol, the browser uses another font, whose characters may have a different width.
  */
 function continues(run: Run, column: number, text: string, style: Omit<Run, "column" | "text">): boolean {
   const isPlain = /^[\x20-\x7e]*$/.test(run.text + text);

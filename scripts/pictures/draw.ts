@@ -7,7 +7,7 @@ import { drawSvg, THEMES } from "./svg.ts";
 export async function drawPictures(): Promise<ReadonlyMap<string, string>> {
   const pictures = new Map<string, string>();
   for (const { name, title, columns, play } of SCENES) {
-    // deno-lint-ignore no-await-in-loop -- a scene replaces the random numbers of the process
+    // deno-lint-ignore no-await-in-loop -- each scene replaces the random number generator of the process
     const cells = await readCells(await play(columns), columns);
     for (const theme of THEMES) pictures.set(`${name}-${theme.name}.svg`, drawSvg(cells, columns, title, theme));
   }

@@ -1,6 +1,6 @@
 /**
  * `deno task pictures`: writes the pictures of the READMEs to the folder of this module, as SVG files. Each picture
- * shows what the program draws in a terminal. The same program produces the same bytes.
+ * shows what the program draws in a terminal. If the program does not change, neither do the files.
  */
 import { drawPictures } from "./draw.ts";
 

@@ -1,16 +1,16 @@
 /**
  * The scenes that the pictures show. A scene runs the program at a terminal and presses keys. It waits for prompt marks
- * and symbols, never for words, so that new wording of the program needs no change here.
+ * and symbols, never for words. New wording in the program therefore needs no change here.
  */
 import { run } from "../../src/cli/program.ts";
 import { KEYS, type Screen } from "../../tests/program/screen.ts";
 import { TerminalHost } from "../../tests/program/terminal_host.ts";
 
 export interface Scene {
-  /** The start of the names of its files: `create` for `create-light.svg` and `create-dark.svg`. */
+  /** The start of the file names. For example, `create` results in `create-light.svg` and `create-dark.svg`. */
   readonly name: string;
   readonly title: string;
-  /** The width of the terminal. */
+  /** The width of the terminal, in characters. */
   readonly columns: number;
   /** @returns everything that was written to the terminal, with escape sequences */
   readonly play: (columns: number) => Promise<string>;
@@ -82,7 +82,7 @@ export const SCENES: readonly Scene[] = [
 /** The current time in every scene. */
 const NOW = new Date("2026-03-02T09:30:00Z");
 
-/** Runs a scene with an empty store, and with random numbers that are always the same. */
+/** Runs a scene with an empty store and with repeatable random numbers. */
 async function withStore(play: (directory: string) => Promise<string>): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-pictures-" });
   const { getRandomValues } = crypto;
@@ -95,7 +95,7 @@ async function withStore(play: (directory: string) => Promise<string>): Promise<
   }
 }
 
-/** Replaces `crypto.getRandomValues`. The values look random and are the same in every scene. */
+/** Returns a replacement for `crypto.getRandomValues`. Its values look random and are the same in every scene. */
 function repeatableRandomValues(): <Values extends ArrayBufferView | null>(array: Values) => Values {
   let state = 1;
   return (array) => {
@@ -131,7 +131,7 @@ async function expectSuccess(code: Promise<number>): Promise<void> {
   if (await code !== 0) throw new Error(`the program ended with exit code ${await code}`);
 }
 
-/** Waits for the prompt that follows this number of answered prompts. */
+/** Waits for the prompt after the given number of answered prompts. */
 async function promptAfter(screen: Screen, answered: number): Promise<void> {
   await screen.until(new RegExp(`(?:^✔ [^]*?){${answered}}^\\? `, "m"));
 }

@@ -30,8 +30,9 @@ export const THEMES: readonly Theme[] = [
   },
 ];
 
-/** In pixels. A character is 0.6 times as wide as the font size, as in most monospaced fonts. */
+// All sizes are in pixels.
 const FONT_SIZE = 14;
+/** In most monospaced fonts, the width of a character is 0.6 times the font size. */
 const CHARACTER_WIDTH = 8.4;
 const LINE_HEIGHT = 20;
 const PADDING = 16;
@@ -42,7 +43,7 @@ const FONTS = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Li
 
 /**
  * @param columns the width of the terminal
- * @param title says what the picture shows, for readers who cannot see it
+ * @param title describes the picture for readers who cannot see it
  */
 export function drawSvg(
   lines: readonly (readonly Run[])[],

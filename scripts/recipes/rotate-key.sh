@@ -9,13 +9,13 @@
 #   1. replaces the key that FILE does not point to, and writes the new secret to its file
 #   2. passes the new secret to COMMAND on standard input, for example to store it in a secrets manager
 #   3. points FILE to the new secret
-# The previous secret works until the next run. If a step fails, FILE does not change and its secret still works. Run
-# rotate-key again.
+# The previous secret works until the next run. If a step fails, FILE does not change and its secret still works. Then
+# run rotate-key again.
 #
 # Install: copy this file to /usr/local/bin/rotate-key and make it executable.
 # Change:  nothing.
-# Needs:   service-api, flock (util-linux), GNU coreutils. SERVICE_API_URL and SERVICE_API_KEY_FILE. README.md lists the
-#          permissions of this key.
+# Needs:   service-api, flock (util-linux), GNU coreutils, SERVICE_API_URL and SERVICE_API_KEY_FILE. README.md lists the
+#          permissions that the key in SERVICE_API_KEY_FILE needs.
 set -eu
 umask 077
 

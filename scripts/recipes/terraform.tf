@@ -1,10 +1,11 @@
-# Creates an API key and writes its secret to a file. The Terraform state does not contain the secret. When Terraform
-# destroys the resource, it deletes the key and the file.
+# Creates an API key and writes its secret to a file. The Terraform state does not contain the secret. To destroy the
+# resource, Terraform deletes the key and the file.
 #
 # Install: copy this file into your module.
-# Change:  the name, the permissions and the file. A change replaces the key.
+# Change:  the name, the permissions and the file. If you change them later, Terraform replaces the key.
 # Needs:   service-api, jq, SERVICE_API_URL and SERVICE_API_KEY_FILE on the machine that runs Terraform.
-# Repair:  if the key was deleted without Terraform, run terraform apply -replace=terraform_data.backup_key
+# Repair:  if the key was not deleted by Terraform, create it again:
+#          terraform apply -replace=terraform_data.backup_key
 resource "terraform_data" "backup_key" {
   triggers_replace = {
     name        = "backup"
@@ -21,7 +22,7 @@ resource "terraform_data" "backup_key" {
     EOT
   }
 
-  # The JSON has a code only if the deletion failed. A key that does not exist is not a failure.
+  # The JSON has the member `code` only if the deletion failed. If the key does not exist, there is no `code`.
   provisioner "local-exec" {
     when        = destroy
     environment = self.triggers_replace

@@ -1,6 +1,6 @@
 #!/bin/sh
-# with-key creates an API key, runs a command with it, and deletes the key. It also deletes the key if the command fails
-# or a signal interrupts it.
+# with-key creates an API key, runs a command with it, and deletes the key. with-key deletes the key even if the command
+# fails or a signal stops with-key.
 #
 #   with-key NAME PERMISSIONS COMMAND [ARGUMENT...]
 #   with-key "job $CI_JOB_ID" DOCKER:UPDATE_ANY ./deploy
@@ -10,8 +10,8 @@
 #
 # Install: copy this file to a directory in PATH as with-key, or into your repository, and make it executable.
 # Change:  nothing.
-# Needs:   service-api. SERVICE_API_URL, and a key that may create and delete keys in SERVICE_API_KEY_FILE or
-#          SERVICE_API_KEY. COMMAND does not see this key.
+# Needs:   service-api, SERVICE_API_URL, and a key in SERVICE_API_KEY_FILE or SERVICE_API_KEY. This key may create and
+#          delete keys, and has every permission that it grants. COMMAND does not receive this key.
 set -eu +x
 
 if [ "$#" -lt 3 ]; then
@@ -37,12 +37,13 @@ trap 'stop 143' TERM
 
 secret=$(service-api apikey --create --name "$name" --permissions "$permissions") || {
   status=$?
-  # With the exit codes 1 to 3 the server created no key. A key with this name belongs to another job: do not delete it.
+  # If the exit code is 1, 2 or 3, the server created no key. If a key with this name exists, another job uses it. Do
+  # not delete it.
   [ "$status" -gt 3 ] || trap - EXIT
   exit "$status"
 }
-# COMMAND runs in the background, because a shell handles signals only after a foreground command ends. A background
-# command loses standard input, so file descriptor 3 passes it on.
+# COMMAND runs in the background, because a shell does not handle signals while a foreground command runs. The shell
+# disconnects background commands from standard input, so file descriptor 3 passes standard input to COMMAND.
 exec 3<&0
 (
   unset SERVICE_API_KEY SERVICE_API_KEY_FILE

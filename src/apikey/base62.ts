@@ -6,9 +6,9 @@
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
- * Encodes bytes as one big-endian number in base 62, padded with zeros to `length` characters.
+ * Encodes bytes as one big-endian number in base 62, with leading zeros up to `length` characters.
  *
- * @param length enough characters for any input of the same size: 22 for 16 bytes, 43 for 32 bytes
+ * @param length the number of characters that the largest input of this size needs: 22 for 16 bytes, 43 for 32 bytes
  */
 export function encodeBase62(bytes: Uint8Array, length: number): string {
   let rest = 0n;

@@ -3,7 +3,7 @@
  * `Failure` into text, JSON and an exit code.
  */
 
-/** The kind of failure. With `--json`, scripts read it in the member `code`. */
+/** The kind of failure. With `--json`, it is the `code` member of the output. */
 export type FailureCode =
   | "INVALID_NAME"
   | "ALREADY_EXISTS"
@@ -17,12 +17,15 @@ export type FailureCode =
   | "TLS"
   | "TIMEOUT"
   | "BAD_RESPONSE"
-  /** A failure that none of the other codes describes. */
+  /** Any other failure. */
   | "FAILED"
-  /** Ctrl-C. */
+  /** Ctrl-C, SIGINT or SIGTERM, or the user did not confirm. */
   | "INTERRUPTED";
 
-/** An error whose message says what happened, to what, and what to do. It never contains a secret. */
+/**
+ * An error whose message says what went wrong, what it affected, and what the user can do about it. The message never
+ * contains a secret.
+ */
 export class Failure extends Error {
   override readonly name = "Failure";
 
@@ -31,7 +34,7 @@ export class Failure extends Error {
   }
 }
 
-/** The message for an interruption before the program changed anything. */
+/** The message if the program is interrupted before it has changed anything. */
 export const NOTHING_CHANGED = "Interrupted. Nothing was changed.";
 
 /** The longest input that a message quotes in full, in code points. */
@@ -39,7 +42,7 @@ const MAX_QUOTE_LENGTH = 80;
 
 /**
  * Quotes untrusted input for a message. Truncates the input to 80 code points. Escapes every character that could move
- * the cursor, reorder the line or stay invisible.
+ * the cursor, reorder the line or be invisible.
  *
  * @example quote("a\u202eb") // "\"a\\u{202e}b\""
  */
@@ -49,7 +52,7 @@ export function quote(input: string): string {
   return `"${escapeInvisible(shown)}"`;
 }
 
-/** Writes control, format and other invisible characters as `\u{…}`. U+0020 stays. */
+/** Writes control, format and other invisible characters as `\u{…}`. An ordinary space (U+0020) is left unchanged. */
 export function escapeInvisible(text: string): string {
   return text.replace(
     /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu,
@@ -58,8 +61,8 @@ export function escapeInvisible(text: string): string {
 }
 
 /**
- * The message of a system or library error, without the operation (`: open 'FILE'`), the error number, and the full stop
- * that Windows writes before it.
+ * The message of a system or library error, without the error number and the operation (`: open 'FILE'`) at the end, and
+ * without the full stop of Windows messages.
  */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);

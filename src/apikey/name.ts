@@ -1,14 +1,16 @@
-/** The name of a key (spec section 2, "Name rules"; DESIGN, "Names are trimmed"). */
+/** The name of a key (spec section 2, "Name rules"). */
 import { Failure, quote } from "./failure.ts";
 
 declare const name: unique symbol;
 
-/** A trimmed, non-empty NFC string of `\p{L}`, `\p{Nd}` and U+0020. */
+/** A non-empty text of letters (`\p{L}`), decimal digits (`\p{Nd}`) and spaces (U+0020), trimmed and in NFC. */
 export type Name = string & { readonly [name]: true };
 
 const RULE = "A name may contain only letters, digits and spaces";
 
-/** ASCII is always NFC. For ASCII names this check saves half a millisecond, because no Unicode tables are loaded. */
+/**
+ * ASCII text is always in NFC. Checking for ASCII first saves half a millisecond, because it needs no Unicode tables.
+ */
 function isAsciiName(text: string): text is Name {
   return /^[A-Za-z0-9 ]+$/.test(text);
 }
@@ -20,7 +22,8 @@ function isName(text: string): text is Name {
 /**
  * Trims a name, normalizes it to NFC and checks it. Only the server limits the length of a name.
  *
- * @throws {Failure} `INVALID_NAME`; its message names the first character that is not allowed
+ * @throws {Failure} `INVALID_NAME`; its message shows the first character that is not allowed, or says that the name is
+ * empty
  */
 export function parseName(typed: string): Name {
   const trimmed = typed.trim();

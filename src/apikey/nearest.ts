@@ -1,6 +1,9 @@
 /** Suggestions for mistyped words: "Did you mean …?" */
 
-/** The optimal string alignment distance: insertions, deletions, substitutions and swaps of adjacent characters. */
+/**
+ * The optimal string alignment distance: how many insertions, deletions, substitutions and swaps of adjacent characters
+ * turn `a` into `b`.
+ */
 function distance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -25,15 +28,15 @@ function at(row: readonly number[], index: number): number {
 }
 
 /**
- * The number of edits from the typed text to a word. Also compares the text with a prefix of the word, because users
- * abbreviate words more often than they mistype them.
+ * The number of edits that turn the typed text into a word. If the end of the word is missing, it counts as one edit,
+ * because users abbreviate words more often than they mistype them.
  */
 function editsTo(word: string, typed: string): number {
   const whole = distance(typed, word);
   return typed === "" ? whole : Math.min(whole, distance(typed, word.slice(0, typed.length)) + 1);
 }
 
-/** Returns the word that needs the fewest edits. If several words need equally few, returns the first of them. */
+/** Returns the word that is nearest to the typed text. If several words are equally near, returns the first of them. */
 export function nearest<Word extends string>(typed: string, words: readonly [Word, ...Word[]]): Word {
   const start = typed.slice(0, 64);
   let best = words[0];

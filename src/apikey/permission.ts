@@ -51,7 +51,9 @@ export type Resource = typeof RESOURCES[number];
 export type Action = typeof ACTIONS[number];
 export type Permission = `${Resource}:${Action}`;
 
-/** The actions allowed on one resource: the shape of permissions in GraphQL. */
+/**
+ * The actions that a key may perform on one resource. GraphQL requests and responses contain permissions in this form.
+ */
 export interface ResourceActions {
   readonly resource: Resource;
   readonly actions: readonly Action[];
@@ -94,7 +96,7 @@ function explainInvalid(text: string, resource: string, action: string, hasTwoPa
  * Parses a comma-separated list of `RESOURCE:ACTION` pairs. Ignores case, and spaces around commas and colons. Removes
  * duplicates.
  *
- * @throws {Failure} `INVALID_PERMISSION`; its message names the first invalid permission and the nearest valid one
+ * @throws {Failure} `INVALID_PERMISSION`; its message describes the first invalid item and how to correct it
  */
 export function parsePermissions(list: string): readonly Permission[] {
   return parseCommaList(list, parsePermission);

@@ -1,12 +1,11 @@
 /**
- * Rights: everything that the roles and permissions of a key allow on the embedded server, as `RESOURCE:ACTION` pairs
- * (DESIGN, "Keys and rights on the embedded server").
+ * The rights of a key on the embedded server: every `RESOURCE:ACTION` pair that any of its roles or permissions allows.
  */
 import { Failure } from "./failure.ts";
 import { ACTIONS, type Permission, RESOURCES } from "./permission.ts";
 import type { Role } from "./role.ts";
 
-/** A complete set: if it has `X:READ_ANY`, it also has `X:READ_OWN`. */
+/** If the set contains an `_ANY` action on a resource, it also contains the `_OWN` action. */
 export type Rights = ReadonlySet<Permission>;
 
 const EVERY_PERMISSION: readonly Permission[] = RESOURCES.flatMap((resource) =>
@@ -25,7 +24,7 @@ const INCLUDED_IN: ReadonlyMap<Permission, string> = new Map(
   EVERY_PERMISSION.map((permission) => [permission, permission.replace(/_OWN$/, "_ANY")]),
 );
 
-/** The rights that roles and permissions grant together. */
+/** The rights that any of the roles or permissions grants. */
 export function rightsOf(roles: readonly Role[], permissions: readonly Permission[]): Rights {
   const granted = new Set<string>(permissions);
   for (const role of roles) {
@@ -41,7 +40,7 @@ export function rightsOf(roles: readonly Role[], permissions: readonly Permissio
 /** Every action on every resource. */
 export const EVERY_RIGHT: Rights = new Set(EVERY_PERMISSION);
 
-/** The required rights that are not held, in the order of `required`. */
+/** The required rights that `held` does not contain, in the order of `required`. */
 export function missingRights(held: Rights, required: Rights): readonly Permission[] {
   return [...required].filter((permission) => !held.has(permission));
 }

@@ -35,7 +35,7 @@ function parseRole(text: string): Role {
 /**
  * Parses a comma-separated list of roles. Ignores case, and spaces around commas. Removes duplicates.
  *
- * @throws {Failure} `INVALID_ROLE`; its message names the first invalid role, the nearest valid one and all roles
+ * @throws {Failure} `INVALID_ROLE`; its message describes the first invalid item and how to correct it
  */
 export function parseRoles(list: string): readonly Role[] {
   return parseCommaList(list, parseRole);

@@ -1,7 +1,7 @@
 /**
- * The secrets of API keys (DESIGN, "Keys and rights on the embedded server"). A secret consists of `sak_`, 43 base62
- * characters for 32 random bytes, and a checksum of 6 base62 characters. The checksum distinguishes a typo from a
- * revoked key without a look-up, and lets scanners find leaked secrets without false positives.
+ * The secrets of API keys. A secret consists of `sak_`, 43 base62 characters that encode 32 random bytes, and a
+ * checksum of 6 base62 characters. Because of the checksum, a server rejects a mistyped secret without a look-up, and a
+ * scanner recognizes a leaked secret without false positives.
  */
 import { encodeBase62 } from "./base62.ts";
 
@@ -43,22 +43,22 @@ export function isWellFormedSecret(text: string): boolean {
   return FORM.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 }
 
-/** The SHA-256 of a secret, 32 bytes. Stores hold it instead of the secret. */
+/** The SHA-256 hash of a secret, 32 bytes. A key store keeps this hash instead of the secret. */
 export async function hashSecret(secret: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret)));
 }
 
-/** The last four characters of a secret. They are part of the checksum, not of the random part. */
+/** The last four characters of a secret. They are part of the checksum, not of the random bytes. */
 export function secretTail(secret: string): string {
   return secret.slice(-4);
 }
 
-/** What users see of a secret after its creation: `sak_…` and its last four characters. */
+/** The form in which users see a secret after its creation: `sak_…` and the last four characters. */
 export function maskSecret(tail: string): string {
   return `${PREFIX}…${tail}`;
 }
 
-/** Masks everything in a text that looks like a secret, even if it is truncated. */
+/** Masks anything in the text that looks like a secret, including a truncated one. */
 export function redactSecrets(text: string): string {
   return text.replace(/sak_[0-9A-Za-z_]{8,}/g, "sak_…");
 }

@@ -5,8 +5,8 @@ import type { Host } from "./host/host.ts";
 import type { Log } from "./host/log.ts";
 
 /**
- * Adds flags, help and action to a command. Adding flags takes time, so the program calls this function only for the
- * requested command, or for every command if an error message suggests a flag.
+ * Adds the flags, the help and the action to a command. Adding flags takes time, so the program calls this function
+ * only for the requested command. To report a mistake on the command line, it calls the functions of all commands.
  */
 export type RegisterCommand = (command: Command, context: CommandContext) => void;
 
@@ -18,7 +18,7 @@ export interface CommandContext {
   readonly setExitCode: (exitCode: ExitCode) => void;
 }
 
-/** Whether users may repeat a flag. Commands set a `parseArg` only for repeatable flags, to collect the values. */
+/** Whether users may repeat a flag. Commands set `parseArg` only on repeatable flags, to collect the values. */
 export function isRepeatable({ required, parseArg }: Option): boolean {
   return required && parseArg !== undefined;
 }

@@ -10,9 +10,9 @@ export const ExitCode = {
   USAGE: 2,
   /** Not authenticated or not authorized. */
   DENIED: 3,
-  /** The server could not be reached, or did not answer in GraphQL. */
+  /** The server could not be reached, or its response is not GraphQL. */
   UNREACHABLE: 4,
-  /** Interrupted by Ctrl-C, SIGINT or SIGTERM. */
+  /** Interrupted by Ctrl-C, SIGINT or SIGTERM, or the user did not confirm. */
   INTERRUPTED: 130,
 } as const;
 
@@ -45,20 +45,23 @@ or not authorized, 4 server unreachable or not GraphQL, 130 interrupted.`;
 export const EXIT_STATUS_WITH_CODES = `
 Exit status, and the "code" of a failure with --json:
     0  success
-    1  ALREADY_EXISTS      a key of that name exists
-       FAILED              refused or failed for another reason
-    2  INVALID_NAME        empty, too long, or not letters, digits and spaces
+    1  ALREADY_EXISTS      a key with this name already exists
+       FAILED              refused or failed for any other reason
+    2  INVALID_NAME        the name is empty, too long, or contains characters
+                           other than letters, digits and spaces
        INVALID_ROLE        unknown role
        INVALID_PERMISSION  unknown resource or action, or not RESOURCE:ACTION
        NO_RIGHTS           neither a role nor a permission is given
-       USAGE               another invalid flag or value, or a prompt would be
+       USAGE               any other invalid flag or value, or a prompt would be
                            needed and there is no terminal
-    3  UNAUTHENTICATED     missing, mistyped, unknown or deleted key, or too
-                           many failed attempts from this address
+    3  UNAUTHENTICATED     the key is missing, mistyped, unknown or deleted, or
+                           too many requests from one address failed to
+                           authenticate
        FORBIDDEN           the key lacks a right; the message names it
-    4  UNREACHABLE         no connection, or the store cannot be used
-       TLS                 the server's certificate or handshake failed
-       TIMEOUT             no answer within --timeout
-       BAD_RESPONSE        the answer is not GraphQL, or a redirect
-  130  INTERRUPTED         Ctrl-C, SIGINT, SIGTERM, or you did not confirm; the
-                           message says what was changed`;
+    4  UNREACHABLE         no connection, or the key store cannot be used
+       TLS                 the certificate is not valid, or the TLS handshake
+                           failed
+       TIMEOUT             no response within --timeout
+       BAD_RESPONSE        the response is not GraphQL, or it is a redirect
+  130  INTERRUPTED         Ctrl-C, SIGINT or SIGTERM, or you did not confirm;
+                           the message says what was changed`;

@@ -30,10 +30,13 @@ type CommandName = typeof COMMANDS[number][0];
 /** The hidden command that completion scripts run on each Tab, as `service-api __complete -- WORDS…`. */
 const COMPLETE = "__complete";
 
-/** The help page of the program, as a constant. To format it, commander would take longer than `--version` in total. */
+/**
+ * The help page of the program. It is a constant, because commander would need more time to format it than a whole run
+ * of `--version` takes.
+ */
 const HELP = `Usage: service-api [options] [command]
 
-Create and delete API keys on a server, by script or interactively.
+Create and delete API keys on a server, from scripts or interactively.
 
 Options:
   --version       print the version
@@ -49,15 +52,16 @@ Examples:
   service-api login
 
 Without --base-url, SERVICE_API_URL or a profile, commands use the embedded
-server and a store on this machine. service-api config --help describes the
-settings and the config file. LOG_LEVEL=debug logs to standard error.
+server: the server in this program, with a key store on this machine.
+service-api config --help describes the settings and the config file.
+LOG_LEVEL=debug writes debug logs to standard error.
 ${EXIT_STATUS_WITH_CODES}
 `;
 
 /**
- * Runs the program.
+ * Runs the program. Never throws and never ends the process.
  *
- * @returns the exit status. Never rejects and never ends the process.
+ * @returns the exit status
  */
 export async function run(host: Host): Promise<ExitCode> {
   if (host.args[0] === COMPLETE) return await printCompletions(host).catch(() => ExitCode.OK);
@@ -113,7 +117,9 @@ async function printCompletions(host: Host): Promise<ExitCode> {
   return ExitCode.OK;
 }
 
-/** Adds the requested command with its flags. If the first word is no command, also adds the others, without flags. */
+/**
+ * Adds the requested command with its flags. If the first word is not a command, also adds the others, without flags.
+ */
 async function addCommands(program: Command, context: CommandContext): Promise<void> {
   const { args } = context.host;
   const requested = args.find(isCommandName);
@@ -125,7 +131,7 @@ async function addCommands(program: Command, context: CommandContext): Promise<v
     program.addCommand(command);
   }
   if (!isFirst) program.helpCommand("help [command]", "print the help of a command");
-  // Comes after the commands, because a command inherits the configuration that exists when it is added.
+  // Set after the commands are added, because they would inherit it.
   program.configureHelp({ formatHelp: () => HELP });
 }
 
@@ -153,14 +159,14 @@ function createProgram(write: (text: string) => void): Command {
     });
 }
 
-/** Rejects `help` with an unknown command. Commander would print the help page of the program. */
+/** Rejects `help` with an unknown command. Commander would print the help page of the program instead. */
 function requireKnownCommand([word, name]: readonly string[]): void {
   if (word !== "help" || name === undefined || name.startsWith("-") || name === "help" || isCommandName(name)) return;
   throw new UsageError("unknown command", name);
 }
 
 /**
- * Makes the titles of a help page bold if the output is a terminal. Titles are `Usage`, `Exit status`, and unindented
+ * Makes the titles of a help page bold if the output supports it. Titles are `Usage`, `Exit status`, and unindented
  * lines that end with a colon.
  */
 async function withBoldTitles(help: string, output: Output, host: Host): Promise<string> {
@@ -184,7 +190,7 @@ function rejectRepeatedFlags(command: CommandUnknownOpts): void {
   }
 }
 
-/** Every command with its flags. Declaring all flags takes time, so this is only for error messages. */
+/** Lists every command with its flags. Call it only for error messages, because adding all flags takes time. */
 async function listCommands(context: CommandContext): Promise<readonly KnownCommand[]> {
   return await Promise.all(COMMANDS.map(async ([name]) => {
     const command = new Command(name);

@@ -4,7 +4,7 @@ import { redactSecrets } from "../apikey/secret.ts";
 import { EXIT_CODES, type ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host/host.ts";
 
-/** A failure of `--delete` after some of several keys were deleted. */
+/** A failure of `--delete`, with the number of keys that were deleted before it. */
 export class DeletionFailure extends Failure {
   constructor(readonly deleted: number, cause: unknown) {
     const { code, message } = asFailure(cause);
@@ -29,7 +29,8 @@ export function toJsonLine(value: unknown): string {
 
 /**
  * Reports a failure. Without `--json`, writes text to standard error. With `--json`, writes `{"error","code"}` to
- * standard output. For a deletion, the object also has `"deleted"`. If that write fails, writes text to standard error.
+ * standard output, for a deletion with `"deleted"`. If standard output cannot be written, writes text to standard
+ * error.
  */
 export async function reportFailure(error: unknown, host: Host): Promise<ExitCode> {
   const { code, message } = asFailure(error);
@@ -46,7 +47,7 @@ export async function reportFailure(error: unknown, host: Host): Promise<ExitCod
   return EXIT_CODES[code];
 }
 
-/** Whether the program that reads standard output closed it, as `head` does. That is not an error to report. */
+/** Whether the reader of standard output has closed it, as `head` does. Users do not expect an error message then. */
 function isClosedPipe(error: unknown): boolean {
   return error instanceof Failure && error.cause instanceof Deno.errors.BrokenPipe;
 }

@@ -48,7 +48,10 @@ function remedyFor(argument: string, command: KnownCommand | undefined): string 
     : `Did you mean --profile ${argument}?`;
 }
 
-/** The nearest flag of the command. Without a command, the command that has this flag, or else a flag of the program. */
+/**
+ * Returns the command's flag that is nearest to the word. If the command is not known, returns a command that has
+ * exactly this flag, followed by the flag. If there is none, returns the nearest flag of the program.
+ */
 function nearestFlag(word: string, command: KnownCommand | undefined, commands: readonly KnownCommand[]): string {
   if (command !== undefined) return nearest(word, ["--help", ...command.flags]);
   const owner = commands.find(({ flags }) => flags.includes(word));
@@ -56,7 +59,9 @@ function nearestFlag(word: string, command: KnownCommand | undefined, commands: 
   return /^-+v/i.test(word) ? "--version" : nearest(word, ["--help", "--version"]);
 }
 
-/** The command that has the word as a flag, or else the nearest command. */
+/**
+ * Returns a command that has the word as a flag, followed by the flag. If there is none, returns the nearest command.
+ */
 function nearestCommand(word: string, commands: readonly KnownCommand[]): string {
   const owner = commands.find(({ flags }) => flags.includes(`--${word}`));
   return owner === undefined

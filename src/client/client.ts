@@ -1,4 +1,7 @@
-/** The GraphQL client: the operations of the contract, on any server that has it. One file has one operation. */
+/**
+ * The GraphQL client. It works with any server whose schema has the fields that `src/server/README.md` lists under
+ * "Other servers". Each operation has its own file.
+ */
 import { CREATE, CREATE_ON_EMBEDDED, type CreatedKey, createKey, type NewKey } from "./create_key.ts";
 import { DELETE, deleteKeys } from "./delete_keys.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -7,11 +10,11 @@ import { identify, ME } from "./identify.ts";
 import type { KeyReference, KeySummary } from "./key.ts";
 import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
 import { LIST, LIST_SUMMARIES, listKeys } from "./list_keys.ts";
-import { type BodyAnswer, sendBody } from "./send_body.ts";
+import { type BodyResponse, sendBody } from "./send_body.ts";
 
 export type { AuditEvent, CreatedKey, KeyReference, KeySummary, NewKey };
 
-/** The operations, bound to an endpoint. What they do and throw is documented in their files. */
+/** The operations on one server. The file of each operation states what it does and which errors it throws. */
 export interface Client {
   createKey(key: NewKey): Promise<CreatedKey>;
   findKeys(name: NewKey["name"]): Promise<FoundKeys>;
@@ -19,7 +22,7 @@ export interface Client {
   identify(): Promise<KeyReference | undefined>;
   deleteKeys(keys: readonly KeyReference[]): Promise<boolean>;
   listAuditEvents(after: string | undefined, first: number): Promise<readonly AuditEvent[]>;
-  sendBody(body: string): Promise<BodyAnswer>;
+  sendBody(body: string): Promise<BodyResponse>;
 }
 
 export function createClient(endpoint: Endpoint): Client {
@@ -34,7 +37,10 @@ export function createClient(endpoint: Endpoint): Client {
   };
 }
 
-/** Every document that the client sends. A test validates them, so that the embedded server need not. */
+/**
+ * All GraphQL documents of this client. A test validates them, so a server inside this process does not need to.
+ * `sendBody` sends documents that the user writes.
+ */
 export const DOCUMENTS: readonly string[] = [
   CREATE,
   CREATE_ON_EMBEDDED,

@@ -13,13 +13,13 @@ export interface NewKey {
   readonly description: string | undefined;
   readonly roles: readonly Role[];
   readonly permissions: readonly Permission[];
-  /** Replaces an existing key of that name. */
+  /** Whether the new key replaces an existing key with the same name. */
   readonly overwrite: boolean;
 }
 
 /** A new key with its secret. */
 export interface CreatedKey extends KeyReference {
-  /** Visible ASCII characters. */
+  /** The secret: one or more visible ASCII characters. */
   readonly key: string;
 }
 
@@ -27,15 +27,18 @@ export const CREATE = `mutation CreateApiKey($input: CreateApiKeyInput!) {
   apiKey { create(input: $input) { id key name } }
 }`;
 
-/** A server without `refusesTakenNames` rejects this document and executes nothing. */
+/**
+ * Creates a key on the embedded server, the one built into this program. Its field `refusesTakenNames` is true, because
+ * it never returns an existing key. A server without this field rejects the whole document and creates nothing.
+ */
 export const CREATE_ON_EMBEDDED = `mutation CreateApiKey($input: CreateApiKeyInput!) {
   apiKey { refusesTakenNames create(input: $input) { id key name } }
 }`;
 
 /**
- * Creates a key. Without `overwrite` the result is never a key that existed before.
+ * Creates a key. Without `overwrite`, never returns a key that existed before.
  *
- * @throws {Failure} `ALREADY_EXISTS`, or any failure of a request
+ * @throws {Failure} `ALREADY_EXISTS`, or any failure of {@linkcode execute}
  */
 export async function createKey(endpoint: Endpoint, key: NewKey): Promise<CreatedKey> {
   const variables = { input: inputFor(key) };
@@ -60,7 +63,10 @@ async function create(
   return apiKey.create;
 }
 
-/** For servers that may answer a create of a taken name with the existing key. */
+/**
+ * Creates a key on a server that may return the existing key if the name is taken. Compares the new key with a list of
+ * all keys to detect this.
+ */
 async function createIfNew(
   endpoint: Endpoint,
   name: Name,

@@ -1,20 +1,20 @@
-/** Where a client sends its requests, with what and for how long. */
+/** The server that a client sends its requests to, and how it sends them. */
 
 export interface Endpoint {
-  /** `{base_url}/graphql`. */
+  /** The URL of the GraphQL endpoint: `{base_url}/graphql`. */
   readonly url: string;
-  /** The name of the server in messages: `keys.example.com:443`. */
+  /** The name of the server in messages, for example `keys.example.com`. */
   readonly label: string;
-  /** What the user can do if the server rejects the key, as a sentence. */
+  /** What the user can do if the server rejects the key, in complete sentences. */
   readonly keyRemedy: string;
-  /** Sent with every request, names in lower case. The values are secrets. */
+  /** The headers to add to every request. Their names are in lower case. Their values may be secrets. */
   readonly headers: ReadonlyMap<string, string>;
-  /** For a request and its whole answer, in milliseconds. */
+  /** The time limit for sending a request and reading the whole response, in milliseconds. */
   readonly timeout: number;
   /** Aborted when the user interrupts the program. */
   readonly interrupted: AbortSignal;
-  /** Writes a debug record. Its properties must not contain secrets. */
+  /** Writes a message to the debug log. `properties` must not contain secrets. */
   readonly debug: (message: string, properties: Record<string, unknown>) => void;
-  /** The network, or the embedded server in this process. */
+  /** Sends a request over the network, or passes it to a server inside this process. */
   readonly fetch: (request: Request) => Promise<Response>;
 }

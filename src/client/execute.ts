@@ -1,30 +1,32 @@
-/** Executes one GraphQL operation and validates the data that comes back. */
+/** Executes one GraphQL operation and validates the data in the response. */
 import { ClientError, GraphQLClient } from "graphql-request";
 import * as z from "zod/mini";
 import { Failure, NOTHING_CHANGED } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { badResponse, failureIn, type GraphqlAnswer, RequestRejected } from "./response_failure.ts";
+import { badResponse, failureIn, type GraphqlResponse, RequestRejected } from "./response_failure.ts";
 import { post } from "./transport.ts";
 
 /**
  * Executes a document with one operation.
  *
- * @param createShape returns what the `data` of the answer must look like; called while the server works
+ * @param createSchema returns the zod schema for `data` in the response. To save time, it is called while the request is
+ * in progress.
  * @returns the data
- * @throws {Failure} of any kind. After `BAD_RESPONSE` and `TIMEOUT` the server may have executed the operation.
+ * @throws {Failure} if the request fails, or if the response is invalid or reports an error; the server may have executed
+ * the operation
  */
 export async function execute<Data>(
   endpoint: Endpoint,
   document: string,
   variables: Readonly<Record<string, unknown>>,
-  createShape: () => z.ZodMiniType<Data>,
+  createSchema: () => z.ZodMiniType<Data>,
 ): Promise<Data> {
   const pending = request(endpoint, document, variables);
-  const shape = createShape();
-  const { data, ...answer } = await pending;
-  const failure = failureIn({ ...answer, data }, endpoint);
+  const schema = createSchema();
+  const response = await pending;
+  const failure = failureIn(response, endpoint);
   if (failure !== undefined) throw failure;
-  const result = z.safeParse(shape, data);
+  const result = z.safeParse(schema, response.data);
   if (result.success) return result.data;
   throw badResponse(describeIssue(result.error), endpoint);
 }
@@ -33,9 +35,9 @@ async function request(
   endpoint: Endpoint,
   document: string,
   variables: Readonly<Record<string, unknown>>,
-): Promise<GraphqlAnswer> {
+): Promise<GraphqlResponse> {
   const client = new GraphQLClient(endpoint.url, {
-    // Every document has one operation. Finding its name would take a parser.
+    // The server does not need the name, because every document has only one operation.
     excludeOperationName: true,
     errorPolicy: "all",
     fetch: async (_url, init) => {
@@ -52,7 +54,7 @@ async function request(
       const { status, headers, data, errors } = error.response;
       return { status, headers: new Headers(headers), data, errors };
     }
-    if (!(error instanceof Failure)) throw badResponse("the answer is not a GraphQL result", endpoint);
+    if (!(error instanceof Failure)) throw badResponse("the response is not a GraphQL result", endpoint);
     // A query changes nothing, even if the server received it.
     const isQuery = document.startsWith("query");
     if (error.code === "INTERRUPTED" && isQuery) throw new Failure("INTERRUPTED", NOTHING_CHANGED, { cause: error });
@@ -60,7 +62,7 @@ async function request(
   }
 }
 
-/** The first problem and its place, without the value: it may be a secret. */
+/** Describes where the first invalid value is. Does not repeat the value, because it may be a secret. */
 function describeIssue({ issues: [issue] }: z.core.$ZodError): string {
   const place = issue?.path.map((part) => typeof part === "number" ? `[${part}]` : `.${String(part)}`).join("") ?? "";
   const expected = issue?.code === "invalid_type" ? `expected ${issue.expected}` : "unexpected value";
@@ -68,9 +70,10 @@ function describeIssue({ issues: [issue] }: z.core.$ZodError): string {
 }
 
 /**
- * Calls `attempt`. If the server rejects its document because the schema lacks a field, calls `fallback` instead.
+ * Calls `attempt`. If the server rejects the document of `attempt` without a known error code, calls `fallback`. The
+ * usual reason is that the server's schema lacks a field.
  *
- * @throws {Failure} what the last call throws
+ * @throws {Failure} the failure of `fallback` if it was called, otherwise the failure of `attempt`
  */
 export async function withFallback<Result>(
   attempt: () => Promise<Result>,

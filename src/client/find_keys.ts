@@ -1,4 +1,4 @@
-/** Finds the keys of a name. */
+/** Finds keys by name. */
 import * as z from "zod/mini";
 import type { Name } from "../apikey/name.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -8,7 +8,7 @@ import { listReferences } from "./list_keys.ts";
 
 export interface FoundKeys {
   readonly matches: readonly KeyReference[];
-  /** Whether the server has any key at all. */
+  /** Whether the server has any key that the caller may read, with this name or another. */
   readonly anyKey: boolean;
 }
 
@@ -17,7 +17,10 @@ export const FIND_ON_EMBEDDED = `query FindApiKeys($name: String!) {
   apiKeysExist
 }`;
 
-/** Finds the keys of a name, on the embedded server without reading other keys. */
+/**
+ * Finds the keys with a name. The embedded server, the one built into this program, reads only these keys. On other
+ * servers, this function lists all keys and compares the names.
+ */
 export async function findKeys(endpoint: Endpoint, name: Name): Promise<FoundKeys> {
   return await withFallback(async () => {
     const { apiKeysByName, apiKeysExist } = await execute(

@@ -1,4 +1,4 @@
-/** Checks the caller's key with a query that changes nothing. */
+/** Checks whether the server accepts the caller's key. */
 import * as z from "zod/mini";
 import { Failure } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -9,10 +9,10 @@ import { listReferences } from "./list_keys.ts";
 export const ME = `query WhoAmI { me { id name } }`;
 
 /**
- * Sends a query that needs a valid key.
+ * Sends queries that need a valid key. They change nothing.
  *
  * @returns the caller's key; `undefined` if the server does not report it
- * @throws {Failure} `UNAUTHENTICATED`, or any failure of a request
+ * @throws {Failure} `UNAUTHENTICATED`, or any other failure of {@linkcode execute} except `FORBIDDEN`
  */
 export async function identify(endpoint: Endpoint): Promise<KeyReference | undefined> {
   try {
@@ -20,11 +20,12 @@ export async function identify(endpoint: Endpoint): Promise<KeyReference | undef
       async () => (await execute(endpoint, ME, {}, () => z.object({ me: z.nullable(keyReference()) }))).me,
       () => Promise.resolve(null),
     );
-    // Some servers answer `me` with null for callers that they do not know.
+    // `me` is null if the server does not have this field. Some servers also return null to a caller without a valid
+    // key. Listing keys always needs a valid key.
     if (me === null) await listReferences(endpoint);
     return me ?? undefined;
   } catch (error) {
-    // A server answers FORBIDDEN only to a valid key.
+    // FORBIDDEN means that the key is valid but lacks a right.
     if (error instanceof Failure && error.code === "FORBIDDEN") return undefined;
     throw error;
   }

@@ -7,18 +7,18 @@ export interface KeyReference {
   readonly name: string;
 }
 
-/** A key with what distinguishes it from others in a list. */
+/** A key with the details that help a user recognize it in a list. */
 export interface KeySummary extends KeyReference {
-  /** `null` if there is none, or if the server does not report it. */
+  /** `null` if the key has no description, or if the server does not report it. */
   readonly description: string | null;
-  /** Empty if the server does not report them. */
+  /** Empty if the key has no roles, or if the server does not report them. */
   readonly roles: readonly string[];
   /** RFC 3339; `null` if the server does not report it. */
   readonly createdAt: string | null;
 }
 
-/** The shape of a {@linkcode KeyReference}. */
-// deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- the schema is the type
+/** Returns the zod schema of a {@linkcode KeyReference}. */
+// deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- TypeScript infers the type from the schema
 export function keyReference() {
   return z.object({ id: z.string().check(z.minLength(1)), name: z.string() });
 }

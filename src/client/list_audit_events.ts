@@ -5,16 +5,16 @@ import type { Endpoint } from "./endpoint.ts";
 import { execute } from "./execute.ts";
 import { RequestRejected } from "./response_failure.ts";
 
-/** An event of the audit trail, with the members that it has in GraphQL. */
+/** An event of the audit trail, with the fields of the GraphQL type `AuditEvent`. */
 export interface AuditEvent {
-  /** A decimal number that grows with every event. */
+  /** A decimal number that increases with every event. */
   readonly id: string;
   /** RFC 3339. */
   readonly at: string;
   readonly action: string;
   readonly outcome: string;
   readonly key: AuditKey;
-  /** `null` for a local caller. */
+  /** The key of the request; `null` if the caller used the store directly, without a key. */
   readonly actor: AuditKey | null;
   readonly address: string | null;
   readonly requestId: string | null;
@@ -34,9 +34,9 @@ export const EVENTS = `query ListAuditEvents($after: String, $first: Int!) {
 /**
  * Reads a page of the audit trail, oldest event first.
  *
- * @param after the id of the event before the page; `undefined` for the first page
- * @param first the length of the page, in events
- * @throws {Failure} `FAILED` if the server has no audit trail, or any failure of a request
+ * @param after the id of the last event of the previous page; `undefined` for the first page
+ * @param first the maximum number of events in the page
+ * @throws {Failure} `FAILED` if the server has no audit trail, or any failure of {@linkcode execute}
  */
 export async function listAuditEvents(
   endpoint: Endpoint,
@@ -44,7 +44,7 @@ export async function listAuditEvents(
   first: number,
 ): Promise<readonly AuditEvent[]> {
   try {
-    return (await execute(endpoint, EVENTS, { after, first }, eventsShape)).auditEvents;
+    return (await execute(endpoint, EVENTS, { after, first }, eventsSchema)).auditEvents;
   } catch (cause) {
     if (!(cause instanceof RequestRejected && cause.message.includes("auditEvents"))) throw cause;
     const message = `${endpoint.label} has no audit trail: its schema lacks Query.auditEvents.`;
@@ -52,7 +52,7 @@ export async function listAuditEvents(
   }
 }
 
-function eventsShape(): z.ZodMiniType<{ readonly auditEvents: readonly AuditEvent[] }> {
+function eventsSchema(): z.ZodMiniType<{ readonly auditEvents: readonly AuditEvent[] }> {
   const key = z.object({ id: z.nullable(z.string()), name: z.nullable(z.string()) });
   const event = z.object({
     id: z.string(),

@@ -1,11 +1,11 @@
-/** Turns the runtime's errors of a failed request into failures that name the host and what to try. */
+/** Turns errors of `fetch` into failures whose messages name the server, the cause and a remedy. */
 import { Failure, type FailureCode } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** Ends every message about a request that was sent and whose outcome is unknown. */
+/** Part of messages about a request whose outcome is unknown. In these messages, "it" is the server. */
 export const MAYBE_EXECUTED = "it may have executed the request";
 
-/** How the runtime's message identifies a failure, its code, and what it means to the user. The first match counts. */
+/** Patterns for the runtime's messages, each with a code and an explanation for the user. The first match counts. */
 const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
   [
     /InvalidContentType|corrupt message/,
@@ -20,17 +20,17 @@ const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
   [
     /certificate.*([Ee]xpired|NotValidYet|not valid yet)/,
     "TLS",
-    "its certificate has expired or is not yet valid. Check the clocks of both machines.",
+    "its certificate has expired or is not yet valid. Check the certificate and the clocks of both machines.",
   ],
   [
     /CaUsedAsEndEntity/,
     "TLS",
-    "its certificate is a CA certificate. Give the server a certificate signed by a CA, and give the CA with --ca-file.",
+    "its certificate is a CA certificate. Install a server certificate signed by this CA, and pass the CA certificate with --ca-file.",
   ],
   [
     /certificate|BadSignature|UnknownIssuer/,
     "TLS",
-    "its certificate is not trusted. Give the CA certificate that signed it with --ca-file.",
+    "its certificate is not trusted. Use --ca-file to pass the certificate of the CA that signed it.",
   ],
   [/\btls\b|handshake|fatal alert/i, "TLS", "the TLS handshake failed. Is there a TLS server at --base-url?"],
   [/dns error|failed to lookup/, "UNREACHABLE", "the host name could not be resolved. Check --base-url."],
@@ -43,19 +43,19 @@ const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
   [
     /closed|reset|broken pipe|eof|reading a body/i,
     "UNREACHABLE",
-    `the server closed the connection before the answer was complete; ${MAYBE_EXECUTED}.`,
+    `the server closed the connection before the response was complete; ${MAYBE_EXECUTED}.`,
   ],
 ];
 
-/** The failure for an error that `fetch` threw or that ended the body of the answer. */
+/** Returns the failure for an error that occurred while sending the request or reading the response. */
 export function networkFailure({ label, debug }: Endpoint, error: unknown): Failure {
   const message = error instanceof Error
     ? `${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`
     : String(error);
-  // A host name or path may contain any of the words.
+  // Removes URLs, because a host name or path may match one of the patterns.
   const reason = message.replaceAll(/\(?https?:\/\/[^\s)]*\)?/g, "");
-  const [, code, meaning] = NETWORK_FAILURES.find(([pattern]) => pattern.test(reason)) ??
+  const [, code, explanation] = NETWORK_FAILURES.find(([pattern]) => pattern.test(reason)) ??
     [null, "UNREACHABLE" as const, "the connection failed. Set LOG_LEVEL=debug to see the system's message."];
-  debug("No answer: {reason}", { reason });
-  return new Failure(code, `Could not reach ${label}: ${meaning}`, { cause: error });
+  debug("The request failed: {reason}", { reason });
+  return new Failure(code, `Could not reach ${label}: ${explanation}`, { cause: error });
 }

@@ -1,32 +1,32 @@
-/** Finds the failure that a server's answer reports: GraphQL errors, an HTTP status, or an answer that is not GraphQL. */
+/** Finds the failure that a response reports: GraphQL errors, an HTTP error status, or a body that is not GraphQL. */
 import * as z from "zod/mini";
 import { escapeInvisible, Failure, type FailureCode } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { MAYBE_EXECUTED } from "./network_failure.ts";
 
-/** An answer, as far as it tells whether the request succeeded. */
-export interface GraphqlAnswer {
+/** The parts of a response that show whether the request succeeded. */
+export interface GraphqlResponse {
   readonly status: number;
   readonly headers: Headers;
-  /** The member of the body; `undefined` if it is missing. */
+  /** The member `data` of the body; `undefined` if the body does not have it. */
   readonly data?: unknown;
-  /** The member of the body; `undefined` if it is missing. */
+  /** The member `errors` of the body; `undefined` if the body does not have it. */
   readonly errors?: unknown;
 }
 
 /**
- * The server rejected a request as a whole: the answer has errors and no `data`, so nothing was executed (GraphQL
- * specification, section 7.1, "Request errors").
+ * The failure if a response has errors but no `data`. The server then executed nothing (GraphQL specification, section
+ * 7.1, "Request errors").
  */
 export class RequestRejected extends Failure {}
 
 /**
- * The failure that an answer reports, by its GraphQL errors and its HTTP status.
+ * Returns the failure that a response reports with GraphQL errors or with its HTTP status.
  *
  * @returns `undefined` if the request succeeded
  */
-export function failureIn(answer: GraphqlAnswer, endpoint: Endpoint): Failure | undefined {
-  const { status, headers, data, errors } = answer;
+export function failureIn(response: GraphqlResponse, endpoint: Endpoint): Failure | undefined {
+  const { status, headers, data, errors } = response;
   const hasErrors = errors !== undefined && errors !== null && !(Array.isArray(errors) && errors.length === 0);
   if (hasErrors) {
     const result = z.safeParse(errorList(), errors);
@@ -52,11 +52,11 @@ function errorFailure(errors: ErrorList, isRejected: boolean, status: number, en
   return new (isRejected ? RequestRejected : Failure)(code, withContext(message, code, endpoint));
 }
 
-/** The failure for an answer that no server with API keys gives. */
+/** Returns the failure for a response that a server with API keys would not send. */
 export function badResponse(problem: string, { label }: Endpoint): Failure {
   return new Failure(
     "BAD_RESPONSE",
-    `${label} did not answer like a server with API keys: ${problem}. Check --base-url. If it is right, ${MAYBE_EXECUTED}.`,
+    `${label} did not answer like a server with API keys: ${problem}. Check --base-url. If it is correct, the server may have executed the request.`,
   );
 }
 
@@ -65,7 +65,7 @@ function withContext(message: string, code: FailureCode, { label, keyRemedy }: E
   return code === "UNREACHABLE" || code === "TIMEOUT" ? `${label}: ${message}` : message;
 }
 
-/** The codes that a server may give. The other codes describe this side. */
+/** The error codes that the client adopts from a server. The HTTP status or `FAILED` replaces any other code. */
 const SERVER_CODES = [
   "INVALID_NAME",
   "ALREADY_EXISTS",
@@ -76,7 +76,7 @@ const SERVER_CODES = [
   "FORBIDDEN",
   "UNREACHABLE",
   "TIMEOUT",
-  // The embedded server runs in this process, which the same Ctrl-C interrupts.
+  // The server may run inside this process. Ctrl-C then interrupts the server too.
   "INTERRUPTED",
 ] as const satisfies readonly FailureCode[];
 
@@ -112,13 +112,13 @@ function remedyFor(status: number, code: FailureCode, { keyRemedy }: Endpoint): 
   return `Check the server; ${MAYBE_EXECUTED}.`;
 }
 
-/** Shorter header values are ordinary words. */
+/** The minimum length of a header value that is hidden. A shorter value may be an ordinary word of the message. */
 const SHORTEST_SECRET = 8;
 
-/** Longer messages are cut, in UTF-16 code units. */
+/** The maximum length of a server's text in a message, in UTF-16 code units. */
 const LONGEST_MESSAGE = 2000;
 
-/** Makes a server's text safe to print: without secrets from the headers, control characters and line breaks. */
+/** Makes a server's text safe to print: hides the values of request headers, and escapes invisible characters. */
 function hideSecrets(text: string, endpoint: Endpoint): string {
   const secrets = [...endpoint.headers.values()].flatMap((value) => [value, value.replace(/^Bearer /, "")]);
   const hidden = secrets.filter((secret) => secret.length >= SHORTEST_SECRET).reduce(

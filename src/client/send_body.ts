@@ -5,21 +5,25 @@ import type { Endpoint } from "./endpoint.ts";
 import { badResponse, failureIn } from "./response_failure.ts";
 import { post } from "./transport.ts";
 
-export interface BodyAnswer {
-  /** The body as it came. */
+export interface BodyResponse {
+  /** The body of the response, unchanged. */
   readonly body: string;
-  /** The failure that the answer reports, if any. */
+  /** The failure that the response reports, if any. */
   readonly failure: Failure | undefined;
 }
 
-/** Posts a JSON body unchanged. */
-export async function sendBody(endpoint: Endpoint, body: string): Promise<BodyAnswer> {
-  const answer = await post(endpoint, body);
-  const json = parseJson(answer.body);
+/**
+ * Posts a JSON body unchanged. Returns the failure that the response reports instead of throwing it.
+ *
+ * @throws {Failure} if there is no response
+ */
+export async function sendBody(endpoint: Endpoint, body: string): Promise<BodyResponse> {
+  const response = await post(endpoint, body);
+  const json = parseJson(response.body);
   const members = z.safeParse(z.looseObject({}), json).data;
-  const failure = failureIn({ ...answer, ...members }, endpoint);
-  const notJson = json === undefined ? badResponse("the answer is not JSON", endpoint) : undefined;
-  return { body: answer.body, failure: failure ?? notJson };
+  const failure = failureIn({ ...response, ...members }, endpoint);
+  const notJson = json === undefined ? badResponse("the response is not JSON", endpoint) : undefined;
+  return { body: response.body, failure: failure ?? notJson };
 }
 
 /** @returns the parsed text; `undefined` if it is not JSON */

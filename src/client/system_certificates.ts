@@ -1,6 +1,9 @@
-/** The CA certificates that this machine trusts. Deno trusts only Mozilla's list, which lacks a company's own CA. */
+/**
+ * Reads the CA certificates that this machine trusts. By default, Deno trusts only Mozilla's list, which does not
+ * contain the CA of a company.
+ */
 
-/** Where systems keep their bundle. The first one that exists is used, as in OpenSSL, Go and curl. */
+/** Where operating systems keep their bundle of CA certificates. The first file that can be read is used, as in Go. */
 const BUNDLES = [
   "/etc/ssl/certs/ca-certificates.crt",
   "/etc/pki/tls/certs/ca-bundle.crt",
@@ -12,8 +15,8 @@ const BUNDLES = [
 /**
  * Reads the system's bundle of CA certificates.
  *
- * @param named the value of `SSL_CERT_FILE`, if it is set
- * @returns PEM texts; empty if the system has no bundle
+ * @param named the value of `SSL_CERT_FILE`; `undefined` if it is not set
+ * @returns a list that contains the bundle (PEM); an empty list if no bundle can be read
  */
 export async function systemCertificates(named: string | undefined): Promise<string[]> {
   const texts = await Promise.all((named === undefined ? BUNDLES : [named]).map(readIfPresent));

@@ -1,21 +1,22 @@
-/** Sends one request to an endpoint and reads its answer, within the timeout and until the user interrupts it. */
+/** Sends one request to a server and reads the response. Stops at the timeout, or if the user interrupts the program. */
 import { Failure, NOTHING_CHANGED } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { MAYBE_EXECUTED, networkFailure } from "./network_failure.ts";
 
-/** An answer whose body was read to its end. */
-export interface Answer {
+/** A response whose whole body was read. */
+export interface ReadResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
 /**
- * Posts a JSON body and reads the answer, whatever its status. Redirects are not followed: a key goes to no other host.
+ * Posts a JSON body and reads the response, even if its status is an error. Does not follow redirects, because the key
+ * must not reach another host.
  *
- * @throws {Failure} `UNREACHABLE`, `TLS`, `TIMEOUT`, `BAD_RESPONSE` (not HTTP), `INTERRUPTED`
+ * @throws {Failure} `UNREACHABLE`, `TLS`, `TIMEOUT`, `BAD_RESPONSE` (the response is not HTTP) or `INTERRUPTED`
  */
-export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
+export async function post(endpoint: Endpoint, body: string): Promise<ReadResponse> {
   const { url, timeout, interrupted } = endpoint;
   if (interrupted.aborted) throw new Failure("INTERRUPTED", NOTHING_CHANGED);
   const headers = new Headers([
@@ -35,7 +36,7 @@ export async function post(endpoint: Endpoint, body: string): Promise<Answer> {
       new Request(url, { method: "POST", headers, body, signal, redirect: "manual" }),
     );
     const text = await response.text();
-    endpoint.debug("{status} with {length} characters", { status: response.status, length: text.length });
+    endpoint.debug("HTTP status {status} with {length} characters", { status: response.status, length: text.length });
     return { status: response.status, headers: response.headers, body: text };
   } catch (error) {
     if (error instanceof Failure) throw error;

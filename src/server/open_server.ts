@@ -1,9 +1,10 @@
 /**
- * The entry of the server. The program imports only this module from `src/server/`, and loads it on demand. In the
- * executable, it is a separate bundle.
+ * The entry point of the server. Apart from types, the rest of the program imports only this module from `src/server/`,
+ * and loads it on demand. In the executable, it is a separate bundle.
  *
  * A request passes `http/listener` → `http/request_handler` → `http/routes` → `graphql/handler` → `auth/authenticator` →
- * `graphql/schema` → `auth/authorization` → `keys/` → the store. In embedded mode, a request starts at `graphql/handler`.
+ * `graphql/schema` → `auth/authorization` → `keys/` → the store. If a command runs the server inside its own process
+ * (embedded mode), a request starts at `graphql/handler`.
  */
 import { hashSecret } from "../apikey/secret.ts";
 import type { KeyStore } from "../store/key_store.ts";
@@ -17,7 +18,7 @@ import type { HttpServerOptions } from "./http/http_server.ts";
 import type { HttpServer } from "./http/listener.ts";
 import type { LogError } from "./telemetry/log_error.ts";
 
-/** The place of the keys: a local directory, which is created if it is missing, or a PostgreSQL database. */
+/** Where the keys are stored: a local directory, which is created if it is missing, or a PostgreSQL database. */
 export type StoreLocation =
   | { readonly kind: "directory"; readonly path: string }
   | { readonly kind: "database"; readonly address: DatabaseAddress };
@@ -26,19 +27,19 @@ export interface StoreOptions {
   readonly location: StoreLocation;
   /** How long to wait for another process's transaction, in milliseconds. */
   readonly busyTimeout: number;
-  /** Ends the wait early. */
+  /** If this is aborted, the server stops waiting. */
   readonly signal?: AbortSignal;
 }
 
 export interface LocalServerOptions extends StoreOptions {
-  /** Documents that are known to be valid. Validation would take a noticeable part of a command's time. */
+  /** Documents that are known to be valid. The server does not validate them, because validation would slow it down. */
   readonly validDocuments: readonly string[];
   readonly now: () => Date;
   readonly logError: LogError;
 }
 
 export interface LocalServer {
-  /** Answers a request as the local caller, unless the request carries a key. */
+  /** Answers a request. If the request has no key, it has every right. */
   readonly fetch: (request: Request) => Promise<Response>;
   close(): Promise<void>;
 }
@@ -67,7 +68,7 @@ export async function openLocalServer(options: LocalServerOptions): Promise<Loca
   };
 }
 
-/** A `fetch` function that calls a handler without a network. */
+/** Returns a `fetch` function that calls a handler without a network. */
 export function toFetch(handler: Handler): LocalServer["fetch"] {
   return async (request) => {
     const { method, url, headers, signal } = request;
@@ -104,7 +105,7 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
   }
 }
 
-/** @param beforeCommit see `SqliteOptions` */
+/** @param beforeCommit see `SqliteOptions`; not used with PostgreSQL */
 async function openStore(
   { location, busyTimeout, signal }: StoreOptions,
   beforeCommit?: () => Promise<void>,

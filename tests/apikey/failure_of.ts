@@ -1,4 +1,4 @@
-/** Gives tests the failure that a call throws or a promise rejects with. Any other outcome is an error of the test. */
+/** Returns the failure that a call throws or a promise rejects with. Any other outcome makes the test fail. */
 import { Failure } from "../../src/apikey/failure.ts";
 
 export function failureOf(act: () => unknown): Failure {

@@ -1,4 +1,4 @@
-/** Spec section 2, "Name rules", and DESIGN, "Names are trimmed". */
+/** The names of keys (spec section 2, "Name rules"). */
 import { expect } from "expect";
 import fc from "fast-check";
 import { nameTaken, parseName } from "../../src/apikey/name.ts";
@@ -12,10 +12,10 @@ function expectRejected(names: readonly string[]): void {
   }
 }
 
-/** White space and line terminators as ECMAScript defines them: the characters that are trimmed. */
+/** The characters that are trimmed: white space and line terminators as ECMAScript defines them. */
 const TRIMMED = /^[\t\n\v\f\r\ufeff\u2028\u2029\p{Zs}]$/u;
 
-/** The rule of DESIGN, written a second time, code point by code point. `undefined` for an invalid name. */
+/** A second implementation of the rule for names, to compare with. Returns `undefined` for an invalid name. */
 function nameByRule(typed: string): string | undefined {
   const codePoints = [...typed];
   while (TRIMMED.test(codePoints[0] ?? "")) codePoints.shift();
@@ -46,7 +46,7 @@ Deno.test("A name is normalized to NFC", () => {
   expect(parseName("\u212b")).toBe("\u00c5");
 });
 
-Deno.test("Spaces around a name are removed, spaces inside it stay", () => {
+Deno.test("Spaces around a name are removed, and spaces inside it are kept", () => {
   expect(parseName("  my  key \n")).toBe("my  key");
   expect(parseName("\ufeff\u00a0my key\u2003\t")).toBe("my key");
 });
@@ -60,7 +60,7 @@ Deno.test("Hyphens, underscores and other symbols are rejected", () => {
   expectRejected(["my-key", "my_key", "my.key", "a'b", "a,b", "rocket 🚀", "x²", "Ⅳ", "a\tb", "a\x1b[31mb"]);
 });
 
-Deno.test("Invisible characters, unpaired surrogates and loose combining marks are rejected", () => {
+Deno.test("Invisible characters, unpaired surrogates and combining marks that NFC keeps are rejected", () => {
   expectRejected(["a\u202eb", "a\u200db", "a\u00adb", "a\u2028b", "a\u00a0b", "a\u3000b", "a\udc00", "q\u0308"]);
 });
 
@@ -76,7 +76,7 @@ Deno.test("The message for an invalid long name is short", () => {
   expect(failureOf(() => parseName(`${"x".repeat(100_000)}-`)).message.length).toBeLessThan(300);
 });
 
-Deno.test("Every text is either a name by the rule, and stays the same when parsed again, or INVALID_NAME", () => {
+Deno.test("Every text is either rejected as INVALID_NAME or becomes a name that parses to itself", () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const expected = nameByRule(text);
@@ -88,7 +88,7 @@ Deno.test("Every text is either a name by the rule, and stays the same when pars
   );
 });
 
-Deno.test("The message for a name in use gives the name and the two remedies", () => {
+Deno.test("The message for a taken name shows the name and the two remedies", () => {
   const { code, message } = nameTaken(parseName("deploy"));
   expect(code).toBe("ALREADY_EXISTS");
   expect(message).toBe('A key named "deploy" already exists; add --overwrite or choose another name.');

@@ -1,4 +1,4 @@
-/** Spec section 2, "Permission pair format", and how `--permissions` is parsed and grouped. */
+/** Permissions (spec section 2, "Permission pair format"): how lists of them are parsed and grouped. */
 import { expect } from "expect";
 import fc from "fast-check";
 import {
@@ -32,21 +32,21 @@ Deno.test("The resources and actions are those of the specification, and every p
   expect(parsePermissions(pairs.join(","))).toEqual(pairs);
 });
 
-Deno.test("Permissions are accepted in any case, with spaces around commas", () => {
+Deno.test("Permissions may be in upper or lower case, with spaces around commas", () => {
   expect(parsePermissions(" docker:read_any ,\tConnect__Remote_Access:Update_Own ")).toEqual([
     "DOCKER:READ_ANY",
     "CONNECT__REMOTE_ACCESS:UPDATE_OWN",
   ]);
 });
 
-Deno.test("Duplicate permissions count once, in the order of their first appearance", () => {
+Deno.test("Duplicate permissions are removed, and the others keep their order", () => {
   expect(parsePermissions("VMS:READ_OWN,docker:read_any,vms:read_own,DOCKER:READ_ANY")).toEqual([
     "VMS:READ_OWN",
     "DOCKER:READ_ANY",
   ]);
 });
 
-Deno.test("A blank list of permissions is the empty list", () => {
+Deno.test("A blank list of permissions is an empty list", () => {
   expect(parsePermissions(" \t ")).toEqual([]);
 });
 
@@ -64,14 +64,14 @@ Deno.test("A permission that does not have the form RESOURCE:ACTION is rejected"
   }
 });
 
-Deno.test("The message for an unknown resource gives the nearest permission and where to find the list", () => {
+Deno.test("The message for an unknown resource suggests the nearest permission and says where to find the list", () => {
   expect(rejectionOf("VMS:READ_ANY,DOCKR:READ_ANY")).toBe(
     'Unknown resource "DOCKR" in the permission "DOCKR:READ_ANY". Did you mean DOCKER:READ_ANY? ' +
       'To list the resources and actions, run "service-api apikey --help".',
   );
 });
 
-Deno.test("The message for an unknown action gives the nearest permission", () => {
+Deno.test("The message for an unknown action suggests the nearest permission", () => {
   expect(rejectionOf("DOCKER:FLY")).toMatch(
     /^Unknown action "FLY" in the permission "DOCKER:FLY"\. Did you mean DOCKER:[A-Z]+_(ANY|OWN)\? /,
   );
@@ -101,7 +101,7 @@ Deno.test("If one letter of a resource is missing or two letters are swapped, th
   }
 });
 
-Deno.test("The message for a long permission with control characters is short and without them", () => {
+Deno.test("The message for a long permission with control characters is short and contains no control characters", () => {
   const message = rejectionOf(`DOCKER:\x1b[2J${"\n".repeat(100_000)}x`);
   expect(message.length).toBeLessThan(1_500);
   expect(message).not.toContain("\x1b");
@@ -114,7 +114,7 @@ Deno.test("Every list of permissions, joined with commas, parses to itself", () 
   }));
 });
 
-Deno.test("Grouping names each resource once, in the order of first appearance, with its actions in order", () => {
+Deno.test("Grouping lists each resource once, and keeps the order of the resources and of their actions", () => {
   fc.assert(fc.property(anyPermissions, (permissions) => {
     const groups = groupByResource(permissions);
     expect(groups.map(({ resource }) => String(resource))).toEqual([
@@ -127,7 +127,7 @@ Deno.test("Grouping names each resource once, in the order of first appearance, 
   }));
 });
 
-Deno.test("Ungrouping gives each pair once, even if groups repeat resources or actions", () => {
+Deno.test("Ungrouping returns each permission once, even if groups repeat resources or actions", () => {
   expect(ungroup([
     { resource: "VMS", actions: ["READ_ANY", "READ_ANY"] },
     { resource: "DOCKER", actions: ["READ_OWN"] },

@@ -9,7 +9,7 @@ Deno.test("Visible input is quoted unchanged", () => {
   expect(quote("")).toBe('""');
 });
 
-Deno.test("Characters that could move the cursor, reorder the line or stay invisible are escaped", () => {
+Deno.test("Characters that could move the cursor, reorder the line or be invisible are escaped", () => {
   expect(quote("a\x1b[2Jb\n\0")).toBe('"a\\u{1b}[2Jb\\u{a}\\u{0}"');
   expect(quote("a\u202eb\u200bc\u2028")).toBe('"a\\u{202e}b\\u{200b}c\\u{2028}"');
   expect(quote("a\u00a0b\u3164\ufe0f")).toBe('"a\\u{a0}b\\u{3164}\\u{fe0f}"');

@@ -1,4 +1,6 @@
-/** Spec section 2 and the roles of DESIGN, written a second time, independently of `src/`, for tests to compare with. */
+/**
+ * The resources, actions, roles and rights, written a second time and independently of `src/`, for tests to compare.
+ */
 
 /** Spec section 2, "Permission resources". */
 export const SPEC_RESOURCES =
@@ -13,7 +15,7 @@ export const SPEC_ACTIONS = "CREATE_ANY, CREATE_OWN, READ_ANY, READ_OWN, UPDATE_
 /** Spec section 2, "Roles". */
 export const SPEC_ROLES = ["ADMIN", "CONNECT", "VIEWER", "GUEST"];
 
-/** The pairs that DESIGN grants to a role, including each `_OWN` that an `_ANY` includes. */
+/** The rights that a role grants, including each `_OWN` right that an `_ANY` right includes. */
 function rightsOfRole(role: string): readonly string[] {
   switch (role) {
     case "ADMIN":
@@ -29,7 +31,7 @@ function rightsOfRole(role: string): readonly string[] {
   }
 }
 
-/** The rights that DESIGN gives to a key with these roles and permissions. */
+/** The rights that a key with these roles and permissions must have. */
 export function rightsByDesign(roles: readonly string[], permissions: readonly string[]): ReadonlySet<string> {
   const rights = new Set(roles.flatMap(rightsOfRole));
   for (const permission of permissions) {

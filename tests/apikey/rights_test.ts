@@ -1,4 +1,4 @@
-/** DESIGN, "Keys and rights on the embedded server": the rights that roles and permissions grant. */
+/** The rights that roles and permissions grant on the embedded server. */
 import { expect } from "expect";
 import fc from "fast-check";
 import { ACTIONS, type Permission, RESOURCES } from "../../src/apikey/permission.ts";
@@ -19,21 +19,21 @@ const anyGrant = fc.record({
 });
 
 for (const role of ROLES) {
-  Deno.test(`${role} grants the rights that the design gives it, and no others`, () => {
+  Deno.test(`${role} grants the rights that it must grant, and no others`, () => {
     expect(new Set<string>(rightsOf([role], []))).toEqual(rightsByDesign([role], []));
   });
 }
 
-Deno.test("The local caller's rights are those of ADMIN", () => {
+Deno.test("The local caller, who needs no key, has the same rights as ADMIN", () => {
   expect(EVERY_RIGHT).toEqual(rightsOf(["ADMIN"], []));
 });
 
-Deno.test("An _ANY permission includes the _OWN permission, and not the other way round", () => {
+Deno.test("An _ANY permission includes the _OWN permission, but an _OWN permission does not include the _ANY permission", () => {
   expect(new Set(rightsOf([], ["DOCKER:DELETE_ANY"]))).toEqual(new Set(["DOCKER:DELETE_ANY", "DOCKER:DELETE_OWN"]));
   expect([...rightsOf([], ["DOCKER:DELETE_OWN"])]).toEqual(["DOCKER:DELETE_OWN"]);
 });
 
-Deno.test("A key without roles and permissions is rejected as NO_RIGHTS; one of either is enough", () => {
+Deno.test("A key without any role or permission is rejected as NO_RIGHTS, and one role or permission is enough", () => {
   const { code, message } = failureOf(() => requireSomeRights([], []));
   expect(code).toBe("NO_RIGHTS");
   expect(message).toBe("A key needs at least one role or permission. Add --roles or --permissions.");
@@ -47,7 +47,7 @@ Deno.test("Roles and permissions together grant the union of their rights", () =
   }));
 });
 
-Deno.test("The missing rights are the required ones that are not held", () => {
+Deno.test("The missing rights are the rights that are required but not held", () => {
   fc.assert(fc.property(anyGrant, anyGrant, (one, other) => {
     const held = rightsOf(one.roles, one.permissions);
     const required = rightsOf(other.roles, other.permissions);

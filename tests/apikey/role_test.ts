@@ -1,4 +1,4 @@
-/** Spec section 2, "Roles", and how `--roles` is parsed. */
+/** Roles (spec section 2, "Roles"): which roles exist, and how lists of them are parsed. */
 import { expect } from "expect";
 import fc from "fast-check";
 import { parseRoles, ROLES } from "../../src/apikey/role.ts";
@@ -14,19 +14,19 @@ function rejectionOf(list: string): string {
   return message;
 }
 
-Deno.test("The roles are the four of the specification", () => {
+Deno.test("The roles are the four in the specification", () => {
   expect([...ROLES].toSorted()).toEqual(SPEC_ROLES.toSorted());
 });
 
-Deno.test("Roles are accepted in any case, with spaces around commas", () => {
+Deno.test("Roles may be in upper or lower case, with spaces around commas", () => {
   expect(parseRoles("  admin,Viewer ,\tgUEST  , CONNECT ")).toEqual(["ADMIN", "VIEWER", "GUEST", "CONNECT"]);
 });
 
-Deno.test("Duplicate roles count once, in the order of their first appearance", () => {
+Deno.test("Duplicate roles are removed, and the others keep their order", () => {
   expect(parseRoles("GUEST,admin,guest,ADMIN,VIEWER")).toEqual(["GUEST", "ADMIN", "VIEWER"]);
 });
 
-Deno.test("A blank list of roles is the empty list", () => {
+Deno.test("A blank list of roles is an empty list", () => {
   expect(parseRoles("  \t")).toEqual([]);
 });
 
@@ -36,7 +36,7 @@ Deno.test("An extra comma in a list of roles is rejected", () => {
   }
 });
 
-Deno.test("The message for an unknown role gives the role, the nearest one and all valid ones", () => {
+Deno.test("The message for an unknown role shows it, suggests the nearest role and lists all valid roles", () => {
   expect(rejectionOf("GUEST,amdin")).toBe(
     'Unknown role "amdin". Did you mean ADMIN? Valid roles: ADMIN, CONNECT, VIEWER, GUEST.',
   );
@@ -57,7 +57,7 @@ Deno.test("If one letter of a role is missing, the message suggests that role", 
   }
 });
 
-Deno.test("The message for a long role with control characters is short and without them", () => {
+Deno.test("The message for a long role with control characters is short and contains no control characters", () => {
   const message = rejectionOf(`\x1b[2J${"x".repeat(100_000)}`);
   expect(message.length).toBeLessThan(300);
   expect(message).not.toContain("\x1b");

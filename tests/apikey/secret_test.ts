@@ -1,4 +1,4 @@
-/** DESIGN, "Keys and rights on the embedded server": the form of a secret, its checksum, its mask. */
+/** The secrets of API keys: their form, their checksum, and how they are masked. */
 import { expect } from "expect";
 import fc from "fast-check";
 import { createHash } from "node:crypto";
@@ -27,7 +27,7 @@ function toNumber(bytes: Uint8Array): bigint {
   return BigInt(`0x${bytes.toHex()}`);
 }
 
-Deno.test("A secret is sak_ and 49 letters and digits", () => {
+Deno.test("A secret consists of sak_ and 49 letters and digits", () => {
   expect(makeSecret(new Uint8Array(32))).toMatch(/^sak_0{43}[0-9A-Za-z]{6}$/);
   expect(makeSecret(new Uint8Array(32).fill(255))).toMatch(/^sak_[0-9A-Za-z]{49}$/);
 });
@@ -67,7 +67,7 @@ Deno.test("A secret with two adjacent characters swapped is not well formed", ()
   );
 });
 
-Deno.test("A truncated secret, one with text around it, and other texts are not well formed", () => {
+Deno.test("A truncated secret, a secret with text around it, and an empty text are not well formed", () => {
   fc.assert(fc.property(anySecret, fc.nat(52), (secret, length) => {
     expect(isWellFormedSecret(secret.slice(0, length))).toBe(false);
   }));
@@ -77,12 +77,12 @@ Deno.test("A truncated secret, one with text around it, and other texts are not 
   }
 });
 
-Deno.test("The hash of a secret is its SHA-256", async () => {
+Deno.test("The hash of a secret is its SHA-256 hash", async () => {
   const secret = makeSecret(new Uint8Array(32).fill(5));
   expect((await hashSecret(secret)).toHex()).toBe(createHash("sha256").update(secret).digest("hex"));
 });
 
-Deno.test("The mask of a secret is sak_… and its last four characters, which are part of the checksum", () => {
+Deno.test("A masked secret shows only sak_… and the last four characters, which are part of the checksum", () => {
   const secret = makeSecret(new Uint8Array(32).fill(6));
   expect(maskSecret(secretTail(secret))).toBe(`sak_…${secret.slice(49)}`);
 });
@@ -99,7 +99,7 @@ Deno.test("Redaction leaves a text without a secret unchanged", () => {
   expect(redactSecrets(text)).toBe(text);
 });
 
-Deno.test("Redaction removes a secret wherever it stands in a text", () => {
+Deno.test("Redaction masks a secret at any position in a text", () => {
   fc.assert(fc.property(fc.string({ unit: "grapheme" }), anySecret, fc.string(), (before, secret, after) => {
     const shown = redactSecrets(`${before}${secret}${after}`);
     expect(shown).not.toContain(secret.slice(4, 12));

@@ -4,7 +4,7 @@ import { parse } from "yaml";
 
 const lint = await createLinter();
 
-/** Matches false positives: the linter dates from 2022 and rejects newer features of GitHub. */
+/** Matches findings that are wrong: the linter dates from 2022 and rejects newer features of GitHub. */
 const NEWER_FEATURES = /^unknown permission scope "attestations"/;
 
 /**

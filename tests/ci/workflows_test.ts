@@ -84,7 +84,7 @@ Deno.test("test.yml runs .ci/run and nothing else", async () => {
   expect(stepsOf(await read("test")).flatMap(({ run }) => run ?? [])).toEqual([".ci/run"]);
 });
 
-Deno.test("release.yml: the publish job waits for the tests and the build, and runs no npm package", async () => {
+Deno.test("the publish job of release.yml waits for the tests and the build, and runs no npm package", async () => {
   const { jobs: { publish, ...others } } = await read("release");
   expect(publish?.needs).toEqual(["test", "build"]);
   expect(publish?.permissions).toEqual({ contents: "write", "id-token": "write", attestations: "write" });
@@ -93,21 +93,21 @@ Deno.test("release.yml: the publish job waits for the tests and the build, and r
   expect(others["test"]?.uses).toBe("./.github/workflows/test.yml");
 });
 
-Deno.test("release.yml: the build uses the same version of Deno as the README", async () => {
+Deno.test("release.yml builds with the version of Deno that the README names", async () => {
   const [command = ""] = /^npx -y deno@[\d.]+ task /m.exec(README) ?? [];
   expect(await runOf("Build")).toBe(`${command}release`);
 });
 
-Deno.test("actions/attest accepts the SBOM, and only the contents change its serial number", async () => {
-  const sbom = await createSbom([], "2.9.6", new Date(0));
+Deno.test("the SBOM has the fields that actions/attest requires, and its serial number depends only on its contents", async () => {
+  const sbom = await createSbom([], "2.9.6", [], new Date(0));
   // The fields that actions/attest checks in its src/sbom.ts.
   expect(JSON.parse(sbom)).toMatchObject({
     bomFormat: "CycloneDX",
     serialNumber: expect.stringMatching(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/),
     specVersion: "1.6",
   });
-  expect(await createSbom([], "2.9.6", new Date(0))).toBe(sbom);
-  expect(JSON.parse(await createSbom([], "2.9.7", new Date(0))).serialNumber).not.toBe(
+  expect(await createSbom([], "2.9.6", [], new Date(0))).toBe(sbom);
+  expect(JSON.parse(await createSbom([], "2.9.7", [], new Date(0))).serialNumber).not.toBe(
     JSON.parse(sbom).serialNumber,
   );
 });
@@ -165,7 +165,7 @@ function onRunner(test: (runner: Runner) => Promise<void>): Promise<void> {
 const HOSTILE = "$(>pwned)`>pwned`;>pwned;'\"&&>pwned";
 
 function testStep(rule: string, programs: readonly string[], test: (runner: Runner) => Promise<void>): void {
-  testWith(programs, `release.yml: ${rule}`, () => onRunner(test));
+  testWith(programs, `release.yml ${rule}`, () => onRunner(test));
 }
 
 testStep("releases a tag that matches the version in deno.json", ["bash", "node"], async (runner) => {
@@ -187,7 +187,7 @@ for (const tag of [deno.version, `v${deno.version}-rc.1`, `v${HOSTILE}`]) {
 }
 
 testStep(
-  "the release notes list the subjects of all commits since the last version, unchanged and without merges",
+  "lists the subjects of all commits since the last version in the release notes, unchanged and without merges",
   ["bash", "git"],
   async (runner) => {
     const { git } = runner;
@@ -241,11 +241,9 @@ for (
 
 for (const [tag, flags] of [["v1.2.3", []], [`v1.2.3-${HOSTILE}`, ["--prerelease"]]] as const) {
   testStep(
-    `publishes every file and the notes of ${tag}${flags.length > 0 ? ", as a prerelease" : ""}`,
+    `publishes every file and the release notes of ${tag}${flags.length > 0 ? " as a prerelease" : ""}`,
     ["bash"],
-    async (
-      runner,
-    ) => {
+    async (runner) => {
       await runner.write("bin/gh", '#!/bin/sh\nprintf "%s\\n" "$@" >arguments\n', 0o755);
       const files = ["dist/release/SHA256SUMS", "dist/release/a 1.tar.gz", "dist/release/b.zip"];
       await Promise.all(files.map((file) => runner.write(file, "")));

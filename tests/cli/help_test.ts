@@ -74,7 +74,7 @@ for (
     [["apikey", "--create", "--name"], /--name <name> needs a value\. See service-api apikey --help\.$/],
   ] as const
 ) {
-  Deno.test(`service-api ${args.join(" ")} is a usage error whose message helps to correct it`, async () => {
+  Deno.test(`service-api ${args.join(" ")} is a usage error, and the message helps to correct it`, async () => {
     const { code, stdout, stderr } = await inProcess(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr.trimEnd()).toMatch(message);

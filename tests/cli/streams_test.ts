@@ -1,4 +1,4 @@
-/** Which stream receives results, failures and logs, also after an interruption or a failed write. */
+/** Which stream receives results, failures and logs, even after an interruption or a failed write. */
 import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
 import { run } from "../../src/cli/program.ts";
@@ -25,7 +25,7 @@ Deno.test("if the secret cannot be written, the message names the key and the re
         new FakeHost([...CREATE, "--overwrite", ...flags], { env: { SERVICE_API_DATA_DIR: directory } }),
         { stdout: brokenOutput(new Deno.errors.BrokenPipe()) },
       );
-      // deno-lint-ignore no-await-in-loop -- both use one store
+      // deno-lint-ignore no-await-in-loop -- both runs use the same store
       expect(await run(host)).toBe(1);
       expect(host.stderr.text).toMatch(
         /key "new" \(key_\w+\) was created, but its secret could not be printed.*--overwrite/,
@@ -47,7 +47,7 @@ Deno.test("if the result of a deletion cannot be written, the message says what 
   expect(host.stderr.text).toMatch(/^service-api: Successfully deleted 1 API key, but the result could not be printed/);
 });
 
-Deno.test("if the reader closes the pipe, the help ends without a message", async () => {
+Deno.test("if the reader of standard output closes the pipe, --help prints no error message", async () => {
   const host = Object.assign(new FakeHost(["--help"]), { stdout: brokenOutput(new Deno.errors.BrokenPipe()) });
   expect(await run(host)).toBe(1);
   expect(host.stderr.text).toBe("");
@@ -97,7 +97,7 @@ Deno.test("on Ctrl-C during a request, the command exits with 130 and says that 
 });
 
 for (const args of [["request", "--query", "-"], ["apikey", "--delete", "--name", "new", "--key-file", "-"]]) {
-  Deno.test(`while ${args[0]} reads standard input, a signal ends it with 130 and nothing is changed`, async () => {
+  Deno.test(`${args[0]} exits with 130 and changes nothing if a signal arrives while it reads standard input`, async () => {
     const env = { SERVICE_API_URL: "http://127.0.0.1:1" };
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       const read = Promise.withResolvers<void>();
@@ -143,7 +143,7 @@ for (const level of ["info", "verbose"]) {
   });
 }
 
-Deno.test("a secret in the wrong place of the command line is not printed", async () => {
+Deno.test("a secret in the wrong place on the command line is not printed", async () => {
   const secret = `sak_${"a".repeat(49)}`;
   for (const args of [[...CREATE, `--key=${secret}`], ["apikey", "--delete", "--name", secret], [secret]]) {
     // deno-lint-ignore no-await-in-loop -- one command line at a time
@@ -153,7 +153,7 @@ Deno.test("a secret in the wrong place of the command line is not printed", asyn
   }
 });
 
-Deno.test("the embedded server needs no key, but checks a key that is given", async () => {
+Deno.test("the embedded server works without a key, but checks a key that it receives", async () => {
   await using installation = await embedded(inProcess);
   const made = await installation.program(CREATE);
   const env = { SERVICE_API_KEY: made.stdout.trim() };

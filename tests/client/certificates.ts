@@ -1,4 +1,4 @@
-/** A certificate for `localhost` and the CA that signed it, used only by these tests. */
+/** A certificate for `localhost`, its private key, and the CA certificate that signed it. Only tests use them. */
 
 export const AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBsDCCAVegAwIBAgIUcSz61N/36XjQb0aq7TNsdRj+TtQwCgYIKoZIzj0EAwIw

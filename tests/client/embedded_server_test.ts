@@ -1,4 +1,4 @@
-/** The requests that the client sends to the embedded server: as few as possible, with documents known to be valid. */
+/** The requests that the client sends to the embedded server. They are as few as possible, and their documents are valid. */
 import { expect } from "expect";
 import { parseName } from "../../src/apikey/name.ts";
 import { type Client, createClient, DOCUMENTS } from "../../src/client/client.ts";
@@ -24,14 +24,17 @@ function clientOver(fetch: Endpoint["fetch"]): Client {
   });
 }
 
-/** A client of the embedded server over a store that counts its calls. */
-async function withCountedStore(
+/**
+ * Runs `use` with a client of the embedded server. `calls` lists each request of the client and each call to the store,
+ * in order.
+ */
+async function withRecordedCalls(
   use: (client: Client, calls: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const directory = await Deno.makeTempDir();
   const store = await openSqliteStore({ directory, busyTimeout: 1000 });
   const calls: string[] = [];
-  const counted = new Proxy<KeyStore>(store, {
+  const recording = new Proxy<KeyStore>(store, {
     get: (target, name: keyof KeyStore) => {
       calls.push(name);
       return target[name].bind(target);
@@ -39,7 +42,7 @@ async function withCountedStore(
   });
   let requests = 0;
   const handler = handlerOver({
-    store: counted,
+    store: recording,
     anonymous: LOCAL_CALLER,
     now: () => new Date(),
     logError: () => {},
@@ -64,15 +67,15 @@ const NEW_KEY = {
   overwrite: false,
 } as const;
 
-Deno.test("create takes one request and one transaction", async () => {
-  await withCountedStore(async (client, calls) => {
+Deno.test("create sends one request, and the server changes the store in one call", async () => {
+  await withRecordedCalls(async (client, calls) => {
     await client.createKey(NEW_KEY);
     expect(calls).toEqual(["request 1", "add"]);
   });
 });
 
-Deno.test("delete by name reads no other key", async () => {
-  await withCountedStore(async (client, calls) => {
+Deno.test("delete by name does not read other keys", async () => {
+  await withRecordedCalls(async (client, calls) => {
     await client.createKey(NEW_KEY);
     const { matches } = await client.findKeys(NEW_KEY.name);
     expect(await client.deleteKeys(matches)).toBe(true);
@@ -81,8 +84,8 @@ Deno.test("delete by name reads no other key", async () => {
   });
 });
 
-Deno.test("of two deletions of one key only one reports success", async () => {
-  await withCountedStore(async (client) => {
+Deno.test("only one of two concurrent deletions of the same key reports success", async () => {
+  await withRecordedCalls(async (client) => {
     await client.createKey(NEW_KEY);
     const { matches } = await client.findKeys(NEW_KEY.name);
     expect(await Promise.all([client.deleteKeys(matches), client.deleteKeys(matches)])).toEqual([true, false]);
@@ -90,13 +93,13 @@ Deno.test("of two deletions of one key only one reports success", async () => {
 });
 
 for (const document of DOCUMENTS) {
-  Deno.test(`the client's document is valid: ${document.slice(0, 40)}`, () => {
+  Deno.test(`the schema of the embedded server accepts the document ${document.slice(0, 40)}`, () => {
     const rules = [...specifiedRules, limitRule(DEFAULT_LIMITS)];
     expect(validate(schema, parse(document), rules)).toEqual([]);
   });
 }
 
-Deno.test("the client sends only the documents in DOCUMENTS", async () => {
+Deno.test("the operations of the client send exactly the documents in DOCUMENTS", async () => {
   const sent: string[] = [];
   const client = clientOver(async (request) => {
     sent.push((await request.json()).query);

@@ -1,4 +1,4 @@
-/** Every way in which a request can fail, with its code, exit status and message. */
+/** The error code, exit status and message if a request fails. */
 import { expect } from "expect";
 import type { Outcome } from "../execute.ts";
 import { inProcess, type Program, withEnv } from "../program/program.ts";
@@ -20,7 +20,7 @@ function expectFailure(outcome: Outcome, exitCode: number, failure: string, mess
   expect(error).not.toContain(KEY);
 }
 
-Deno.test("connection refused: UNREACHABLE, with the host and what to check", async () => {
+Deno.test("create fails with UNREACHABLE if the connection is refused, and the message names the host and --base-url", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
@@ -28,7 +28,7 @@ Deno.test("connection refused: UNREACHABLE, with the host and what to check", as
   expectFailure(outcome, 4, "UNREACHABLE", new RegExp(`127\\.0\\.0\\.1:${port}.*refused.*--base-url`));
 });
 
-Deno.test("words in the address do not change the code", async () => {
+Deno.test("create fails with UNREACHABLE if the connection is refused, even if the URL contains words from other errors", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
@@ -36,9 +36,9 @@ Deno.test("words in the address do not change the code", async () => {
   expectFailure(outcome, 4, "UNREACHABLE", /connection refused/);
 });
 
-Deno.test("connection closed without an answer: UNREACHABLE, may have executed", async () => {
+Deno.test("create fails with UNREACHABLE if the server closes the connection before the response, and the message says that the server may have executed the request", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const hangingUp = (async () => {
+  const closingConnections = (async () => {
     for await (const connection of listener) {
       await connection.read(new Uint8Array(10_000));
       connection.close();
@@ -46,11 +46,11 @@ Deno.test("connection closed without an answer: UNREACHABLE, may have executed",
   })();
   const outcome = await at(`http://127.0.0.1:${listener.addr.port}`)(CREATE);
   listener.close();
-  await hangingUp;
+  await closingConnections;
   expectFailure(outcome, 4, "UNREACHABLE", /closed the connection.*may have executed/);
 });
 
-Deno.test("connection closed in the middle of the answer: UNREACHABLE, may have executed", async () => {
+Deno.test("create fails with UNREACHABLE if the server closes the connection during the response, and the message says that the server may have executed the request", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const answering = (async () => {
     const connection = await listener.accept();
@@ -65,7 +65,7 @@ Deno.test("connection closed in the middle of the answer: UNREACHABLE, may have 
   expectFailure(outcome, 4, "UNREACHABLE", /closed the connection.*may have executed/);
 });
 
-Deno.test("no answer within --timeout: TIMEOUT, may have executed", async () => {
+Deno.test("create fails with TIMEOUT if the server does not respond within --timeout, and the message says that the server may have executed the request", async () => {
   const { promise: forever, resolve } = Promise.withResolvers<Response>();
   await using server = startServer(() => forever);
   const outcome = await at(server.url)([...CREATE, "--timeout", "50ms"]);
@@ -73,18 +73,18 @@ Deno.test("no answer within --timeout: TIMEOUT, may have executed", async () => 
   expectFailure(outcome, 4, "TIMEOUT", /within 0\.05 s.*may have executed.*--timeout/);
 });
 
-Deno.test("an answer that stops halfway: TIMEOUT", async () => {
+Deno.test("create fails with TIMEOUT if the server sends only half of the response", async () => {
   const half = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('{"da')) });
   await using server = startServer(() => new Response(half, { headers: { "content-type": "application/json" } }));
   expectFailure(await at(server.url)([...CREATE, "--timeout", "100ms"]), 4, "TIMEOUT", /did not answer within/);
 });
 
-Deno.test("a certificate of an unknown CA: TLS, with --ca-file as the remedy", async () => {
+Deno.test("create fails with TLS if an unknown CA signed the server's certificate, and the message suggests --ca-file", async () => {
   await using server = startServer(() => new Response(), { cert: CERTIFICATE, key: PRIVATE_KEY });
   expectFailure(await at(server.url)(CREATE), 4, "TLS", /localhost.*not trusted.*--ca-file/);
 });
 
-Deno.test("--ca-file and SERVICE_API_CA_FILE name a trusted CA", async () => {
+Deno.test("request trusts the CA certificate in --ca-file or SERVICE_API_CA_FILE", async () => {
   const authority = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(authority, AUTHORITY);
@@ -101,7 +101,7 @@ Deno.test("--ca-file and SERVICE_API_CA_FILE name a trusted CA", async () => {
   }
 });
 
-Deno.test("a certificate for another host name: TLS", async () => {
+Deno.test("create fails with TLS if the server's certificate is for another host name", async () => {
   const authority = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(authority, AUTHORITY);
@@ -113,12 +113,12 @@ Deno.test("a certificate for another host name: TLS", async () => {
   }
 });
 
-Deno.test("https:// to a server without TLS: TLS", async () => {
+Deno.test("create fails with TLS if the URL begins with https:// but the server does not use TLS", async () => {
   await using server = startServer(() => new Response());
   expectFailure(await at(server.url.replace("http:", "https:"))(CREATE), 4, "TLS", /does not speak TLS/);
 });
 
-Deno.test("http:// to a server with TLS: BAD_RESPONSE", async () => {
+Deno.test("create fails with BAD_RESPONSE if the URL begins with http:// but the server uses TLS", async () => {
   await using server = startServer(() => new Response(), { cert: CERTIFICATE, key: PRIVATE_KEY });
   const outcome = await at(server.url.replace("https:", "http:"))(CREATE);
   expectFailure(outcome, 4, "BAD_RESPONSE", /does not speak HTTP/);
@@ -131,17 +131,20 @@ const NOT_GRAPHQL: readonly (readonly [string, Response])[] = [
   ["a JSON array", Response.json([])],
   ["a JSON string", Response.json("data")],
   ["null", Response.json(null)],
-  ["no data", Response.json({})],
+  ["no data member", Response.json({})],
   ["null data", Response.json({ data: null })],
-  ["data of another shape", Response.json({ data: { apiKey: { create: { id: 7 } } } })],
-  ["data without a key", Response.json({ data: { apiKey: { create: { id: "a", name: "new", key: "" } } } })],
-  ["a key with line breaks", Response.json({ data: { apiKey: { create: { id: "a", name: "new", key: "a\nb" } } } })],
+  ["a number instead of an id", Response.json({ data: { apiKey: { create: { id: 7 } } } })],
+  ["an empty secret", Response.json({ data: { apiKey: { create: { id: "a", name: "new", key: "" } } } })],
+  [
+    "a secret with a line break",
+    Response.json({ data: { apiKey: { create: { id: "a", name: "new", key: "a\nb" } } } }),
+  ],
   ["an empty list of errors", Response.json({ errors: [] })],
-  ["404", new Response("nothing here", { status: 404 })],
+  ["HTTP status 404", new Response("nothing here", { status: 404 })],
   ["a redirect", new Response(null, { status: 307, headers: { location: "https://elsewhere.example/graphql" } })],
 ];
 for (const [what, response] of NOT_GRAPHQL) {
-  Deno.test(`${what} instead of a GraphQL answer: BAD_RESPONSE`, async () => {
+  Deno.test(`create fails with BAD_RESPONSE if the server answers with ${what}`, async () => {
     await using server = startServer(() => response.clone());
     expectFailure(await at(server.url)(CREATE), 4, "BAD_RESPONSE", /127\.0\.0\.1:\d+.*--base-url/);
   });
@@ -157,7 +160,7 @@ const STATUSES: readonly (readonly [number, number, string])[] = [
   [504, 4, "TIMEOUT"],
 ];
 for (const [status, exitCode, code] of STATUSES) {
-  Deno.test(`HTTP status ${status} without GraphQL: ${code}`, async () => {
+  Deno.test(`create fails with ${code} if the server answers with HTTP status ${status} and a body that is not GraphQL`, async () => {
     await using server = startServer(() => new Response("no", { status }));
     expectFailure(await at(server.url)(CREATE), exitCode, code, new RegExp(String(status)));
   });
@@ -174,7 +177,7 @@ const ERRORS: readonly (readonly [unknown, number, string])[] = [
   [undefined, 1, "FAILED"],
 ];
 for (const [extensions, exitCode, code] of ERRORS) {
-  Deno.test(`a GraphQL error with extensions ${JSON.stringify(extensions)}: ${code}`, async () => {
+  Deno.test(`create fails with ${code} if the server sends a GraphQL error with the extensions ${JSON.stringify(extensions)}`, async () => {
     await using server = startServer(() =>
       Response.json({ data: null, errors: [{ message: "It said no.", extensions }] })
     );
@@ -182,14 +185,14 @@ for (const [extensions, exitCode, code] of ERRORS) {
   });
 }
 
-Deno.test("a server message cannot move the cursor or reveal the key", async () => {
+Deno.test("an error message from the server cannot move the cursor or reveal the key", async () => {
   const message = `\u001b[2J\r\n\u009b1A your key ${KEY} is \u202ebad`;
   await using server = startServer(() => Response.json({ errors: [{ message }] }));
   const { stderr } = await at(server.url)(["apikey", "--create", "--name", "new", "--roles", "GUEST"]);
   expect(stderr).toBe("service-api: \\u{1b}[2J \\u{9b}1A your key … is \\u{202e}bad\n");
 });
 
-Deno.test("a redirect is not followed: the key goes to no other host", async () => {
+Deno.test("create does not follow a redirect, so the key does not reach the other server", async () => {
   await using other = startServer(() => Response.json({ data: {} }));
   await using server = startServer(() => Response.redirect(`${other.url}/graphql`, 308));
   expectFailure(await at(server.url)(CREATE), 4, "BAD_RESPONSE", /redirect/);

@@ -1,4 +1,4 @@
-/** Other servers: one with only the public contract, and one with answers chosen by the test. */
+/** Test servers: a server that sends the responses of a test, and a server that has only the public GraphQL schema. */
 import { buildSchema, graphql } from "graphql";
 import { ROLES } from "../../src/apikey/role.ts";
 import { contractSdl } from "../contract.ts";
@@ -16,7 +16,7 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** Listens on a free port of 127.0.0.1 and answers each request with the result of `answer`. */
+/** Starts a server on a free port of 127.0.0.1. It answers each request with the result of `answer`. */
 export function startServer(
   answer: (request: ReceivedRequest) => Response | Promise<Response>,
   tls: { readonly cert?: string; readonly key?: string } = {},
@@ -45,7 +45,10 @@ interface CreateArguments {
   readonly input: { readonly name: string; readonly overwrite?: boolean };
 }
 
-/** A server with the contract that answers a create of a taken name with the existing key. */
+/**
+ * Starts a server that has only the public GraphQL schema. If a name is taken and `overwrite` is not set, `create` returns
+ * the existing key.
+ */
 export function startForeignServer(existing: readonly ForeignKey[]): TestServer & { readonly keys: ForeignKey[] } {
   const keys = [...existing];
   const schema = buildSchema(contractSdl({ roles: ROLES, resources: ["DOCKER"], actions: ["READ_ANY"] }));

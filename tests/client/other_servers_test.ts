@@ -1,11 +1,11 @@
-/** Servers that have the contract, but none of the fields that only the embedded server has. */
+/** Commands on servers that lack the fields of the embedded server, or that send unexpected responses. */
 import { expect } from "expect";
 import { inProcess, withEnv } from "../program/program.ts";
 import { startForeignServer, startServer } from "./foreign_server.ts";
 
 const EXISTING = { id: "foreign:1", name: "taken", key: "the-secret-of-the-key-that-exists" };
 
-Deno.test("create works on a server that has only the contract", async () => {
+Deno.test("create works on a server that has only the public schema", async () => {
   await using server = startForeignServer([EXISTING]);
   const outcome = await inProcess(
     ["apikey", "--create", "--name", "new", "--roles", "ADMIN", "--permissions", "DOCKER:READ_ANY", "--json"],
@@ -19,7 +19,7 @@ Deno.test("create works on a server that has only the contract", async () => {
   });
 });
 
-Deno.test("create never prints the secret of an existing key that the server returns", async () => {
+Deno.test("create never prints the secret of an existing key, even if the server returns it", async () => {
   await using server = startForeignServer([EXISTING]);
   const program = withEnv(inProcess, { SERVICE_API_URL: server.url });
   const outcome = await program(["apikey", "--create", "--name", "taken", "--roles", "GUEST", "--json"]);
@@ -31,10 +31,10 @@ Deno.test("create never prints the secret of an existing key that the server ret
   expect(server.keys).toEqual([EXISTING]);
 });
 
-Deno.test("create never prints the secret of an existing key that the server lists under another name", async () => {
+Deno.test("create never prints the secret of an existing key, even if the server lists this key under another name", async () => {
   await using server = startForeignServer([{ ...EXISTING, name: "listed otherwise" }]);
-  const nameless = server.keys[0];
-  if (nameless !== undefined) Object.defineProperty(nameless, "name", { get: alternately("other", "taken") });
+  const existing = server.keys[0];
+  if (existing !== undefined) Object.defineProperty(existing, "name", { get: firstThen("other", "taken") });
   const outcome = await inProcess(["apikey", "--create", "--name", "taken", "--roles", "GUEST", "--json"], {
     env: { SERVICE_API_URL: server.url },
   });
@@ -42,12 +42,13 @@ Deno.test("create never prints the secret of an existing key that the server lis
   expect(outcome.stdout).not.toContain(EXISTING.key);
 });
 
-function alternately(first: string, then: string): () => string {
-  let asked = 0;
-  return () => asked++ === 0 ? first : then;
+/** Returns a function that returns `first` for the first call and `then` for every later call. */
+function firstThen(first: string, then: string): () => string {
+  let calls = 0;
+  return () => calls++ === 0 ? first : then;
 }
 
-Deno.test("--overwrite replaces a key in one request", async () => {
+Deno.test("create --overwrite replaces a key in one request", async () => {
   await using server = startForeignServer([EXISTING]);
   const outcome = await inProcess(["apikey", "--create", "--name", "taken", "--roles", "GUEST", "--overwrite"], {
     env: { SERVICE_API_URL: server.url },
@@ -57,7 +58,7 @@ Deno.test("--overwrite replaces a key in one request", async () => {
   expect(server.requests).toHaveLength(1);
 });
 
-Deno.test("delete removes every key of the name and no other", async () => {
+Deno.test("delete by name deletes every key with the name and no other key", async () => {
   await using server = startForeignServer([EXISTING, { ...EXISTING, id: "foreign:2" }, {
     ...EXISTING,
     id: "foreign:3",
@@ -72,7 +73,7 @@ Deno.test("delete removes every key of the name and no other", async () => {
   expect(server.keys.map(({ id }) => id)).toEqual(["foreign:3"]);
 });
 
-Deno.test("delete counts two keys in the plural", async () => {
+Deno.test("delete reports two deleted keys in the plural", async () => {
   await using server = startForeignServer([EXISTING, { ...EXISTING, id: "foreign:2" }]);
   const outcome = await inProcess(["apikey", "--delete", "--name", "taken"], { env: { SERVICE_API_URL: server.url } });
   expect(outcome).toEqual({ code: 0, stdout: "Successfully deleted 2 API keys\n", stderr: "" });
@@ -96,7 +97,7 @@ Deno.test("delete distinguishes an unknown name from a server without keys", asy
   });
 });
 
-Deno.test("create prints no secret if the server ignores refusesTakenNames", async () => {
+Deno.test("create prints no secret if the response lacks refusesTakenNames", async () => {
   const create = { id: "foreign:1", name: "taken", key: EXISTING.key };
   await using server = startServer(() => Response.json({ data: { apiKey: { create } } }));
   const outcome = await inProcess(["apikey", "--create", "--name", "taken", "--roles", "GUEST", "--json"], {
@@ -107,7 +108,7 @@ Deno.test("create prints no secret if the server ignores refusesTakenNames", asy
   expect(outcome.stdout).not.toContain(EXISTING.key);
 });
 
-Deno.test("create works on a server that rejects a document without a reason", async () => {
+Deno.test("create works on a server that rejects unknown fields without naming them", async () => {
   const answers: readonly (readonly [RegExp, unknown])[] = [
     [/refusesTakenNames/, { errors: [{ message: "Bad request" }] }],
     [/query ListApiKeys/, { data: { apiKeys: [] } }],
@@ -132,7 +133,7 @@ Deno.test("delete looks up the name again if the key was replaced in the meantim
   expect(JSON.parse(outcome.stdout)).toEqual({ deleted: 1, keys: [{ id: "key_1", name: "a" }] });
 });
 
-Deno.test("delete fails if the server keeps answering false", async () => {
+Deno.test("delete fails if the server never confirms the deletion", async () => {
   await using server = startServer(({ body }) =>
     Response.json({
       data: body.includes("mutation")
@@ -147,7 +148,7 @@ Deno.test("delete fails if the server keeps answering false", async () => {
   expect(JSON.parse(outcome.stdout)).toMatchObject({ deleted: 0, code: "FAILED" });
 });
 
-Deno.test("login rejects a key if the server answers me with null and refuses the list", async () => {
+Deno.test("login does not store a key if the server returns null for me and rejects the query for all keys", async () => {
   await using server = startServer(({ body }) =>
     Response.json(
       body.includes("me {")
@@ -169,7 +170,7 @@ Deno.test("login rejects a key if the server answers me with null and refuses th
 });
 
 for (const key of ["SECRET with space 123", "SECRET123\n", 123_456_789, null]) {
-  Deno.test(`an invalid secret in an answer is not printed: ${JSON.stringify(key)}`, async () => {
+  Deno.test(`create does not print an invalid secret from the server: ${JSON.stringify(key)}`, async () => {
     const create = { id: "foreign:9", name: "new", key };
     await using server = startServer(() => Response.json({ data: { apiKey: { create, refusesTakenNames: true } } }));
     const env = { SERVICE_API_URL: server.url, LOG_LEVEL: "debug" };
@@ -184,10 +185,10 @@ for (const key of ["SECRET with space 123", "SECRET123\n", 123_456_789, null]) {
 }
 
 for (const errors of [{ message: "no" }, ["no"], [{ msg: "no" }], "no"]) {
-  Deno.test(`errors in another shape are a failure: ${JSON.stringify(errors)}`, async () => {
+  Deno.test(`delete fails if the errors in the response are invalid: ${JSON.stringify(errors)}`, async () => {
     const data = { apiKey: { delete: true }, apiKeysByName: [{ id: "foreign:1", name: "taken" }], apiKeysExist: true };
-    let asked = 0;
-    await using server = startServer(() => Response.json(asked++ === 0 ? { data } : { data, errors }));
+    let requests = 0;
+    await using server = startServer(() => Response.json(requests++ === 0 ? { data } : { data, errors }));
     const { code, stdout } = await inProcess(["apikey", "--delete", "--name", "taken", "--json"], {
       env: { SERVICE_API_URL: server.url },
     });

@@ -1,7 +1,7 @@
 /**
  * Runs the executable under the conditions of the image, without a container engine: as process 1 in its own
  * namespaces, on a read-only root file system, as an unprivileged user without a passwd entry, without capabilities,
- * and with only the variables of the image. It shares the network with the tests.
+ * and with only the variables of the image. The executable shares the network with the tests.
  */
 import { AUTHORITY } from "../client/certificates.ts";
 import { command, execute, type Outcome } from "../execute.ts";
@@ -35,7 +35,7 @@ export interface RunOptions {
   /** Variables besides those of the image. */
   readonly env?: Readonly<Record<string, string>>;
   readonly mounts?: readonly Mount[];
-  /** What this container lacks, although container engines provide it. */
+  /** What container engines provide, but this container does not have. */
   readonly without?: readonly ("/proc" | "/dev" | "/etc/hosts")[];
   /** @default open: an empty file in `runContainer`, a pipe in `startContainer` */
   readonly stdin?: "closed";
@@ -63,7 +63,7 @@ export async function whyNoContainers(): Promise<string | undefined> {
  * Creates the root file system of the image in a directory. It has no /etc/passwd, and its CA certificates contain only
  * the CA of the tests.
  *
- * @returns its path
+ * @returns the path of the root file system
  */
 export async function createRoot(directory: string, executable: string): Promise<string> {
   const root = `${directory}/root`;
@@ -82,7 +82,7 @@ export async function createRoot(directory: string, executable: string): Promise
   return root;
 }
 
-/** Prepares a container. Its root file system is a copy of `base` that consists of hard links. */
+/** Prepares a container. Its root file system contains hard links to the files of `base`. */
 export async function createContainer(
   base: string,
   args: readonly string[],
@@ -105,7 +105,8 @@ export async function createContainer(
     ...without.includes("/dev") ? [] : DEVICES,
     ...all.flatMap(bindCommands),
     "mount -o remount,bind,ro .",
-    // Changing the user drops the three remaining capabilities, and nothing can restore them.
+    // chroot needs three capabilities. The kernel drops them when chroot changes the user, and the program cannot regain
+    // them.
     `exec env -i ${variables.map(quote).join(" ")} "$(command -v setpriv)" --no-new-privs --inh-caps=-all ` +
     `--bounding-set=-all,+sys_chroot,+setuid,+setgid "$(command -v chroot)" --userspec=${uid}:${gid} --groups= . ` +
     `"$@"${stdin === "closed" ? " <&-" : ""}`,
@@ -195,7 +196,7 @@ export async function signalProcess1(pid: number, signal: "TERM" | "INT"): Promi
 /**
  * Runs a shell script with the process ID of a container's process 1 as `$1`.
  *
- * @returns its standard output; empty if the script fails, for example because there is no such process
+ * @returns the standard output of the script; empty if the script fails, for example because the process has ended
  */
 async function runForProcess1(pid: number, script: string): Promise<string> {
   const find = `set -- $(cat /proc/${pid}/task/${pid}/children)`;

@@ -25,7 +25,7 @@ Deno.test("the image has a base without a shell, an unprivileged numeric user, a
   });
 });
 
-Deno.test("the image contains the executable, the licences and an empty /data of its user", () => {
+Deno.test("the image contains the executable, the licences and an empty /data that its user owns", () => {
   expect([...FINAL.matchAll(/^COPY --from=release (.*)$/gm)].map(([, words]) => words)).toEqual([
     "/release/files/LICENSE /release/files/THIRD-PARTY-LICENSES /usr/share/doc/service-api/",
     "/release/files/service-api /usr/local/bin/",
@@ -43,7 +43,7 @@ interface BuildStage {
   readonly run: (env: Readonly<Record<string, string>>) => Promise<string>;
 }
 
-/** Registers a test of the build stage. Its script uses the commands of this machine or those of BusyBox. */
+/** Registers a test of the build stage. The script of the stage uses the commands of this machine or of BusyBox. */
 function testBuild(rule: string, test: (stage: BuildStage) => Promise<void>, shell: "sh" | "busybox" = "sh"): void {
   const name = `the build stage${shell === "sh" ? "" : " in BusyBox"} ${rule}`;
   testWith(["tar", "gzip", "sha256sum", shell], name, () =>
@@ -78,7 +78,7 @@ for (const shell of ["sh", "busybox"] as const) {
   }, shell);
 }
 
-testBuild("uses the requested version if there are several", async ({ directory, run }) => {
+testBuild("uses the requested version if the release directory has several", async ({ directory, run }) => {
   await Deno.writeTextFile(`${directory}/../newer`, "a newer one");
   await writeRelease(directory, "1.2.4", `${directory}/../newer`);
   await run({ VERSION: "1.2.4", TARGETARCH: "amd64" });

@@ -1,10 +1,10 @@
-/** Builds and runs the image with Docker or Podman. Skipped if neither can run containers and pull the base images. */
+/** Builds and runs the image with Docker or Podman. Needs an engine that can run containers and pull the base images. */
 import { expect } from "expect";
 import deno from "../../deno.json" with { type: "json" };
 import { command } from "../execute.ts";
 import { buildExecutable } from "../program/executable.ts";
 import { sectionOf, textsIn } from "../readme.ts";
-import { missingPrograms } from "../tools.ts";
+import { missingPrograms, notInstalled } from "../tools.ts";
 import { until } from "../server/until.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import { writeRelease } from "./release.ts";
@@ -13,10 +13,10 @@ const ROOT = `${import.meta.dirname}/../..`;
 const RULE = "the README's commands build the image, create a key in a volume and start a server on it";
 const [BUILD = "", RUN = ""] = textsIn(sectionOf("Container"), "sh");
 
-/** The engine that works on this machine, or why there is none. */
+/** The container engine that works on this machine, or the reason why no engine works. */
 async function findEngine(): Promise<{ readonly engine: string } | { readonly reason: string }> {
   const missing = missingPrograms(["bash", "jq"]);
-  if (missing.length > 0) return { reason: `not installed: ${missing.join(", ")}` };
+  if (missing.length > 0) return { reason: notInstalled(missing) };
   const bases = [...(await Deno.readTextFile(`${ROOT}/scripts/Dockerfile`)).matchAll(/^FROM (?:--\S+ )?(\S+)/gm)];
   for (const engine of ["docker", "podman"].filter((program) => missingPrograms([program]).length === 0)) {
     const pull = bases.map(([, base]) => `{ ${engine} image inspect ${base} || timeout 60 ${engine} pull ${base}; }`);
@@ -31,11 +31,12 @@ async function findEngine(): Promise<{ readonly engine: string } | { readonly re
 const found = await findEngine();
 const build = "reason" in found ? { kind: "not built", reason: found.reason } as const : await buildExecutable();
 if ("reason" in found || build.kind === "not built") {
-  Deno.test.ignore(`${RULE}: skipped, ${build.kind === "not built" ? build.reason : ""}`, () => {});
+  Deno.test.ignore(`${RULE} (skipped: ${build.kind === "not built" ? build.reason : ""})`, () => {});
 } else {
   Deno.test(RULE, () =>
     inTemporaryDirectory(async (directory) => {
-      // A unique name, so that no image, container or volume of the user is replaced. The engine chooses a free port.
+      // The name is unique, so that the test replaces no image, container or volume of the user. The engine selects a
+      // free port.
       const name = `service-api-test-${crypto.randomUUID().slice(0, 8)}`;
       const run = (script: string): Promise<string> =>
         command("bash", [

@@ -10,7 +10,7 @@ import { readyLine } from "../program/installations.ts";
 import { asProcess, inProcess } from "../program/program.ts";
 import { openTerminal } from "../program/terminal.ts";
 import { sectionOf, textsIn } from "../readme.ts";
-import { missingPrograms } from "../tools.ts";
+import { missingPrograms, notInstalled } from "../tools.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import {
   createContainer,
@@ -33,10 +33,10 @@ Deno.test.afterAll(() => Deno.remove(directory, { recursive: true }));
 function testInContainer(rule: string, test: (directory: string) => Promise<void>, missing = reason): void {
   const name = `in a container: ${rule}`;
   if (missing === undefined) Deno.test(name, () => inTemporaryDirectory(test));
-  else Deno.test.ignore(`${name}: skipped, ${missing}`, () => {});
+  else Deno.test.ignore(`${name} (skipped: ${missing})`, () => {});
 }
 
-/** A new volume on `/data`. Like a container engine, this copies owner and mode from `/data` in the image. */
+/** Creates a volume for `/data`. Like a container engine, copies the owner and the mode of `/data` in the image. */
 async function volume(directory: string): Promise<RunOptions> {
   await command("cp", ["-a", `${root}/data`, `${directory}/volume`]);
   return { mounts: [{ source: `${directory}/volume`, target: "/data" }] };
@@ -63,20 +63,20 @@ const create = (name: string, role: string): readonly string[] => [
 const CREATE = create("new", "GUEST");
 
 for (const [state, options] of [["empty", {}], ["closed", { stdin: "closed" }]] as const) {
-  testInContainer(`--version and --help work with standard input ${state}`, async () => {
+  testInContainer(`--version and --help work with ${state} standard input`, async () => {
     const version = await runContainer(root, ["--version"], options);
     expect(version).toEqual({ code: 0, stdout: expect.stringContaining(`service-api ${deno.version}`), stderr: "" });
     const help = await runContainer(root, ["apikey", "--help"], options);
     expect(help).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: service-api apikey/), stderr: "" });
   });
 
-  testInContainer(`a command that would prompt is a usage error with standard input ${state}`, async (directory) => {
+  testInContainer(`a command that would prompt is a usage error with ${state} standard input`, async (directory) => {
     const outcome = await runContainer(root, ["apikey", "--create"], { ...await volume(directory), ...options });
     expect(outcome).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(/^service-api: .*--/) });
   });
 }
 
-testInContainer("a client with a key from a mounted file creates and deletes keys on serve", async (directory) => {
+testInContainer("apikey creates and deletes keys on serve with a key from a mounted file", async (directory) => {
   const store = await volume(directory);
   const admin = await runContainer(root, create("admin", "ADMIN"), store);
   expect(admin).toEqual({ code: 0, stdout: expect.stringMatching(/^sak_\w+\n$/), stderr: "" });
@@ -139,7 +139,7 @@ testInContainer("the container can run as any user that can read the mounted key
   expect(server.requests.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer sak_1"]);
 });
 
-testInContainer("without a volume, creating a key is UNREACHABLE", async () => {
+testInContainer("apikey --create fails with UNREACHABLE without a volume", async () => {
   for (const env of [{}, { HOME: "/home/nonroot", XDG_DATA_HOME: "" }, { SERVICE_API_DATA_DIR: "/keys" }]) {
     // deno-lint-ignore no-await-in-loop -- one container at a time
     const { code, stdout } = await runContainer(root, [...CREATE, "--json"], { env });
@@ -151,7 +151,7 @@ testInContainer("without a volume, creating a key is UNREACHABLE", async () => {
   }
 });
 
-testInContainer("serve on a volume that another user owns is UNREACHABLE", async (directory) => {
+testInContainer("serve exits with 4 on a volume that belongs to another user", async (directory) => {
   const store = await volume(directory);
   await command("chown", ["0:0", `${directory}/volume`]);
   expect(await runContainer(root, ["serve", "--port", "0"], store)).toMatchObject({
@@ -160,8 +160,8 @@ testInContainer("serve on a volume that another user owns is UNREACHABLE", async
   });
 });
 
-testInContainer("a config file in a Kubernetes secret names the store or the server", async (directory) => {
-  // Kubernetes mounts each file of a secret as a link into a directory, which it replaces as a whole.
+testInContainer("a config file in a Kubernetes secret selects the store or the server", async (directory) => {
+  // Kubernetes mounts each file of a secret as a link into a directory. To update the secret, it replaces the directory.
   const source = `${directory}/secret`;
   await Deno.mkdir(`${source}/..version`, { recursive: true });
   const config = `profiles:
@@ -184,25 +184,25 @@ testInContainer("a config file in a Kubernetes secret names the store or the ser
   expect(remote).toMatchObject({ code: 4, stderr: expect.stringMatching(/localhost:1/) });
 });
 
-testInContainer("only the CA certificates of the image are trusted", async (directory) => {
+testInContainer("the program trusts only the CA certificates of the image", async (directory) => {
   await using server = startServer(() => Response.json({ data: {} }), { cert: CERTIFICATE, key: PRIVATE_KEY });
   const request = ["request", "--query", "{ a }"];
   const env = { SERVICE_API_URL: server.url, SERVICE_API_KEY: "sak_1" };
   expect(await runContainer(root, request, { env })).toMatchObject({ code: 0, stderr: "" });
-  // If the variable is empty, the program finds them in their usual place.
+  // With an empty SSL_CERT_FILE, the program finds the CA certificates in their usual place.
   expect(await runContainer(root, request, { env: { ...env, SSL_CERT_FILE: "" } })).toMatchObject({ code: 0 });
   const mounts = [{ source: directory, target: "/etc/ssl/certs" }];
   const { code, stderr } = await runContainer(root, request, { env, mounts });
   expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringMatching(/localhost.*--ca-file/s) });
 });
 
-testInContainer("a host name that cannot be resolved is UNREACHABLE", async () => {
+testInContainer("apikey --create fails with UNREACHABLE if the host name cannot be resolved", async () => {
   const env = { SERVICE_API_URL: "https://keys.example.com", SERVICE_API_KEY: "sak_1" };
   const { code, stdout } = await runContainer(root, [...CREATE, "--json"], { env, without: ["/etc/hosts"] });
   expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringMatching(/keys\.example\.com.*"UNREACHABLE"/) });
 });
 
-testInContainer("/proc is required, but neither /dev nor /tmp is", async (directory) => {
+testInContainer("the executable needs /proc, but neither /dev nor /tmp", async (directory) => {
   const store = await volume(directory);
   const withoutProc = await runContainer(root, ["--version"], { without: ["/proc"] });
   expect(withoutProc).toMatchObject({ code: 1, stderr: expect.stringMatching(/Is \/proc mounted\?/) });
@@ -234,12 +234,12 @@ const WAITING = [
   ["TERM", "serve on PostgreSQL", ["serve", "--port", "0"], "DATABASE_URL"],
 ] as const;
 for (const [signal, what, args, variable] of WAITING) {
-  testInContainer(`SIG${signal} ends ${what} as process 1 while it waits for a response`, async () => {
+  testInContainer(`SIG${signal} ends ${what}, which runs as process 1 and waits for a response`, async () => {
     using server = silentServer();
     const address = variable === "URL"
       ? `http://127.0.0.1:${server.port}`
       : `postgres://a:b@127.0.0.1:${server.port}/c`;
-    // Longer than any test takes.
+    // The timeout is longer than any test takes.
     const env = { [`SERVICE_API_${variable}`]: address, SERVICE_API_TIMEOUT: "1h" };
     await using container = await startContainer(root, args, { env });
     await server.accepted;
@@ -249,15 +249,15 @@ for (const [signal, what, args, variable] of WAITING) {
   });
 }
 
-testInContainer("SIGTERM ends a command as process 1 while it reads its standard input", async () => {
+testInContainer("SIGTERM ends a command that runs as process 1 and reads its standard input", async () => {
   const args = ["request", "--query", "-"];
   await using container = await startContainer(root, args, { env: { SERVICE_API_URL: "http://127.0.0.1:1" } });
   await container.signal("TERM");
   expect((await container.process.status).code).toBe(130);
 });
 
-const [noTmux] = missingPrograms(["tmux"]).map((program) => `not installed: ${program}`);
-testInContainer("SIGTERM ends a prompt at a terminal as process 1", async (directory) => {
+const [noTmux] = missingPrograms(["tmux"]).map((program) => notInstalled([program]));
+testInContainer("SIGTERM ends a command that runs as process 1 and prompts at a terminal", async (directory) => {
   const pid = `${directory}/pid`;
   const options = { ...await volume(directory), env: { TERM: "xterm" } };
   const container = await createContainer(root, ["apikey", "--create"], options);
@@ -296,7 +296,7 @@ Deno.test("the commands and the compose.yaml in the README publish the default p
   expect(COMPOSE.services.revoke.environment["SERVICE_API_URL"]).toBe("http://keys:4000");
 });
 
-Deno.test("the README's compose.yaml uses every volume and secret that it declares, and gives containers no privileges", () => {
+Deno.test("the README's compose.yaml uses every volume and secret that it declares, and gives no container privileges", () => {
   const { services, secrets, volumes } = COMPOSE;
   expect(services.keys.volumes).toEqual(Object.keys(volumes).map((name) => `${name}:/data`));
   expect(services.revoke.secrets).toEqual(Object.keys(secrets));
@@ -307,11 +307,10 @@ Deno.test("the README's compose.yaml uses every volume and secret that it declar
   }
 });
 
-const OUTSIDE =
-  "outside a container, the executable runs without privileges, a home directory or environment variables";
-const [noProgram] = missingPrograms(["setpriv", "env"]).map((program) => `not installed: ${program}`);
+const OUTSIDE = "the executable runs outside a container without privileges, a home directory or environment variables";
+const [noProgram] = missingPrograms(["setpriv", "env"]).map((program) => notInstalled([program]));
 if (build.kind === "not built" || noProgram !== undefined) {
-  Deno.test.ignore(`${OUTSIDE}: skipped, ${build.kind === "not built" ? build.reason : noProgram}`, () => {});
+  Deno.test.ignore(`${OUTSIDE} (skipped: ${build.kind === "not built" ? build.reason : noProgram})`, () => {});
 } else {
   Deno.test(OUTSIDE, () =>
     inTemporaryDirectory(async (directory) => {

@@ -37,7 +37,7 @@ async function withShell(
   }
 }
 
-/** The screen below the last command line, with the same ids, secrets and dates in every run. */
+/** The screen below the last command line, with fixed text in place of ids, secrets and dates. */
 function outputOf(screen: string): string {
   const lines = screen.split("\n");
   const start = lines.findLastIndex((line) => line.startsWith("$ ./") || line.startsWith("$ KEY="));
@@ -165,7 +165,7 @@ testAtTerminal("answers can be typed ahead, but not the confirmation", { rows: 5
   expect((await program(["apikey", "--delete", "--name", "ahead"])).stdout).toBe("No API keys found to delete\n");
 });
 
-testAtTerminal("a paste of several lines answers no prompt", {}, async ({ terminal }) => {
+testAtTerminal("pasted lines stay in one prompt and do not answer it", {}, async ({ terminal }) => {
   await terminal.type("./service-api apikey --create --name new");
   await terminal.press("Enter");
   await terminal.shows(/Description: █/);
@@ -177,7 +177,7 @@ testAtTerminal("a paste of several lines answers no prompt", {}, async ({ termin
   await terminal.shows(/Interrupted/);
 });
 
-testAtTerminal("a paste of a thousand characters appears within 5 seconds", {}, async ({ terminal }) => {
+testAtTerminal("a thousand pasted characters appear within 5 seconds", {}, async ({ terminal }) => {
   await terminal.type("./service-api apikey --create --name new");
   await terminal.press("Enter");
   await terminal.shows(/Description: █/);
@@ -188,7 +188,7 @@ testAtTerminal("a paste of a thousand characters appears within 5 seconds", {}, 
 });
 
 testAtTerminal(
-  "in a window of 12 columns every prompt works",
+  "every prompt works in a window of 12 columns",
   { columns: 12, rows: 40 },
   async ({ terminal }) => {
     await terminal.type("./service-api apikey --create");
@@ -208,7 +208,7 @@ testAtTerminal(
 );
 
 testAtTerminal(
-  "without a UTF-8 locale prompts are ASCII and have colours",
+  "prompts are ASCII and have colours if the locale is not UTF-8",
   { env: { LC_ALL: "C" } },
   async ({ terminal }) => {
     await terminal.type("./service-api apikey --create --roles viewer --permissions docker:read_any --description x");
@@ -223,13 +223,15 @@ testAtTerminal(
   },
 );
 
-testAtTerminal("if the reader closes the pipe, the help ends without a message", {}, async ({ terminal }) => {
+testAtTerminal("the help ends without a message if the reader closes the pipe", {}, async ({ terminal }) => {
   await terminal.type("./service-api apikey --help | head -1");
   await terminal.press("Enter");
   expect(outputOf(await terminal.shows(/Usage[^$]*\$$/))).toBe("Usage: service-api apikey [--create | --delete]\n$");
 });
 
 if (build.kind !== "built" || missing !== undefined) {
-  const reason = build.kind === "built" ? `${missing} is not installed` : `no executable: ${build.reason}`;
-  Deno.test.ignore(`at a terminal: skipped, ${reason}`, () => {});
+  const reason = build.kind === "built"
+    ? `${missing} is not installed`
+    : `the executable was not built: ${build.reason}`;
+  Deno.test.ignore(`the executable at a terminal (skipped: ${reason})`, () => {});
 }

@@ -1,6 +1,6 @@
 /**
  * Rules that need a server, most of them from the specification. They run against every kind of installation. A case
- * starts without keys, except the key "admin" with which an installation over HTTP authenticates.
+ * starts without keys. Over HTTP, however, there is a key "admin", with which the program authenticates.
  * `tests/cli/commands/apikey/flags_test.ts` tests the rules that need no server.
  */
 import { expect } from "expect";
@@ -12,9 +12,9 @@ export interface Case {
   /** What the user sees. */
   readonly rule: string;
   readonly check: (program: Program) => Promise<void>;
-  /** Whether the case needs a server without any key. Only embedded mode has one. */
+  /** Whether the case needs a server without keys. Such a case cannot run over HTTP, where the key "admin" exists. */
   readonly withoutAnyKey?: true;
-  /** Whether the case also runs over `serve` of the executable, to test the bundled client and server. */
+  /** Whether the case also runs with the executable over its own `serve`, to test the bundled client and server. */
   readonly isSmokeTest?: true;
 }
 
@@ -59,7 +59,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "create prints the secret alone on standard output",
+    rule: "create prints only the secret on standard output",
     check: async (program) => {
       const { code, stdout, stderr } = await program(create("--name", "ci", "--permissions", "DOCKER:READ_ANY"));
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -68,7 +68,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "a created key is a bearer credential with its own rights (spec 5)",
+    rule: "a created key works as a bearer token and has only its own rights (spec 5)",
     isSmokeTest: true,
     check: async (program) => {
       const made = await program(create("--name", "reader", "--permissions", "API_KEY:READ_ANY"));
@@ -91,7 +91,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "roles and permissions can be combined, in any case, with spaces and duplicates",
+    rule: "create accepts roles and permissions in upper or lower case, with spaces and duplicates",
     check: async (program) => {
       const flags = ["--roles", "viewer, GUEST,Viewer", "--permissions", " docker:read_any ,DOCKER:UPDATE_ANY"];
       expect((await program(create("--name", "mixed", ...flags, "--description", "for\ntests"))).code).toBe(0);
@@ -117,7 +117,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "a name is trimmed and normalized to NFC, on create and on delete",
+    rule: "create and delete trim the name and normalize it to NFC",
     check: async (program) => {
       const decomposed = "  De\u0301ploiement ";
       const { name } = jsonLine(await program(create("--name", decomposed, "--roles", "GUEST", "--json")));
@@ -127,7 +127,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "a name of more than 255 code points is rejected",
+    rule: "create rejects a name of more than 255 code points",
     check: async (program) => {
       const outcome = await program(create("--name", "\u{10400}".repeat(256), "--roles", "GUEST", "--json"));
       expectFailure(outcome, 2, "INVALID_NAME", /only letters, digits and spaces, and at most 255/);
@@ -135,7 +135,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "without --overwrite a taken name is rejected, and its key still works (spec 4.1 rule 3)",
+    rule: "create without --overwrite rejects a taken name, and the existing key still works (spec 4.1 rule 3)",
     check: async (program) => {
       const first = await program(create("--name", "taken", "--permissions", "API_KEY:READ_ANY"));
       const again = await program(create("--name", "taken", "--roles", "GUEST", "--json"));
@@ -145,7 +145,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "--overwrite replaces the key, and the old secret stops working immediately (spec 3)",
+    rule: "--overwrite replaces the existing key, and the old secret stops working immediately (spec 3)",
     isSmokeTest: true,
     check: async (program) => {
       const old = await program(create("--name", "rotated", "--permissions", "API_KEY:READ_ANY"));
@@ -167,7 +167,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "--overwrite needs the right to delete the key that it replaces",
+    rule: "--overwrite needs the right to delete the existing key",
     check: async (program) => {
       const strong = await program(create("--name", "strong", "--roles", "ADMIN"));
       const weak = await program(create("--name", "weak", "--permissions", "API_KEY:CREATE_ANY,ME:READ_OWN"));
@@ -215,7 +215,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "if other keys exist but none has the name, delete fails with exit status 1 (spec 7, shape A)",
+    rule: "delete exits with 1 if no key has the name but other keys exist (spec 7, shape A)",
     isSmokeTest: true,
     check: async (program) => {
       await program(create("--name", "other", "--roles", "GUEST"));
@@ -230,7 +230,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "if there are no keys, delete succeeds with exit status 0 (spec 7, shape B)",
+    rule: "delete exits with 0 if there are no keys (spec 7, shape B)",
     withoutAnyKey: true,
     check: async (program) => {
       const outcome = await program(remove("--name", "X", "--json"));
@@ -258,7 +258,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "request fails if the response has errors, and still prints the body",
+    rule: "request fails but prints the body if the response has errors",
     check: async (program) => {
       const { code, stdout, stderr } = await program(["request", "--query", "{ nothing }"]);
       expect(code).toBe(1);
@@ -267,7 +267,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "--version prints name, version, commit and target",
+    rule: "--version prints the name, the version, the commit and the target",
     check: async (program) => {
       const { code, stdout } = await program(["--version"]);
       expect(code).toBe(0);

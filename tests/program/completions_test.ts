@@ -20,14 +20,14 @@ const SHELLS: readonly Shell[] = [
   { name: "fish", command: ["fish"], describes: true },
 ];
 
-/** The commands from the help that install the completion script for a shell. */
+/** The commands in the help that install the completion script for a shell. */
 function installCommands(shell: string, help: string): string {
   const [, first, rest] = new RegExp(`^  ${shell} +(.*)\\n((?: {14}.*\\n)*)`, "m").exec(help) ?? [];
   if (first === undefined) throw new Error(`the help does not say how to install the script for ${shell}`);
   return `${first}\n${rest}`;
 }
 
-/** Makes a home directory with the executable, keys, shell configurations and installed completion scripts. */
+/** Creates a home directory with the executable, keys, shell configurations and installed completion scripts. */
 async function makeHome(executable: string): Promise<string> {
   const home = await Deno.makeTempDir({ prefix: "service-api-completions-" });
   await Promise.all(["bin", "data", "certificates"].map((name) => Deno.mkdir(`${home}/${name}`)));
@@ -139,7 +139,7 @@ function testShell(shell: Shell, home: string): void {
     });
   }
 
-  Deno.test(`${name}: a completed name with a space is one argument`, async () => {
+  Deno.test(`${name}: a completed key name with a space is one argument`, async () => {
     await using terminal = await openShell(shell, home);
     await terminal.type("service-api apikey --delete --data-dir ~/data --name c");
     await terminal.press("Tab");
@@ -160,7 +160,7 @@ function testShell(shell: Shell, home: string): void {
     await terminal.shows(/DOCKER:CREATE_ANY$/m);
   });
 
-  Deno.test(`${name}: after a role and a comma, Tab lists the other roles`, async () => {
+  Deno.test(`${name}: Tab lists the other roles after a role and a comma`, async () => {
     await using terminal = await openShell(shell, home);
     await terminal.type("service-api apikey --create --roles ADMIN,");
     await terminal.press("Tab", "Tab");
@@ -169,7 +169,7 @@ function testShell(shell: Shell, home: string): void {
     if (shell.describes) expect(screen).toMatch(/ADMIN,VIEWER\W+Read-only access/);
   });
 
-  Deno.test(`${name}: if the server is unreachable, Tab offers no key names and prints no message`, async () => {
+  Deno.test(`${name}: Tab offers no key names and prints no message if the server is unreachable`, async () => {
     await using terminal = await openShell(shell, home);
     await terminal.type("service-api apikey --delete --base-url http://127.0.0.1:1 --name ");
     await terminal.press("Tab");
@@ -190,14 +190,14 @@ function testShell(shell: Shell, home: string): void {
 const build = await buildExecutable();
 const missing = missingPrograms(["tmux", ...SHELLS.map(({ name }) => name)]);
 if (missing.includes("tmux")) {
-  Deno.test.ignore("completions in the shells: skipped, tmux is not installed", () => {});
+  Deno.test.ignore("completions in the shells (skipped: tmux is not installed)", () => {});
 } else if (build.kind === "not built") {
-  Deno.test.ignore(`completions in the shells: skipped, no executable: ${build.reason}`, () => {});
+  Deno.test.ignore(`completions in the shells (skipped: the executable was not built: ${build.reason})`, () => {});
 } else {
   const home = await makeHome(build.path);
   for (const shell of SHELLS) {
     if (!missing.includes(shell.name)) testShell(shell, home);
-    else Deno.test.ignore(`completions in ${shell.name}: skipped, ${shell.name} is not installed`, () => {});
+    else Deno.test.ignore(`completions in ${shell.name} (skipped: ${shell.name} is not installed)`, () => {});
   }
   Deno.test.afterAll(() => Deno.remove(home, { recursive: true }));
 }

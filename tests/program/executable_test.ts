@@ -1,4 +1,4 @@
-/** Runs the cases with the executable: all in embedded mode, the smoke tests also over its own `serve`. */
+/** Runs all cases with the executable in embedded mode, and the smoke tests also over the executable's own `serve`. */
 import { CASES } from "./cases.ts";
 import { buildExecutable } from "./executable.ts";
 import { embedded, executableOverHttp } from "./installations.ts";
@@ -6,7 +6,7 @@ import { asProcess } from "./program.ts";
 
 const build = await buildExecutable();
 if (build.kind === "not built") {
-  Deno.test.ignore(`executable: skipped, it cannot be built: ${build.reason}`, () => {});
+  Deno.test.ignore(`the cases with the executable (skipped: the executable was not built: ${build.reason})`, () => {});
 } else {
   const { path } = build;
   for (const { rule, check, isSmokeTest } of CASES) {

@@ -9,7 +9,7 @@ export function fromSources(): readonly string[] {
   return words.map((word) => word === "main.ts" ? main : word);
 }
 
-/** The path of Deno's cache. Deno needs it as DENO_DIR in an environment without HOME. */
+/** The path of Deno's cache. In an environment without HOME, Deno needs this path in DENO_DIR. */
 export async function denoDirectory(): Promise<string> {
   return JSON.parse(await command(Deno.execPath(), ["info", "--no-config", "--json"])).denoDir;
 }

@@ -1,4 +1,4 @@
-/** Data directories that cannot be written. The tests of full and read-only disks mount a file system. */
+/** Data directories that the program cannot write to. The tests of full and read-only disks mount a file system. */
 import { expect } from "expect";
 import { onPosix } from "../posix.ts";
 import { embedded } from "./installations.ts";
@@ -9,9 +9,12 @@ const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST", "--js
 
 const disk = await openSmallDisk();
 if (disk === undefined) {
-  Deno.test.ignore("a full or read-only disk: skipped, this user may not mount a file system", () => {});
+  Deno.test.ignore(
+    "create and delete on a full or read-only disk (skipped: this user cannot mount a file system)",
+    () => {},
+  );
 } else {
-  Deno.test("on a full disk, create and delete change nothing, and create says that the disk is full", async () => {
+  Deno.test("create and delete change nothing on a full disk, and create says that the disk is full", async () => {
     const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk.path}/data` });
     await disk.fill();
     const first = await program(CREATE);
@@ -28,7 +31,7 @@ if (disk === undefined) {
     expect((await program(["apikey", "--delete", "--name", "new"])).stdout).toBe("Successfully deleted 1 API key\n");
   });
 
-  Deno.test("on a read-only disk, the message names the file and the permissions that the user needs", async () => {
+  Deno.test("create on a read-only disk names the file and the permissions that the user needs", async () => {
     const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk.path}/read-only` });
     await program(CREATE);
     await disk.setReadOnly(true);
@@ -46,7 +49,7 @@ if (disk === undefined) {
   Deno.test.afterAll(disk.close);
 }
 
-Deno.test("a data directory that is a file, or inside one, is a usage error", async () => {
+Deno.test("a data directory that is a file, or is inside a file, is a usage error", async () => {
   await using installation = await embedded(inProcess);
   const file = await Deno.makeTempFile();
   try {
@@ -65,9 +68,12 @@ Deno.test("a data directory that is a file, or inside one, is a usage error", as
   }
 });
 
-onPosix("directories that no user can write")("a data directory that cannot be created is UNREACHABLE", async () => {
-  await using installation = await embedded(inProcess);
-  const { code, stdout } = await installation.program([...CREATE, "--data-dir", "/proc/service-api"]);
-  expect(code).toBe(4);
-  expect(JSON.parse(stdout)).toEqual({ error: expect.stringMatching(/"\/proc\/service-api"/), code: "UNREACHABLE" });
-});
+onPosix("directories that no user can write")(
+  "create fails with UNREACHABLE if it cannot create the data directory",
+  async () => {
+    await using installation = await embedded(inProcess);
+    const { code, stdout } = await installation.program([...CREATE, "--data-dir", "/proc/service-api"]);
+    expect(code).toBe(4);
+    expect(JSON.parse(stdout)).toEqual({ error: expect.stringMatching(/"\/proc\/service-api"/), code: "UNREACHABLE" });
+  },
+);

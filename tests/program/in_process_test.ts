@@ -1,4 +1,4 @@
-/** Runs the cases in this process: in embedded mode, and over a server on a free port. */
+/** Runs the cases in this process: in embedded mode, and over HTTP. */
 import { CASES } from "./cases.ts";
 import { embedded, overHttp } from "./installations.ts";
 import { inProcess } from "./program.ts";

@@ -1,4 +1,4 @@
-/** The installations against which the cases run: embedded or over HTTP, in this process or with the executable. */
+/** The installations for the cases: in embedded mode or over HTTP, in this process or with the executable. */
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { startHttp } from "../server/http/http_server.ts";
 import { asProcess, inProcess, type Installation, type Program, SYSTEM_ENV, withEnv } from "./program.ts";
@@ -50,7 +50,7 @@ export async function executableOverHttp(executable: string): Promise<Installati
 /** A `serve` process. */
 export interface Serving {
   readonly url: string;
-  /** Stops it with SIGTERM, or after 30 s with SIGKILL, and returns its exit status. */
+  /** Sends SIGTERM, waits until the process ends, and returns its exit status. After 30 s, sends SIGKILL. */
   readonly stop: () => Promise<number>;
 }
 
@@ -91,7 +91,7 @@ export async function startServe(
 /**
  * Waits for the line in which `serve` prints its URL.
  *
- * @returns the URL, and a function that closes the stream and ignores further output
+ * @returns the URL, and a function that closes the stream and discards further output
  */
 export async function readyLine(
   stdout: ReadableStream<Uint8Array<ArrayBuffer>>,

@@ -1,6 +1,6 @@
 /**
- * Tests that need the program in its own process: races, a shared store, signals, files. They use the executable if it
- * can be built, otherwise the program from its sources.
+ * Tests that need the program in its own process: races, a shared store, signals, files. They run the executable. If the
+ * executable cannot be built, they run the program from its sources.
  */
 import { expect } from "expect";
 import { DatabaseSync } from "node:sqlite";
@@ -19,15 +19,16 @@ const [executable, leadingArgs]: readonly [string, readonly string[]] = build.ki
   ? [build.path, []]
   : [Deno.execPath(), fromSources()];
 
-/** To run from sources without HOME, Deno needs the path of its cache. */
+/** Without HOME, Deno needs the path of its cache to run the program from its sources. */
 const ownEnv: Record<string, string> = build.kind === "built" ? {} : { DENO_DIR: await denoDirectory() };
 
-interface Place extends AsyncDisposable {
+/** The program with a new data directory. */
+interface Sandbox extends AsyncDisposable {
   readonly directory: string;
   readonly program: Program;
 }
 
-async function place(): Promise<Place> {
+async function openSandbox(): Promise<Sandbox> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
   return {
     directory,
@@ -49,22 +50,22 @@ function spawn(args: readonly string[], env: Readonly<Record<string, string>>): 
 
 const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST", "--json"] as const;
 
-Deno.test("if 16 processes create the same name at once, one succeeds and 15 fail with ALREADY_EXISTS", async () => {
-  await using here = await place();
-  const outcomes = await Promise.all(Array.from({ length: 16 }, () => here.program(CREATE)));
+Deno.test("one of 16 processes that create the same name at once succeeds, and 15 fail with ALREADY_EXISTS", async () => {
+  await using sandbox = await openSandbox();
+  const outcomes = await Promise.all(Array.from({ length: 16 }, () => sandbox.program(CREATE)));
   const codes = outcomes.map(({ stdout }) => JSON.parse(stdout).code ?? "created").toSorted();
   expect(codes).toEqual([...Array(15).fill("ALREADY_EXISTS"), "created"]);
   expect(outcomes.map(({ code }) => code).toSorted()).toEqual([0, ...Array(15).fill(1)]);
 });
 
-Deno.test("if 8 processes overwrite the same name at once, all succeed and one working key remains", async () => {
-  await using here = await place();
+Deno.test("8 processes that overwrite the same name at once all succeed, and one working key remains", async () => {
+  await using sandbox = await openSandbox();
   const args = ["apikey", "--create", "--name", "new", "--permissions", "API_KEY:READ_ANY", "--overwrite"];
-  const outcomes = await Promise.all(Array.from({ length: 8 }, () => here.program(args)));
+  const outcomes = await Promise.all(Array.from({ length: 8 }, () => sandbox.program(args)));
   expect(outcomes.map(({ code }) => code)).toEqual(Array(8).fill(0));
   const used = await Promise.all(outcomes.map(({ stdout }) => {
     const env = { SERVICE_API_KEY: stdout.trim() };
-    return here.program(["request", "--query", "{ apiKeys { name } }", "--json"], { env });
+    return sandbox.program(["request", "--query", "{ apiKeys { name } }", "--json"], { env });
   }));
   expect(used.filter(({ code }) => code === 0).map(({ stdout }) => JSON.parse(stdout))).toEqual([
     { data: { apiKeys: [{ name: "new" }] } },
@@ -72,20 +73,20 @@ Deno.test("if 8 processes overwrite the same name at once, all succeed and one w
 });
 
 testWithSignals("commands in embedded mode and a running serve share the store", async () => {
-  await using here = await place();
-  const server = spawn(["serve", "--port", "0"], { SERVICE_API_DATA_DIR: `${here.directory}/data` });
+  await using sandbox = await openSandbox();
+  const server = spawn(["serve", "--port", "0"], { SERVICE_API_DATA_DIR: `${sandbox.directory}/data` });
   const { url, drained } = await readyLine(server.stdout);
   try {
-    const made = await here.program(["apikey", "--create", "--name", "shared", "--permissions", "API_KEY:READ_ANY"]);
+    const made = await sandbox.program(["apikey", "--create", "--name", "shared", "--permissions", "API_KEY:READ_ANY"]);
     const remote = { SERVICE_API_URL: url, SERVICE_API_KEY: made.stdout.trim() };
     const ask = ["request", "--query", "{ apiKeys { name } }"];
-    expect(await here.program(ask, { env: remote })).toEqual({
+    expect(await sandbox.program(ask, { env: remote })).toEqual({
       code: 0,
       stdout: '{"data":{"apiKeys":[{"name":"shared"}]}}\n',
       stderr: "",
     });
-    expect((await here.program(["apikey", "--delete", "--name", "shared"])).code).toBe(0);
-    expect((await here.program(ask, { env: remote })).code).toBe(3);
+    expect((await sandbox.program(["apikey", "--delete", "--name", "shared"])).code).toBe(0);
+    expect((await sandbox.program(ask, { env: remote })).code).toBe(3);
   } finally {
     server.kill("SIGTERM");
     expect((await server.status).code).toBe(0);
@@ -94,9 +95,9 @@ testWithSignals("commands in embedded mode and a running serve share the store",
 });
 
 Deno.test("the store is one file with mode 0600 that contains no secret", async () => {
-  await using here = await place();
-  const { key } = JSON.parse((await here.program(CREATE)).stdout);
-  const data = `${here.directory}/data`;
+  await using sandbox = await openSandbox();
+  const { key } = JSON.parse((await sandbox.program(CREATE)).stdout);
+  const data = `${sandbox.directory}/data`;
   const files = await Array.fromAsync(Deno.readDir(data), ({ name }) => name);
   expect(files).toEqual(["keys.db"]);
   if (Deno.build.os !== "windows") {
@@ -110,24 +111,24 @@ Deno.test("the store is one file with mode 0600 that contains no secret", async 
   expect(bytes).not.toContain(key.slice(24, -4));
 });
 
-Deno.test("without a terminal, a missing name is a usage error even if standard input stays open", async () => {
-  await using here = await place();
-  const child = spawn(["apikey", "--create"], { SERVICE_API_DATA_DIR: `${here.directory}/data` });
+Deno.test("a missing name is a usage error without a terminal, even if standard input stays open", async () => {
+  await using sandbox = await openSandbox();
+  const child = spawn(["apikey", "--create"], { SERVICE_API_DATA_DIR: `${sandbox.directory}/data` });
   const { code } = await child.status;
   await Promise.all([child.stdin.close().catch(() => {}), child.stdout.cancel(), child.stderr.cancel()]);
   expect(code).toBe(2);
 });
 
 Deno.test("the program leaves no temporary files", async () => {
-  // Other users could replace code in such files.
-  await using here = await place();
-  const temporary = `${here.directory}/tmp`;
+  // Other users could replace code in temporary files.
+  await using sandbox = await openSandbox();
+  const temporary = `${sandbox.directory}/tmp`;
   await Deno.mkdir(temporary);
-  await here.program([...CREATE], { env: { TMPDIR: temporary } });
+  await sandbox.program([...CREATE], { env: { TMPDIR: temporary } });
   expect(await Array.fromAsync(Deno.readDir(temporary))).toEqual([]);
 });
 
-testWithSignals("on SIGINT, a command that waits for a server exits with 130", async () => {
+testWithSignals("a command that waits for a server exits with 130 on SIGINT", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const child = spawn(CREATE, { SERVICE_API_URL: `http://127.0.0.1:${listener.addr.port}` });
   const connection = await listener.accept();
@@ -140,13 +141,13 @@ testWithSignals("on SIGINT, a command that waits for a server exits with 130", a
   expect(JSON.parse(stdout)).toMatchObject({ code: "INTERRUPTED" });
 });
 
-testWithSignals("on SIGINT, a command that waits for a locked store exits with 130", async () => {
-  await using here = await place();
-  await here.program(["apikey", "--delete", "--name", "none"]);
-  const holder = new DatabaseSync(`${here.directory}/data/keys.db`);
+testWithSignals("a command that waits for a locked store exits with 130 on SIGINT", async () => {
+  await using sandbox = await openSandbox();
+  await sandbox.program(["apikey", "--delete", "--name", "none"]);
+  const holder = new DatabaseSync(`${sandbox.directory}/data/keys.db`);
   try {
     holder.exec("BEGIN IMMEDIATE");
-    const env = { SERVICE_API_DATA_DIR: `${here.directory}/data`, LOG_LEVEL: "debug" };
+    const env = { SERVICE_API_DATA_DIR: `${sandbox.directory}/data`, LOG_LEVEL: "debug" };
     const child = spawn(CREATE, env);
     const errors = child.stderr.pipeThrough(new TextDecoderStream()).getReader();
     await readUntil(errors, "POST");
@@ -172,8 +173,8 @@ async function readUntil(reader: ReadableStreamDefaultReader<string>, word: stri
 }
 
 Deno.test("LOG_LEVEL=debug prints every log record, including the last", async () => {
-  await using here = await place();
-  const { stderr } = await here.program(["apikey", "--delete", "--name", "none"], { env: { LOG_LEVEL: "debug" } });
+  await using sandbox = await openSandbox();
+  const { stderr } = await sandbox.program(["apikey", "--delete", "--name", "none"], { env: { LOG_LEVEL: "debug" } });
   expect(stderr.trimEnd().split("\n").map((line) => line.replace(/^\S+ /, ""))).toEqual([
     expect.stringMatching(/^DEBUG service-api \d/),
     expect.stringMatching(/^DEBUG POST http:\/\/localhost\/graphql/),
@@ -182,8 +183,8 @@ Deno.test("LOG_LEVEL=debug prints every log record, including the last", async (
 });
 
 Deno.test("two flags that read standard input are a usage error", async () => {
-  await using here = await place();
-  const outcome = await here.program(["request", "--query", "-", "--variables", "-"], { stdin: "{}" });
+  await using sandbox = await openSandbox();
+  const outcome = await sandbox.program(["request", "--query", "-", "--variables", "-"], { stdin: "{}" });
   expect(outcome.code).toBe(2);
   expect(outcome.stderr).toMatch(/only once/);
 });
@@ -219,11 +220,11 @@ interface Busy {
 }
 
 async function withBusyServe(flags: readonly string[], test: (busy: Busy) => Promise<void>): Promise<void> {
-  await using here = await place();
-  const server = spawn(["serve", "--port", "0", ...flags], { SERVICE_API_DATA_DIR: `${here.directory}/data` });
+  await using sandbox = await openSandbox();
+  const server = spawn(["serve", "--port", "0", ...flags], { SERVICE_API_DATA_DIR: `${sandbox.directory}/data` });
   const { url, drained } = await readyLine(server.stdout);
   const errors = server.stderr.pipeThrough(new TextDecoderStream()).getReader();
-  const admin = (await here.program(["apikey", "--create", "--name", "a", "--roles", "ADMIN"])).stdout.trim();
+  const admin = (await sandbox.program(["apikey", "--create", "--name", "a", "--roles", "ADMIN"])).stdout.trim();
   using connection = await Connection.to(url);
   try {
     const headers = { Authorization: `Bearer ${admin}`, "Content-Type": "application/json", "Content-Length": "25" };
@@ -239,7 +240,7 @@ async function withBusyServe(flags: readonly string[], test: (busy: Busy) => Pro
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   testWithSignals(
-    `on ${signal}, serve finishes the request in flight, accepts no new connections, and exits with 0`,
+    `serve finishes the request in flight, accepts no new connections, and exits with 0 on ${signal}`,
     () =>
       withBusyServe([], async ({ server, url, connection, errors }) => {
         server.kill(signal);
@@ -254,7 +255,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 }
 
 testWithSignals(
-  "on a second signal, serve drops the request in flight and exits with 130",
+  "serve drops the request in flight and exits with 130 on a second signal",
   () =>
     withBusyServe(["--drain-timeout", "1h"], async ({ server, url }) => {
       server.kill("SIGTERM");
@@ -264,17 +265,17 @@ testWithSignals(
     }),
 );
 
-Deno.test("without --allow-http, serve rejects a --host that is not a loopback address", async () => {
-  await using here = await place();
+Deno.test("serve rejects a --host that is not a loopback address, unless --allow-http is given", async () => {
+  await using sandbox = await openSandbox();
   // This address is reserved for documentation (RFC 5737). No machine has it, so listening on it fails.
   const args = ["serve", "--host", "192.0.2.1", "--port", "0"];
-  const [without, allowed] = await Promise.all([here.program(args), here.program([...args, "--allow-http"])]);
+  const [without, allowed] = await Promise.all([sandbox.program(args), sandbox.program([...args, "--allow-http"])]);
   expect([without.code, allowed.code]).toEqual([2, 2]);
   expect(without.stderr).toMatch(/keys would be sent unencrypted/);
   expect(allowed.stderr).toMatch(/Cannot listen on 192\.0\.2\.1 port 0/);
 });
 
-/** Resolves when the server no longer accepts connections. */
+/** Connects again and again. Returns `true` when the server refuses a connection. */
 async function refused(url: string): Promise<boolean> {
   try {
     const { hostname, port } = new URL(url);
@@ -291,26 +292,26 @@ async function collect(child: Deno.ChildProcess): Promise<{ readonly code: numbe
   return { code, stdout: new TextDecoder().decode(stdout) };
 }
 
-Deno.test("the program may not run programs or load libraries, and may read only named variables", () => {
+Deno.test("the program has no permission to run programs or load libraries, and may read only named variables", () => {
   const flags = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("-"));
   expect(flags).toContain("--no-prompt");
   expect(flags.filter((flag) => /^(-A|--allow-(all|run|ffi|sys|import))\b/.test(flag))).toEqual([]);
   expect(flags.find((flag) => flag.startsWith("--allow-env"))).toMatch(/^--allow-env=[A-Za-z_]+(,[A-Za-z_]+)*$/);
 });
 
-Deno.test("the parts that load on demand work: YAML, PostgreSQL, logging, usage errors", async () => {
-  await using here = await place();
-  const path = `${here.directory}/config.yaml`;
+Deno.test("the modules that load on demand work: YAML, PostgreSQL, logging, usage errors", async () => {
+  await using sandbox = await openSandbox();
+  const path = `${sandbox.directory}/config.yaml`;
   await Deno.writeTextFile(path, "profiles:\n  a:\n    timeout: 7s\n", { mode: 0o600 });
-  const config = await here.program(["config", "--config", path, "--profile", "a"]);
+  const config = await sandbox.program(["config", "--config", path, "--profile", "a"]);
   expect(config.stdout).toMatch(/^timeout +7s +.*config\.yaml:3:14$/m);
   const database = ["--database-url", "postgres://nobody@127.0.0.1:1/none"];
-  const away = await here.program(["apikey", "--delete", "--name", "a", ...database]);
+  const away = await sandbox.program(["apikey", "--delete", "--name", "a", ...database]);
   expect({ code: away.code, stderr: away.stderr }).toEqual({
     code: 4,
     stderr: expect.stringMatching(/Cannot use the database 127\.0\.0\.1:1\/none: .*ECONNREFUSED/),
   });
-  const warned = await here.program([
+  const warned = await sandbox.program([
     "apikey",
     "--delete",
     "--name",
@@ -318,5 +319,5 @@ Deno.test("the parts that load on demand work: YAML, PostgreSQL, logging, usage 
     ...database.map((word) => word.replace("nobody", "a:b")),
   ]);
   expect(warned.stderr).toMatch(/WARNING Every user of this machine can see the password/);
-  expect((await here.program(["apikey", "--creat"])).stderr).toMatch(/Did you mean --create\?/);
+  expect((await sandbox.program(["apikey", "--creat"])).stderr).toMatch(/Did you mean --create\?/);
 });

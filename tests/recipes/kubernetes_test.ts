@@ -28,7 +28,7 @@ Deno.test("the Deployment and the Service use only names that the manifest defin
   expect(container.env).toEqual([{ name: "SERVICE_API_CONFIG", value: `${mountPath}/config.yaml` }]);
 });
 
-Deno.test("the container has no root user, no capabilities and no writable root file system", () => {
+Deno.test("the container runs without root, capabilities or a writable root file system", () => {
   expect(pod).toMatchObject({
     automountServiceAccountToken: false,
     securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: "RuntimeDefault" } },
@@ -40,33 +40,37 @@ Deno.test("the container has no root user, no capabilities and no writable root 
   });
 });
 
-testWith(["sh"], "the container's command serves the store of the config file and answers the probes", async () => {
-  await using workspace = await openWorkspace();
-  await workspace.write("config.yaml", "profiles:\n  default:\n    data-dir: data\n", 0o600);
-  await workspace.run(["service-api", "apikey", "--create", "--name", "first", "--roles", "GUEST", "--json"], {
-    env: { SERVICE_API_URL: "", SERVICE_API_KEY_FILE: "", SERVICE_API_CONFIG: `${workspace.directory}/config.yaml` },
-    printsSecret: true,
-  });
-  expect(container.args).toEqual(["serve", "--host", "0.0.0.0", "--allow-http"]);
-  const args = container.args.map((word: string) => word === "0.0.0.0" ? "127.0.0.1" : word);
-  const server = await startServe(`${workspace.directory}/bin/service-api`, [...args, "--port", "0"], {
-    PATH: workspace.env["PATH"] ?? "",
-    SERVICE_API_CONFIG: `${workspace.directory}/config.yaml`,
-  });
-  for (const { httpGet } of [container.livenessProbe, container.readinessProbe]) {
-    // deno-lint-ignore no-await-in-loop -- there are only two probes
-    const answer = await fetch(new URL(httpGet.path, server.url));
-    // deno-lint-ignore no-await-in-loop -- as above
-    expect([answer.status, await answer.text()]).toEqual([200, "ok\n"]);
-  }
-  expect(await server.stop()).toBe(0);
-});
+testWith(
+  ["sh"],
+  "the container's command serves the store that the config file names, and answers the probes",
+  async () => {
+    await using workspace = await openWorkspace();
+    await workspace.write("config.yaml", "profiles:\n  default:\n    data-dir: data\n", 0o600);
+    await workspace.run(["service-api", "apikey", "--create", "--name", "first", "--roles", "GUEST", "--json"], {
+      env: { SERVICE_API_URL: "", SERVICE_API_KEY_FILE: "", SERVICE_API_CONFIG: `${workspace.directory}/config.yaml` },
+      printsSecret: true,
+    });
+    expect(container.args).toEqual(["serve", "--host", "0.0.0.0", "--allow-http"]);
+    const args = container.args.map((word: string) => word === "0.0.0.0" ? "127.0.0.1" : word);
+    const server = await startServe(`${workspace.directory}/bin/service-api`, [...args, "--port", "0"], {
+      PATH: workspace.env["PATH"] ?? "",
+      SERVICE_API_CONFIG: `${workspace.directory}/config.yaml`,
+    });
+    for (const { httpGet } of [container.livenessProbe, container.readinessProbe]) {
+      // deno-lint-ignore no-await-in-loop -- there are only two probes
+      const answer = await fetch(new URL(httpGet.path, server.url));
+      // deno-lint-ignore no-await-in-loop -- as above
+      expect([answer.status, await answer.text()]).toEqual([200, "ok\n"]);
+    }
+    expect(await server.stop()).toBe(0);
+  },
+);
 
 testWith(["kubectl"], "kubectl knows every field of the manifest", async () => {
   await using workspace = await openWorkspace();
   await workspace.write("deployment.yaml", DEPLOYMENT);
   await workspace.write("service.yaml", SERVICE);
-  // With --local, kubectl decodes an object and prints it without a cluster. It drops the fields that it does not know.
+  // With --local, kubectl decodes an object and prints it without a cluster. It drops unknown fields.
   const decode = async (...args: readonly string[]): Promise<unknown> => {
     const { stdout, stderr } = await workspace.run(["kubectl", "set", ...args, "--local", "--output", "json"]);
     expect(stderr).toBe("");

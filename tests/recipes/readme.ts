@@ -7,7 +7,7 @@ const SECTIONS: readonly string[] = (await Deno.readTextFile(`${RECIPES}/README.
  * The shell blocks of a section, in order.
  *
  * @param count the number of blocks that have a test
- * @throws {Error} if the section has another number of blocks: every block needs a test
+ * @throws {Error} if the section has a different number of blocks, because every block needs a test
  */
 export function commandsOf(heading: string, count: number): readonly string[] {
   const section = SECTIONS.find((section) => section.startsWith(`${heading}\n`)) ?? "";

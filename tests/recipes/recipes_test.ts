@@ -12,7 +12,7 @@ Deno.test("scripts/recipes/README.md lists every recipe", async () => {
   expect([...new Set(linked)].toSorted()).toEqual(FILES.toSorted());
 });
 
-Deno.test("every section of scripts/recipes/README.md with commands has tests", () => {
+Deno.test("every section with commands in scripts/recipes/README.md has tests", () => {
   expect(HEADINGS_WITH_COMMANDS).toEqual(["Rotation", "Secrets managers", "Unused keys"]);
 });
 
@@ -25,7 +25,7 @@ Deno.test("the first lines of every recipe say what to change", async () => {
   expect(heads.filter(({ head }) => !/^# Change:/m.test(head)).map(({ name }) => name)).toEqual([]);
 });
 
-testWith(["shellcheck"], "shellcheck accepts the scripts", async () => {
+testWith(["shellcheck"], "the scripts have no ShellCheck findings", async () => {
   await using workspace = await openWorkspace();
   const scripts = FILES.filter((name) => name.endsWith(".sh"));
   expect(scripts.length).toBeGreaterThan(0);
@@ -33,7 +33,7 @@ testWith(["shellcheck"], "shellcheck accepts the scripts", async () => {
 });
 
 for (const name of ["rotate-key", "with-key"]) {
-  testWith(["sh"], `${name}: missing arguments are a usage error`, async () => {
+  testWith(["sh"], `${name} exits with 2 and prints its usage if arguments are missing`, async () => {
     await using workspace = await openWorkspace();
     const stderr = expect.stringMatching(new RegExp(`^Usage: ${name} NAME `));
     expect(await workspace.run(["sh", `${name}.sh`, "one", "two"])).toEqual({ code: 2, stdout: "", stderr });

@@ -53,7 +53,7 @@ async function expectFailure(workspace: Workspace, code: number, act: () => Retu
 
 testWith(
   TOOLS,
-  "rotate-key: each run writes a new secret to the file, and the previous secret still works",
+  "rotate-key writes a new secret to the file, and the previous secret still works",
   async () => {
     await using workspace = await openRotation();
     const first = await workspace.read(FILE);
@@ -68,7 +68,7 @@ testWith(
 
 testWith(
   TOOLS,
-  "rotate-key: only the owner can read the secrets, and no command has a secret in its arguments",
+  "rotate-key writes files that only the owner can read, and passes no secret as an argument",
   async () => {
     await using workspace = await openRotation();
     const traced = await workspace.run(["sh", "-x", "rotate-key.sh", "backup", FILE, "DISK:READ_ANY", "cat"], {
@@ -88,14 +88,14 @@ testWith(
   },
 );
 
-testWith(TOOLS, "rotate-key: replaces an existing regular file", async () => {
+testWith(TOOLS, "rotate-key replaces FILE even if FILE is a regular file", async () => {
   await using workspace = await openRotation();
   await Deno.remove(`${workspace.directory}/${FILE}`);
   await workspace.write(FILE, await workspace.createKey("by hand", "--roles", "GUEST"));
   await rotateTo(workspace, "backup A");
 });
 
-testWith(TOOLS, "rotate-key: if the server's response is lost, the file keeps its working secret", async () => {
+testWith(TOOLS, "rotate-key leaves the working secret in the file if the server's response is lost", async () => {
   await using workspace = await openRotation();
   const program = `${workspace.directory}/bin/service-api`;
   await workspace.write("losing/service-api", `#!/bin/sh\n"${program}" "$@" >/dev/null\nexit 4\n`, 0o755);
@@ -106,12 +106,12 @@ testWith(TOOLS, "rotate-key: if the server's response is lost, the file keeps it
   );
 });
 
-testWith(TOOLS, "rotate-key: if COMMAND fails, the file keeps its working secret", async () => {
+testWith(TOOLS, "rotate-key leaves the working secret in the file if COMMAND fails", async () => {
   await using workspace = await openRotation();
   await expectFailure(workspace, 7, () => rotate(workspace, {}, ["sh", "-c", "cat >/dev/null; exit 7"]));
 });
 
-testWith(TOOLS, "rotate-key: fails while another process rotates the same file", async () => {
+testWith(TOOLS, "rotate-key fails while another process rotates the same file", async () => {
   await using workspace = await openRotation();
   const lock = await Deno.open(`${workspace.directory}/${FILE}.lock`);
   await lock.lock(true);
@@ -125,20 +125,24 @@ testWith(TOOLS, "rotate-key: fails while another process rotates the same file",
   });
 });
 
-testWith(TOOLS, "the rotator key replaces itself, and then rotates the keys that the old one created", async () => {
-  await using workspace = await openRotation();
-  await rotate(workspace);
-  const before = await workspace.read("etc/service-api/rotator.key");
-  expect(await workspace.run(["sh", "-euc", workspace.adapt(replaceRotator)])).toEqual(SILENT);
-  expect(await workspace.nameOf(before)).toBeUndefined();
-  expect(await workspace.nameOf(await workspace.read("etc/service-api/rotator.key"))).toBe("rotator");
-  expect(await modeOf(`${workspace.directory}/etc/service-api/rotator.key`)).toBe("600");
-  await rotateTo(workspace, "backup A");
-});
+testWith(
+  TOOLS,
+  "the rotator key can replace itself, and the new rotator key can replace the keys that the old one created",
+  async () => {
+    await using workspace = await openRotation();
+    await rotate(workspace);
+    const before = await workspace.read("etc/service-api/rotator.key");
+    expect(await workspace.run(["sh", "-euc", workspace.adapt(replaceRotator)])).toEqual(SILENT);
+    expect(await workspace.nameOf(before)).toBeUndefined();
+    expect(await workspace.nameOf(await workspace.read("etc/service-api/rotator.key"))).toBe("rotator");
+    expect(await modeOf(`${workspace.directory}/etc/service-api/rotator.key`)).toBe("600");
+    await rotateTo(workspace, "backup A");
+  },
+);
 
 testWith(
   [...TOOLS, "pass", "gpg"],
-  "rotate-key: the README's commands store the new secret in pass and use it",
+  "the README's commands store the new secret in pass and use it",
   async () => {
     await using workspace = await openRotation();
     const { directory } = workspace;
@@ -160,7 +164,7 @@ testWith(
   },
 );
 
-testWith(TOOLS, "the crontab's command rotates the key with the variables of the crontab", async () => {
+testWith(TOOLS, "the command of the crontab rotates the key with the variables of the crontab", async () => {
   await using workspace = await openRotation();
   const lines = (await workspace.recipe("rotate-backup-key.cron")).split("\n").filter((line) => !line.startsWith("#"));
   const env = Object.fromEntries(lines.filter((line) => /^[A-Z_]+=/.test(line)).map((line) => line.split("=", 2)));
@@ -172,12 +176,13 @@ testWith(TOOLS, "the crontab's command rotates the key with the variables of the
   expect(await workspace.nameOf(await workspace.read(FILE))).toBe("backup B");
 });
 
-/** The flag that makes `crontab` check a file without installing it: `-T` in cronie, `-n` in Debian. */
+/** The help of `crontab`, which shows whether `crontab` can check a file without installing it. */
 const help = findProgram("crontab") && await execute("crontab", ["-h"]).then(({ stderr }) => stderr).catch(() => "");
+/** The flag for this check: `-T` in cronie, `-n` in Debian. */
 const checkFlag = /^\s*-T\b/m.test(help ?? "") ? "-T" : /-n\b.*dry run/.test(help ?? "") ? "-n" : undefined;
 
 Deno.test({
-  name: `the crontab is valid${checkFlag ? "" : ": skipped, not installed: a crontab program that checks files"}`,
+  name: `the crontab is valid${checkFlag ? "" : " (skipped: no crontab program that can check files is installed)"}`,
   ignore: checkFlag === undefined,
   fn: async () => {
     await using workspace = await openWorkspace();
@@ -191,14 +196,18 @@ Deno.test({
   },
 });
 
-testWith(TOOLS, "the systemd service's command rotates the key with the rotator key from its credentials", async () => {
-  await using workspace = await openRotation();
-  const { command, env } = commandOfUnit(await workspace.recipe("rotate-backup-key.service"), workspace);
-  await workspace.write("state/backup-key/.keep", "");
-  await workspace.write("credentials/rotator.key", await workspace.read("etc/service-api/rotator.key"), 0o400);
-  expect(await workspace.run(command, { env })).toEqual(SILENT);
-  expect(await workspace.nameOf(await workspace.read("state/backup-key/api.key"))).toMatch(/^backup /);
-});
+testWith(
+  TOOLS,
+  "the command of the systemd service rotates the key with the rotator key in the credentials of the service",
+  async () => {
+    await using workspace = await openRotation();
+    const { command, env } = commandOfUnit(await workspace.recipe("rotate-backup-key.service"), workspace);
+    await workspace.write("state/backup-key/.keep", "");
+    await workspace.write("credentials/rotator.key", await workspace.read("etc/service-api/rotator.key"), 0o400);
+    expect(await workspace.run(command, { env })).toEqual(SILENT);
+    expect(await workspace.nameOf(await workspace.read("state/backup-key/api.key"))).toMatch(/^backup /);
+  },
+);
 
 testWithSystemd("systemd accepts the service and the timer, and the timer starts every week", async () => {
   await using workspace = await openWorkspace();

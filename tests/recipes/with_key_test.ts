@@ -40,7 +40,7 @@ for (const shell of [["bash"], ["dash"], ["busybox", "sh"]]) {
   const [program = ""] = shell;
   testWith(
     [program],
-    `with-key in ${shell.join(" ")}: creates a key, runs COMMAND with it, and deletes the key`,
+    `with-key in ${shell.join(" ")} creates a key, runs COMMAND with it, and deletes the key`,
     async () => {
       await using workspace = await openWorkspace();
       await writeDeploy(workspace, 'printf "<%s>" "$@" "${SERVICE_API_KEY_FILE-no other key}"; exit 7');
@@ -54,7 +54,7 @@ for (const shell of [["bash"], ["dash"], ["busybox", "sh"]]) {
     },
   );
 
-  testWith([program], `with-key in ${shell.join(" ")}: after a signal, stops COMMAND and deletes the key`, async () => {
+  testWith([program], `with-key in ${shell.join(" ")} stops COMMAND and deletes the key after a signal`, async () => {
     await using workspace = await openWorkspace();
     await writeDeploy(workspace, "echo $$ > pid; mv pid started; exec sleep 60");
     await expectStop(workspace, shell, "SIGTERM", 143);
@@ -63,13 +63,13 @@ for (const shell of [["bash"], ["dash"], ["busybox", "sh"]]) {
   });
 }
 
-testWith(["sh"], "with-key: COMMAND reads the standard input of with-key", async () => {
+testWith(["sh"], "with-key passes its standard input to COMMAND", async () => {
   await using workspace = await openWorkspace();
   const script = withKey(workspace, ["cat"]).map((word) => `'${word}'`).join(" ");
   expect(await workspace.run(["sh", "-c", `echo input | ${script}`])).toMatchObject({ code: 0, stdout: "input\n" });
 });
 
-testWith(["sh"], "with-key: sh -x does not print the secret", async () => {
+testWith(["sh"], "with-key does not print the secret under sh -x", async () => {
   await using workspace = await openWorkspace();
   const { code, stderr } = await workspace.run(withKey(workspace, ["sh", "-c", "exit"], ["sh", "-x"]));
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(DELETED) });
@@ -77,7 +77,7 @@ testWith(["sh"], "with-key: sh -x does not print the secret", async () => {
 
 testWith(
   ["sh"],
-  "with-key: says what to run if it cannot delete the key, and exits with the exit code of COMMAND",
+  "with-key prints the command to run if it cannot delete the key, and exits with the exit code of COMMAND",
   async () => {
     await using workspace = await openWorkspace();
     await workspace.write(
@@ -97,7 +97,7 @@ testWith(
 
 testWith(
   ["sh"],
-  "with-key: if the server's response is lost, deletes the key and does not run COMMAND",
+  "with-key deletes the key and does not run COMMAND if the server's response is lost",
   async () => {
     await using workspace = await openWorkspace();
     await writeDeploy(workspace);
@@ -119,7 +119,7 @@ testWith(
   },
 );
 
-testWith(["sh"], "with-key: if the name is taken, keeps that key and does not run COMMAND", async () => {
+testWith(["sh"], "with-key keeps an existing key with the same name and does not run COMMAND", async () => {
   await using workspace = await openWorkspace();
   await writeDeploy(workspace);
   await workspace.createKey("job 42", "--roles", "GUEST");

@@ -1,6 +1,6 @@
 /**
- * A directory in which tests run recipes. It contains copies of the files in `scripts/recipes/`, the program in `bin/`,
- * and `admin.key` with an ADMIN key. The server of this key runs in the process of the tests.
+ * A directory in which tests run recipes. The directory contains copies of the files in `scripts/recipes/`, the program
+ * in `bin/`, and the secret of an ADMIN key in `admin.key`. The server for this key runs in the test process.
  */
 import { expect } from "expect";
 import { execute, type Outcome } from "../execute.ts";
@@ -14,7 +14,7 @@ type Environment = Readonly<Record<string, string>>;
 export interface RunOptions {
   /** Variables to add to `env` of the workspace. An empty value counts as unset. */
   readonly env?: Environment;
-  /** Whether the output may contain the secret of a key. If it may not but does, `run` fails. @default false */
+  /** Whether the output may contain the secret of a key. Otherwise, such output makes `run` fail. @default false */
   readonly printsSecret?: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Workspace extends AsyncDisposable {
   adapt(text: string): string;
   /** Reads a recipe, adapted to this workspace. */
   recipe(name: string): Promise<string>;
-  /** Runs a command in the directory and waits for its end. */
+  /** Runs a command in the directory and waits until the command ends. */
   run(command: readonly string[], options?: RunOptions): Promise<Outcome>;
   /** Creates a key as the administrator and returns its secret. */
   createKey(name: string, ...rights: readonly string[]): Promise<string>;
@@ -98,7 +98,7 @@ export async function openWorkspace(): Promise<Workspace> {
   };
 }
 
-/** Writes the script `deploy`. It writes the name of the key in `API_KEY` to the file `used`, then runs `more`. */
+/** Writes a script `deploy` that writes the name of the key in `API_KEY` to the file `used`, and then runs `more`. */
 export async function writeDeploy(workspace: Workspace, more = "true"): Promise<void> {
   const request = `SERVICE_API_KEY_FILE= SERVICE_API_KEY=$API_KEY service-api request --query '{ me { name } }'`;
   await workspace.write("deploy", `#!/bin/sh\n${request} > used\n${more}\n`, 0o755);

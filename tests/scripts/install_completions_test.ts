@@ -1,4 +1,4 @@
-/** The completions that install.sh installs: bash, zsh and fish find them. */
+/** Checks that bash, zsh and fish find the completions that install.sh installs. */
 import { expect } from "expect";
 import { script as bash } from "../../src/cli/completions/bash.ts";
 import { script as fish } from "../../src/cli/completions/fish.ts";
@@ -18,7 +18,7 @@ const { files } = await makeRelease({
   "completions/service-api.fish": fish,
 });
 
-/** Commands that succeed in a shell that finds the installed completions. */
+/** For each shell, commands that succeed only if the shell finds the installed completions. */
 const FINDS = {
   bash: ". /usr/share/bash-completion/bash_completion; _completion_loader service-api; " +
     "[[ $(complete -p service-api) != *_minimal* ]]",
@@ -31,7 +31,7 @@ const hasBashCompletion = await Deno.stat("/usr/share/bash-completion/bash_compl
 
 for (const [shell, script] of Object.entries(FINDS)) {
   const needs = [shell, "curl", "tar", "gzip", ...shell === "bash" && !hasBashCompletion ? ["bash-completion"] : []];
-  testWith(needs, `install.sh: ${shell} finds the installed completions`, async () => {
+  testWith(needs, `install.sh installs completions that ${shell} finds`, async () => {
     await using server = serveRelease(files);
     await using machine = await openMachine();
     const env = { HOME: machine.home, PATH: `${machine.home}/.local/bin:${Deno.env.get("PATH")}` };

@@ -28,28 +28,28 @@ const truncated: Answer = (path) => {
 for (const tool of ["curl", "wget"]) {
   const machine = { tools: [...TOOLS, "sha256sum", "shasum", tool] };
 
-  refuses(`with ${tool}, rejects an archive if the connection ends during the download`, {
+  refuses(`rejects an archive if the connection ends during the download with ${tool}`, {
     answer: truncated,
     machine,
     message: new RegExp(`Could not download http:\\S+/${ARCHIVE} to /`),
     requests: 2,
   }, [tool]);
 
-  refuses(`with ${tool}, names a file that the server does not have`, {
+  refuses(`names the missing file if ${tool} gets the status 404`, {
     files: { SHA256SUMS: RELEASE.sums },
     machine,
     message: new RegExp(`404[^]*Could not download http:\\S+/${ARCHIVE} to /`),
     requests: 2,
   }, [tool]);
 
-  refuses(`with ${tool}, names the URL that it could not reach`, {
+  refuses(`names the URL that ${tool} could not reach`, {
     machine,
     env: { SERVICE_API_DOWNLOAD_URL: "https://nowhere.invalid" },
     message: /Could not download https:\/\/nowhere\.invalid\/SHA256SUMS to /,
     requests: 0,
   }, [tool]);
 
-  refuses(`with ${tool}, does not follow redirects from a loopback address over plain HTTP`, {
+  refuses(`follows no redirect from http:// on a loopback address with ${tool}`, {
     answer: (path) =>
       path.startsWith("/moved/")
         ? undefined
@@ -59,7 +59,7 @@ for (const tool of ["curl", "wget"]) {
     requests: 1,
   }, [tool]);
 
-  testInstaller(`with ${tool}, does not follow redirects from https to http`, async () => {
+  testInstaller(`follows no redirect from https to http with ${tool}`, async () => {
     await using plain = serveRelease(RELEASE.files);
     const tls = { cert: CERTIFICATE, key: PRIVATE_KEY };
     const redirect: Answer = (path) => Response.redirect(`${plain.url}${path}`);
@@ -80,11 +80,11 @@ for (const tool of ["curl", "wget"]) {
     expect(await opened.run({ env: { ...env, SERVICE_API_DOWNLOAD_URL: direct.url } })).toMatchObject({ code: 0 });
   }, [tool]);
 
-  testInstaller(`with ${tool}, gives up if the server stops sending`, async () => {
+  testInstaller(`gives up if the server stops sending to ${tool}`, async () => {
     const stop = Promise.withResolvers<undefined>();
     const half = new ReadableStream({
       start: async (controller) => {
-        // Sends only one byte, because curl compares the average of the last seconds with its limit.
+        // Sends only one byte, because curl compares the average rate of the last seconds with its limit.
         controller.enqueue(RELEASE.archive.slice(0, 1));
         await stop.promise;
         controller.close();
@@ -151,7 +151,7 @@ refuses("rejects a file that matches its checksum but is not an archive", {
   requests: 2,
 });
 
-refuses("rejects an executable that does not run here, and prints its error", {
+refuses("rejects an executable that does not run on this machine, and prints its error", {
   files: (await makeRelease(archived("echo 'libgcc_s.so.1: cannot open' >&2; exit 127"))).files,
   message: /does not run on this system and was not installed: libgcc_s\.so\.1: cannot open$/m,
   requests: 2,

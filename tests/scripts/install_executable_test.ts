@@ -1,4 +1,4 @@
-/** install.sh with the compiled executable. */
+/** Tests install.sh with the compiled executable. */
 import { expect } from "expect";
 import { buildExecutable } from "../program/executable.ts";
 import { startServe } from "../program/installations.ts";
@@ -7,7 +7,7 @@ import { archived, makeRelease, serveRelease } from "./release_server.ts";
 
 const build = await buildExecutable();
 if (build.kind === "not built") {
-  Deno.test.ignore(`install.sh with the executable: skipped, ${build.reason}`, () => {});
+  Deno.test.ignore(`install.sh installs the executable (skipped: ${build.reason})`, () => {});
 } else {
   const executable = await Deno.readFile(build.path);
 
@@ -35,7 +35,7 @@ if (build.kind === "not built") {
   });
 
   const onLinux = Deno.build.os === "linux" ? Deno.test : Deno.test.ignore;
-  onLinux("install.sh requires the version of glibc that the executable needs", async () => {
+  onLinux("install.sh names the version of glibc that the executable needs", async () => {
     const text = new TextDecoder("latin1").decode(executable);
     const versions = [...text.matchAll(/\0GLIBC_2\.(\d+)(?=[.\d]*\0)/g)].map(([, minor]) => Number(minor));
     expect(await Deno.readTextFile(INSTALLER)).toContain(`requires glibc 2.${Math.max(...versions)} or newer`);

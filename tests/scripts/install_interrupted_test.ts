@@ -1,4 +1,4 @@
-/** install.sh when it is truncated or interrupted. */
+/** Tests install.sh if the script is truncated or interrupted. */
 import { expect } from "expect";
 import { until } from "../server/until.ts";
 import { INSTALLER, openMachine, testInAllShells, testInstaller } from "./machine.ts";
@@ -6,7 +6,7 @@ import { archived, makeRelease, serveRelease } from "./release_server.ts";
 
 const RELEASE = await makeRelease(archived("echo service-api 1.2.3"));
 
-testInstaller("a truncated copy of the script does nothing", async () => {
+testInstaller("does nothing if the script is truncated", async () => {
   await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
   const installer = await Deno.readTextFile(INSTALLER);
@@ -28,7 +28,7 @@ testInstaller("a truncated copy of the script does nothing", async () => {
 });
 
 for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
-  testInAllShells(`${signal} during the download changes nothing`, async (shell) => {
+  testInAllShells(`changes nothing after ${signal} during the download`, async (shell) => {
     const arrived = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<void>();
     await using server = serveRelease(RELEASE.files, async (path) => {
@@ -48,7 +48,7 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]
   });
 }
 
-testInstaller("SIGINT during the trial run of the executable changes nothing", async () => {
+testInstaller("changes nothing after SIGINT during the trial run of the executable", async () => {
   const { files } = await makeRelease(archived('echo tried > "$TMPDIR/tried"; read -r line < "$TMPDIR/continue"'));
   await using server = serveRelease(files);
   await using machine = await openMachine();

@@ -1,4 +1,4 @@
-/** Machines and directories on which install.sh cannot work, and its error messages there. */
+/** The error messages of install.sh on machines and in directories in which it cannot work. */
 import { expect } from "expect";
 import { openSmallDisk } from "../program/small_disk.ts";
 import { type MachineOptions, openMachine, testInstaller, TOOLS } from "./machine.ts";
@@ -19,7 +19,7 @@ refuses("rejects musl and suggests an alternative", {
 });
 
 for (const version of ["2.5", "2.17", "2.26.9000"]) {
-  refuses(`rejects glibc ${version} and names systems with a newer one`, {
+  refuses(`rejects glibc ${version} and names systems with a newer version`, {
     machine: onMachine("Linux", "aarch64", {
       getconf: `case $1 in GNU_LIBC_VERSION) echo glibc ${version} ;; *) echo 64 ;; esac`,
     }),
@@ -34,13 +34,13 @@ refuses("rejects a 32-bit system on a 64-bit CPU", {
   requests: 0,
 });
 
-refuses("rejects other CPUs and names the supported ones", {
+refuses("rejects an unsupported CPU and names the supported CPUs", {
   machine: onMachine("Linux", "armv7l"),
   message: /no build for the CPU armv7l\. There are builds for x86_64 and aarch64/,
   requests: 0,
 });
 
-refuses("rejects other systems and names the supported ones", {
+refuses("rejects an unsupported system and names the supported systems", {
   machine: onMachine("FreeBSD", "amd64"),
   message: /no build for FreeBSD\. There are builds for Linux, macOS and Windows/,
   requests: 0,
@@ -57,15 +57,15 @@ for (const system of ["MINGW64_NT-10.0-22631", "MSYS_NT-10.0-22631", "CYGWIN_NT-
 const WITHOUT_CURL = [...TOOLS, "sha256sum", "shasum"];
 for (
   const [missing, tools, message, standIns = {}] of [
-    ["curl and wget", WITHOUT_CURL, /curl or wget is required, but neither is installed\. Install curl/],
-    ["curl and GNU wget", WITHOUT_CURL, /the installed wget is not GNU wget\. Install curl/, {
+    ["curl or wget", WITHOUT_CURL, /curl or wget is required, but neither is installed\. Install curl/],
+    ["curl or GNU wget", WITHOUT_CURL, /the installed wget is not GNU wget\. Install curl/, {
       wget: "echo 'BusyBox v1.35.0 multi-call binary.' >&2; exit 1",
     }],
-    ["a checksum program", [...TOOLS, "curl"], /sha256sum, shasum or openssl is required .* Install coreutils/],
+    ["checksum program", [...TOOLS, "curl"], /sha256sum, shasum or openssl is required .* Install coreutils/],
     ["tar", [...WITHOUT_CURL, "curl"].filter((tool) => tool !== "tar"), /tar is required, .* Install tar/],
   ] as const
 ) {
-  refuses(`says what to install on a machine without ${missing}`, {
+  refuses(`says what to install on a machine with no ${missing}`, {
     machine: { tools, standIns },
     message,
     requests: 0,
@@ -78,13 +78,13 @@ refuses("asks for PREFIX if neither HOME nor PREFIX is set", {
   requests: 0,
 });
 
-refuses("names the directory for temporary files if it does not exist", {
+refuses("names TMPDIR if the directory does not exist", {
   env: { TMPDIR: "/dev/null/tmp" },
   message: /Could not write to \/dev\/null\/tmp\. Set TMPDIR/,
   requests: 0,
 });
 
-refuses("names the prefix if it cannot create it", {
+refuses("names PREFIX if it cannot create the directory", {
   env: { PREFIX: "/dev/null/prefix" },
   message: /Could not create \/dev\/null\. .*PREFIX/,
   requests: 2,
@@ -104,24 +104,27 @@ testInstaller("refuses to replace a directory, and moves nothing into it", async
 
 const disk = await openSmallDisk();
 if (disk === undefined) {
-  Deno.test.ignore("install.sh on a full or read-only disk: skipped, this user cannot mount a disk", () => {});
+  Deno.test.ignore(
+    "install.sh names the directory on a full or read-only disk (skipped: this user cannot mount a disk)",
+    () => {},
+  );
 } else {
   const large = await makeRelease({ ...archived("echo service-api 1.2.3"), "README.md": new Uint8Array(1e6) });
-  refuses("names the prefix if its disk is full", {
+  refuses("names PREFIX if its disk is full", {
     files: (await makeRelease(archived(`echo service-api 1.2.3; exit\n${"#".repeat(1e6)}`))).files,
     env: { PREFIX: `${disk.path}/prefix` },
     message: /No space left[^]*Could not write to \S+\/prefix\/bin\. .*PREFIX/,
     requests: 2,
   });
 
-  refuses("names the temporary directory if its disk is full", {
+  refuses("names TMPDIR if its disk is full", {
     files: large.files,
     env: { TMPDIR: disk.path },
     message: new RegExp(`No space left[^]*Could not unpack .* in ${disk.path}/.* TMPDIR`),
     requests: 2,
   });
 
-  testInstaller("names the prefix if its disk is read-only", async () => {
+  testInstaller("names PREFIX if its disk is read-only", async () => {
     await disk.setReadOnly(true);
     try {
       await expectRefusal({

@@ -1,4 +1,4 @@
-/** install.ps1 in Windows PowerShell and PowerShell 7: it installs on Windows, and refuses to run on other systems. */
+/** install.ps1 in Windows PowerShell and PowerShell 7. install.ps1 installs on Windows, and fails on other systems. */
 import { expect } from "expect";
 import { zipSync } from "fflate";
 import { execute } from "../execute.ts";
@@ -50,12 +50,12 @@ const SHELLS = await Promise.all(
 
 for (const { shell, isInstalled } of SHELLS) {
   if (!isInstalled) {
-    Deno.test.ignore(`install.ps1 in ${shell}: skipped, not installed: ${shell}`, () => {});
+    Deno.test.ignore(`install.ps1 in ${shell} (skipped: ${shell} is not installed)`, () => {});
     continue;
   }
 
   if (!WINDOWS) {
-    Deno.test(`install.ps1 in ${shell}: refers to install.sh on other systems`, async () => {
+    Deno.test(`install.ps1 in ${shell} refers to install.sh on Linux and macOS`, async () => {
       await using server = serveRelease({ "install.ps1": INSTALLER });
       const { success, output } = await powershell(shell, `irm ${server.url}/install.ps1 | iex`, {});
       expect({ success, output }).toEqual({
@@ -67,7 +67,7 @@ for (const { shell, isInstalled } of SHELLS) {
     continue;
   }
 
-  Deno.test(`install.ps1 in ${shell}: installs twice, and rejects a tampered archive`, async () => {
+  Deno.test(`install.ps1 in ${shell} installs, installs again, and rejects a tampered archive`, async () => {
     const directory = await Deno.makeTempDir({ prefix: "service-api-powershell-" });
     try {
       const files = await makeRelease();

@@ -2,7 +2,8 @@
 import { expect } from "expect";
 import { command } from "../execute.ts";
 import { sectionOf, textsIn } from "../readme.ts";
-import { filesIn, INSTALLER, openMachine, testInstaller } from "./machine.ts";
+import { testWith } from "../tools.ts";
+import { filesIn, INSTALLER, openMachine } from "./machine.ts";
 import { archived, archiveName, checksumLine, makeRelease, serveRelease } from "./release_server.ts";
 
 const SECTION = sectionOf("Install");
@@ -10,6 +11,7 @@ const [LATEST = "", CHOSEN = "", BY_HAND = "", UNINSTALL = ""] = textsIn(SECTION
 
 const RELEASES = "https://github.com/service-api/service-api/releases";
 const TARGET = Deno.build.target;
+const PROGRAMS = ["sh", "tar", "gzip", "curl"];
 const FILES = {
   ...(await makeRelease(archived("echo service-api 1.2.3"))).files,
   "install.sh": await Deno.readTextFile(INSTALLER),
@@ -34,7 +36,7 @@ async function runBlock(
   });
 }
 
-testInstaller("the README's commands install the latest release and uninstall it", async () => {
+testWith(PROGRAMS, "the README's commands install the latest release and uninstall it", async () => {
   await using server = serveRelease(FILES);
   await using machine = await openMachine();
   expect(await runBlock(LATEST, machine, server.url)).toContain(
@@ -50,7 +52,7 @@ testInstaller("the README's commands install the latest release and uninstall it
   expect((await machine.state()).filter((path) => path.includes("service-api"))).toEqual([]);
 });
 
-testInstaller("the README's commands install one specific release to another directory", async () => {
+testWith(PROGRAMS, "the README's commands install a specific release to another directory", async () => {
   await using server = serveRelease(FILES);
   await using machine = await openMachine();
   const output = await runBlock(CHOSEN, machine, server.url);
@@ -60,19 +62,23 @@ testInstaller("the README's commands install one specific release to another dir
   );
 });
 
-testInstaller("the README's commands download, verify and unpack an archive without the installer", async () => {
-  const target = "x86_64-unknown-linux-gnu";
-  const release = await makeRelease(archived("echo service-api 1.2.3"), target);
-  const other = await checksumLine(new Uint8Array(1), `${archiveName("aarch64-unknown-linux-gnu")}.tar.gz`);
-  await using server = serveRelease({ ...release.files, SHA256SUMS: `${other}${release.sums}` });
-  await using machine = await openMachine();
-  expect(await runBlock(BY_HAND, machine, server.url)).toBe(`${archiveName(target)}.tar.gz: OK\n`);
-  expect(await Deno.readTextFile(`${machine.home}/${archiveName(target)}/LICENSE`)).toBe("the licence\n");
+testWith(
+  [...PROGRAMS, "sha256sum"],
+  "the README's commands download, verify and unpack an archive without the installer",
+  async () => {
+    const target = "x86_64-unknown-linux-gnu";
+    const release = await makeRelease(archived("echo service-api 1.2.3"), target);
+    const other = await checksumLine(new Uint8Array(1), `${archiveName("aarch64-unknown-linux-gnu")}.tar.gz`);
+    await using server = serveRelease({ ...release.files, SHA256SUMS: `${other}${release.sums}` });
+    await using machine = await openMachine();
+    expect(await runBlock(BY_HAND, machine, server.url)).toBe(`${archiveName(target)}.tar.gz: OK\n`);
+    expect(await Deno.readTextFile(`${machine.home}/${archiveName(target)}/LICENSE`)).toBe("the licence\n");
 
-  const tampered = await makeRelease(archived("exit 1"), target);
-  await using tamperedServer = serveRelease({ ...tampered.files, SHA256SUMS: release.sums });
-  await expect(runBlock(BY_HAND, machine, tamperedServer.url)).rejects.toThrow(/did NOT match/);
-}, ["curl", "sha256sum"]);
+    const tampered = await makeRelease(archived("exit 1"), target);
+    await using tamperedServer = serveRelease({ ...tampered.files, SHA256SUMS: release.sums });
+    await expect(runBlock(BY_HAND, machine, tamperedServer.url)).rejects.toThrow(/did NOT match/);
+  },
+);
 
 Deno.test("the README and install.sh name the same version of glibc", async () => {
   const versions = (text: string): readonly string[] => [...new Set(text.match(/glibc \d\.\d\d/g))];

@@ -1,4 +1,4 @@
-/** install.sh on machines that it supports: what it installs, and where. */
+/** What install.sh installs on supported machines, and where. */
 import { expect } from "expect";
 import { execute } from "../execute.ts";
 import { testWith } from "../tools.ts";
@@ -45,7 +45,7 @@ testInAllShells("installs to ~/.local, prints the path, and leaves no other file
   ]);
 });
 
-testInstaller("does not mention PATH if it contains the directory", async () => {
+testInstaller("does not mention PATH if PATH contains the directory", async () => {
   await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
   const { stdout } = await machine.run({
@@ -55,7 +55,7 @@ testInstaller("does not mention PATH if it contains the directory", async () => 
 });
 
 testInstaller(
-  "installs to PREFIX if HOME is not set, even if PREFIX has spaces, quotes and other letters",
+  "installs to PREFIX without HOME, even if PREFIX has spaces, quotes and non-ASCII letters",
   async () => {
     await using server = serveRelease(RELEASE.files);
     await using machine = await openMachine();
@@ -76,7 +76,7 @@ testInstaller("resolves a relative PREFIX against the working directory", async 
   expect(await filesIn(`${machine.home}/here`)).toEqual(INSTALLED);
 });
 
-// Other systems may refuse to run copies of their own programs.
+// Other systems may refuse to run a copy of a system program.
 if (Deno.build.os === "linux") {
   testInstaller("replaces an older version while it is running", async () => {
     await using server = serveRelease(RELEASE.files);
@@ -97,7 +97,7 @@ if (Deno.build.os === "linux") {
   });
 }
 
-testInstaller("replaces only its own files if it runs again", async () => {
+testInstaller("replaces only its own files when it runs again", async () => {
   await using server = serveRelease(RELEASE.files);
   await using machine = await openMachine();
   const run = { env: { SERVICE_API_DOWNLOAD_URL: server.url } };
@@ -174,7 +174,7 @@ testInstaller("downloads the latest release by default", async () => {
   });
 });
 
-testInstaller("prints its usage with --help, and rejects every other argument", async () => {
+testInstaller("prints its usage with --help, and rejects any other argument", async () => {
   await using machine = await openMachine();
   expect(await machine.run({ args: ["--help"] })).toEqual({
     code: 0,

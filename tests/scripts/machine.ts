@@ -1,6 +1,9 @@
-/** Simulated machines for install.sh: a home, a directory for temporary files, and a directory of tools as `PATH`. */
+/**
+ * Simulated machines for install.sh. A machine has a home directory, a directory for temporary files, and a directory
+ * of programs, which is the only one in `PATH`.
+ */
 import { type Outcome, outcomeOf } from "../execute.ts";
-import { findProgram, missingPrograms } from "../tools.ts";
+import { findProgram, missingPrograms, notInstalled } from "../tools.ts";
 
 export const INSTALLER = new URL("../../scripts/install.sh", import.meta.url).pathname;
 
@@ -33,7 +36,7 @@ export interface Machine extends AsyncDisposable {
   run(run?: Run, shell?: string): Promise<Outcome>;
   /** Starts the installer in a shell, by default {@link SHELL}. */
   start(run?: Run, shell?: string): Started;
-  /** The state of every file and directory in the home and the temporary directory. Every change changes the state. */
+  /** Describes all files in the home and the temporary directory. Any change to a file changes the description. */
   state(): Promise<readonly string[]>;
 }
 
@@ -113,26 +116,30 @@ export async function filesIn(
   return Object.assign({}, ...files);
 }
 
-/** The shell in which all tests run. */
+/** The shell in which every test of install.sh runs. */
 const SHELL = "sh";
 
-/** Other shells in which a few tests also run. */
+/** More shells in which a few tests also run. */
 const OTHER_SHELLS = ["bash", "dash", "busybox"];
 
-/** Registers a test of install.sh, or an ignored test that names the missing programs. */
+/**
+ * Registers a test of install.sh. If programs are missing, the test is skipped, and its name lists them.
+ *
+ * @param rule continues the name of the test, which starts with `install.sh`
+ */
 export function testInstaller(
   rule: string,
   check: (shell: string) => Promise<void>,
   needs: readonly string[] = ["curl"],
   shell = SHELL,
 ): void {
-  const name = `install.sh${shell === SHELL ? "" : ` in ${shell}`}: ${rule}`;
+  const name = `install.sh${shell === SHELL ? "" : ` in ${shell}`} ${rule}`;
   const missing = missingPrograms([shell, "tar", "gzip", ...needs]);
   if (missing.length === 0) Deno.test(name, () => check(shell));
-  else Deno.test.ignore(`${name}: skipped, not installed: ${missing.join(", ")}`, () => {});
+  else Deno.test.ignore(`${name} (skipped: ${notInstalled(missing)})`, () => {});
 }
 
-/** Registers a test of install.sh in `sh` and in the other shells that it supports. */
+/** Registers a test of install.sh for each shell that install.sh supports. */
 export function testInAllShells(rule: string, check: (shell: string) => Promise<void>): void {
   for (const shell of [SHELL, ...OTHER_SHELLS]) testInstaller(rule, check, ["curl"], shell);
 }

@@ -1,4 +1,4 @@
-/** The pictures of the READMEs show what the program draws today. */
+/** Checks that the pictures of the READMEs show what the program draws. */
 import { expect } from "expect";
 import { drawPictures } from "../../scripts/pictures/draw.ts";
 import { README } from "../readme.ts";

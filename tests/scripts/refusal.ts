@@ -38,6 +38,6 @@ export async function expectRefusal(
   expect(await machine.state()).toEqual(before);
 }
 
-/** Registers a test in which install.sh must fail. */
+/** Registers a test in which install.sh must fail and change nothing. */
 export const refuses = (rule: string, refusal: Refusal, needs?: readonly string[]): void =>
   testInstaller(rule, () => expectRefusal(refusal), needs);

@@ -66,7 +66,7 @@ export interface ReleaseServer extends AsyncDisposable {
 /** Answers a request, or returns `undefined` to let the server send the file. */
 export type Answer = (path: string) => Response | undefined | Promise<Response | undefined>;
 
-/** Serves files under their names, in any directory. */
+/** Serves each file by its name, and ignores the directory in the URL. */
 export function serveRelease(
   files: Files,
   answer: Answer = () => undefined,

@@ -8,6 +8,7 @@ import { gunzipSync } from "node:zlib";
 import deno from "../../deno.json" with { type: "json" };
 import { script as zsh } from "../../src/cli/completions/zsh.ts";
 import { readCommit } from "../../scripts/commit.ts";
+import { createSbom } from "../../scripts/sbom.ts";
 import { command, execute, type Outcome } from "../execute.ts";
 import { buildExecutable } from "../program/executable.ts";
 
@@ -165,6 +166,16 @@ testRelease("the SBOM is valid and lists the bundled packages and no others", as
       expect(hashes[0]).toMatchObject({ alg: "SHA-512", content: expect.stringMatching(/^[0-9a-f]{128}$/) });
     }
   }
+});
+
+Deno.test("release: the SBOM lists the programs on npm that contain the runtime bases", async () => {
+  const text = await createSbom([], "2.7.11", [{ spec: "program@1.0.0", sha256: "00ff" }], new Date(0));
+  expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(text)).toBe(null);
+  expect(JSON.parse(text).components[0]).toMatchObject({
+    name: "deno",
+    version: "2.7.11",
+    properties: [{ name: "service-api:runtime-base", value: "taken from the npm package program@1.0.0, sha256:00ff" }],
+  });
 });
 
 Deno.test("release: rejects an unknown target and lists the targets", async () => {

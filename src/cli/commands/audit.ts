@@ -27,7 +27,7 @@ export interface AuditFlags {
   readonly after?: string | undefined;
 }
 
-/** Events per request. */
+/** The maximum number of events per request. */
 const PAGE_SIZE = 1000;
 
 const EVENT_ID = z.string().check(z.regex(/^\d{1,18}$/, {
@@ -35,7 +35,7 @@ const EVENT_ID = z.string().check(z.regex(/^\d{1,18}$/, {
 }));
 
 /**
- * Prints all existing events, then returns.
+ * Prints the existing events. Does not wait for new events.
  *
  * @throws {Failure} of any code; the events that were already printed are valid
  */
@@ -59,17 +59,17 @@ export async function audit(flags: AuditFlags, host: Host, useClient: UseClient)
 
 const NOTES = `
 Each event has these members. A member that does not apply is null:
-  id         string with an ascending number; pass it to --after
+  id         ascending number, as a string; pass it to --after
   at         time of the event, RFC 3339
   actor      {"id","name"} of the key that sent the request; null for a user of
              the local store
   address    IP address of the client
   requestId  X-Request-Id of the request
   action     CREATE, REPLACE or DELETE
-  key        {"id","name"} of the key in the request
+  key        {"id","name"} of the key to create, replace or delete
   outcome    DONE, or the code of the failure
 
-The key needs LOGS:READ_ANY. Requests without a valid key are not in the audit
+Your key needs LOGS:READ_ANY. Requests without a valid key are not in the audit
 trail. They are in the access log of serve.
 
 Examples:

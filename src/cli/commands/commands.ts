@@ -1,6 +1,6 @@
 /**
- * Entry file of every command except `apikey`, of shell completion, and of the messages for mistyped command lines.
- * Loaded on demand, so that `apikey` starts fast.
+ * The entry point for every command except `apikey`, for shell completion, and for the error messages about mistyped
+ * command lines. It is loaded on demand, so that `apikey` starts fast.
  */
 import { registerAudit } from "./audit.ts";
 import type { RegisterCommand } from "../command.ts";
@@ -14,7 +14,7 @@ import { registerServe } from "./serve/serve.ts";
 export { complete } from "../completions/complete.ts";
 export { usageFailure } from "../usage_failure.ts";
 
-/** The commands by name. */
+/** Every command except `apikey`, by name. */
 export const COMMANDS = {
   request: registerRequest,
   serve: registerServe,

@@ -19,11 +19,11 @@ import { SETTINGS } from "../settings/table.ts";
 export function registerConfig(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
-      "Print every setting with its value and its source: a flag, a variable or a line\n" +
-        "of the config file. Masks secrets. Does not contact a server.",
+      "Print every setting with its value and its source: a flag, an environment\n" +
+        "variable, a line of the config file, or the default. Masks secrets. Does not\ncontact a server.",
     )
     .optionsGroup("Output:")
-    .option("--json", "print one line of JSON, also for failures");
+    .option("--json", "print one line of JSON, even on failure");
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await config(flags, host, log)));
@@ -48,12 +48,12 @@ interface Row {
 /**
  * Prints the settings in effect.
  *
- * @throws {Failure} `USAGE` if one of them is invalid
+ * @throws {Failure} `USAGE` if a setting is invalid
  */
 export async function config(flags: ConfigFlags, host: Host, log: Log): Promise<ExitCode> {
   const { parseSettings, readEffectiveSettings } = await import("#connection");
   const settings = await readEffectiveSettings(flags, host, log);
-  // Leaves standard input unread, because only a command that sends the key reads it.
+  // Leaves standard input unread, because only commands that send the key read it.
   const readsStandardInput = settings.keyFile?.value === "-";
   const key = readsStandardInput ? settings.keyFile : await readKey(settings, host);
   await parseSettings({ ...settings, key: readsStandardInput ? undefined : key, keyFile: undefined }, host, log);
@@ -125,7 +125,7 @@ function maskUrl(member: string, value: string): string {
   return member === "database-url" ? maskDatabaseUrl(value) : value;
 }
 
-/** In UTF-16 code units. Longer values do not widen their column. */
+/** A column is as wide as its longest value of at most this length, in UTF-16 code units. */
 const MAX_COLUMN_WIDTH = 48;
 
 function toText(rows: readonly Row[]): string {
@@ -143,25 +143,25 @@ function toText(rows: readonly Row[]): string {
 
 const NOTES = `
 Settings:
-  A flag wins over its variable, the variable over the profile, the profile over
-  the default. An empty variable counts as unset. --data-dir and --database-url
-  win over SERVICE_API_URL. No flag takes a secret as its value. A base URL may
-  end in / or in /graphql. LOG_LEVEL (default: warn) is trace, debug, info,
-  warn, error or fatal; debug logs every request, without secrets.
+  The order of precedence is: flag, environment variable, profile, default. An
+  empty variable counts as unset. The flags --data-dir and --database-url win
+  over SERVICE_API_URL. No flag takes a key as its value. A base URL may end in
+  / or in /graphql. LOG_LEVEL (default: warn) is trace, debug, info, warn, error
+  or fatal; debug logs every request, without secrets.
 
 Default directories:
-  Data (--data-dir); the store in it is keys.db
+  For data (--data-dir). Contains keys.db, the store of the embedded server.
     Linux    $XDG_DATA_HOME/service-api, or ~/.local/share/service-api
     macOS    ~/Library/Application Support/service-api
     Windows  %LOCALAPPDATA%\\service-api
-  Config; the file in it is config.yaml
+  For settings. Contains config.yaml, the config file.
     Linux    $XDG_CONFIG_HOME/service-api, or ~/.config/service-api
     macOS    ~/Library/Application Support/service-api
     Windows  %APPDATA%\\service-api
 
 Config file:
   profiles:
-    default:                 # used if no profile is named
+    default:                 # used unless you name a profile
       base-url: https://keys.example.com
       key-file: keys/default.key
       timeout: 1m
@@ -174,19 +174,21 @@ Config file:
         X-Team: ops
     local:
       data-dir: ~/keys       # or database-url: postgres://user@host/database
-  The settings have the names of the flags. Paths are relative to the config
-  file; ~/ is your home directory. --header adds to the profile's headers.
-  service-api login writes profiles; you can also write them yourself. A file
-  that other users can write is rejected.
+  A setting has the name of its flag, except headers, whose flag is --header.
+  The flag --header adds a header to the profile's headers, or replaces the one
+  with the same name. Paths are relative to the config file; ~/ is your home
+  directory.
+  service-api login writes profiles; you can also write them yourself. A config
+  file that other users can write is rejected.
   If a flag or variable selects another server or a store, the profile's
-  key-file, key-header, headers, ca-file and allow-http are ignored: no other
-  server receives them.
+  key-file, key-header, headers, ca-file and allow-http are ignored, because
+  they are only for the profile's server.
 
 JSON:
   {"settings":[{"name","value","source","from"},…]}
   value is null for a setting without a value; source is flag, variable, file or
-  default; from is the flag, the variable or PATH:LINE:COLUMN. A setting that
-  does not take effect has "ignored" with the reason.
+  default; from is the flag, the variable or PATH:LINE:COLUMN, and null for a
+  default. A setting that does not take effect has "ignored" with the reason.
 
 Examples:
   service-api config

@@ -1,4 +1,4 @@
-/** `login`: checks that a server accepts a key, and stores both as a profile of the config file. */
+/** `login`: checks that a server accepts a key, and stores both as a profile in the config file. */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
 import { canPrompt, type PromptFlags } from "../host/can_prompt.ts";
@@ -31,7 +31,7 @@ import { PROFILE_SETTINGS } from "../settings/table.ts";
 export function registerLogin(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
-      "Check that a server accepts a key, and store both as a profile of the config\nfile. " +
+      "Check that a server accepts a key, and store both as a profile in the config\nfile. " +
         "Prompts for the server and the key if they are not set.",
     )
     .optionsGroup("Prompts:")
@@ -49,7 +49,7 @@ async function openTerminalPrompts(host: Host): Promise<Prompts> {
 }
 
 /**
- * Stores a server and its key.
+ * Checks that a server accepts a key, and stores both.
  *
  * @param openPrompts called if a value is missing and the program can prompt
  * @throws {Failure} of any code. If the code is not `FAILED`, nothing was stored.
@@ -142,7 +142,9 @@ async function promptForSecret(prompts: Prompts): Promise<SourcedSetting> {
   return settingFrom("flag", name, parse(typed));
 }
 
-/** The changes to the profile. If its server changes, removes the settings that belong to the old server. */
+/**
+ * Returns the changes to the profile. If the server changes, they remove the settings that belong to the old server.
+ */
 function changesFor(
   name: string,
   server: string,
@@ -173,11 +175,14 @@ interface NewProfile {
   readonly name: string;
   readonly changes: Changes;
   readonly key: string;
-  /** Whether the profile had no server or another server before. */
+  /** Whether the profile had a different server, or none. */
   readonly isNewServer: boolean;
 }
 
-/** Stores the key and the profile. The profile never combines a server with the key of another server. */
+/**
+ * Stores the key and the profile. For a new server, first removes the old key, so that the profile never combines a
+ * server with the key of another server.
+ */
 async function storeProfile({ file, name, changes, key, isNewServer }: NewProfile, host: Host): Promise<void> {
   const { stageChanges } = await import("#config-document");
   const keyPath = `${directoryOf(file.path, host)}${keyFileOf(name)}`;
@@ -193,7 +198,7 @@ async function storeProfile({ file, name, changes, key, isNewServer }: NewProfil
   }
 }
 
-/** Warns about variables that override the stored profile, because a user may have forgotten them. */
+/** Warns about variables that override the stored profile, because the user may have forgotten that they are set. */
 async function warnAboutVariables(server: SourcedSetting, key: SourcedSetting, host: Host): Promise<void> {
   const isSet = (name: string): boolean => host.env(name) !== undefined;
   const url = host.env("SERVICE_API_URL");
@@ -211,11 +216,11 @@ async function warnAboutVariables(server: SourcedSetting, key: SourcedSetting, h
 
 const NOTES = `
 Without --profile, the name of the profile is default. login stores the key in
-keys/<profile>.key, in the directory of the config file. Only you can read it.
-If the server rejects the key, login stores nothing. login keeps the rest of
-the config file. If the profile had another server, login removes the settings
-of that server. login also stores --key-header, --header, --ca-file and
---allow-http in the profile.
+keys/<profile>.key, in the directory of the config file. Only you can read this
+file. If the server rejects the key, login stores nothing. login leaves the rest
+of the config file unchanged. If the profile had another server, login removes
+the settings of that server. login also stores --key-header, --header, --ca-file
+and --allow-http in the profile.
 service-api config --help describes the config file.
 
 Examples:

@@ -19,7 +19,7 @@ export function registerLogout(command: Command, { host, setExitCode }: CommandC
 /**
  * Removes the key of a profile.
  *
- * @throws {Failure} `USAGE` if `login` did not write the key file, `FAILED` if it cannot be removed
+ * @throws {Failure} `USAGE` if `login` did not write the key file, `FAILED` if the key file cannot be removed
  */
 export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode> {
   const { file, profile } = await readConfig(flags, host);
@@ -51,16 +51,16 @@ export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode>
   );
   for (const name of ["SERVICE_API_KEY", "SERVICE_API_KEY_FILE"].filter((name) => host.env(name) !== undefined)) {
     // deno-lint-ignore no-await-in-loop -- the lines keep their order
-    await host.stderr.write(`${name} is still set. Commands use its key.\n`);
+    await host.stderr.write(`${name} is still set, so commands still use its key.\n`);
   }
   return ExitCode.OK;
 }
 
 const NOTES = `
 logout removes the file keys/<profile>.key, in the directory of the config file,
-and the setting key-file of the profile. The server still accepts the key: to
-revoke it, run service-api apikey --delete. logout does not remove a key file
-that login did not write.
+and the setting key-file of the profile. The server still accepts the key. To
+revoke the key, run service-api apikey --delete. logout does not remove a key
+file that login did not write.
 
 Examples:
   service-api logout

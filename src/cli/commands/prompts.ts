@@ -1,4 +1,4 @@
-/** Entry file of the prompts of all commands. Loaded only if a command prompts. */
+/** The entry point for the prompts of all commands. It is loaded only if a command prompts. */
 export { promptForKey } from "./apikey/create_prompts.ts";
 export { promptForKeys } from "./apikey/delete_prompts.ts";
 export { openPrompts } from "../prompts/prompts.ts";

@@ -21,10 +21,10 @@ export function registerRequest(command: Command, { host, log, setExitCode }: Co
     .usage("(--query <text> | --body <json>) [options]")
     .optionsGroup("Request:")
     .option("--query <text>", "GraphQL document, @file, or - for standard input")
-    .option("--variables <json>", "JSON object with the variables of the query; also\n@file and -")
-    .option("--body <json>", "JSON to send unchanged instead of --query; also\n@file and -")
+    .option("--variables <json>", "JSON object with the variables of the query, @file,\nor - for standard input")
+    .option("--body <json>", "JSON to send unchanged instead of a query, @file,\nor - for standard input")
     .optionsGroup("Output:")
-    .option("--json", "print one line of JSON, also for failures");
+    .option("--json", "print one line of JSON, even on failure");
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await request(flags, host, withClient(flags, host, log))));
@@ -39,8 +39,8 @@ export interface RequestFlags {
 }
 
 /**
- * Sends a request and prints the response body, with `--json` on one line. If the response is a failure, also prints
- * its message on standard error. With `--json` prints `{"error","code"}` on standard output instead of the body.
+ * Sends a request and prints the response body. If the response is a failure, also prints a message on standard error.
+ * With `--json`, prints one line on standard output: the response body, or `{"error","code"}` if it is a failure.
  *
  * @throws {Failure} if there is no response
  */
@@ -48,7 +48,7 @@ export async function request(flags: RequestFlags, host: Host, useClient: UseCli
   const body = await readBody(flags, host);
   return await useClient(async (connect) => {
     const { body: answer, failure } = await (await connect()).sendBody(body);
-    // JSON has line breaks only between tokens.
+    // JSON has line breaks only between tokens, so this changes no string.
     if (!flags.json) await host.stdout.write(answer.endsWith("\n") ? answer : `${answer}\n`);
     else if (failure === undefined) await host.stdout.write(`${answer.trim().replaceAll(/\s*[\r\n]\s*/g, " ")}\n`);
     return failure === undefined ? ExitCode.OK : await reportFailure(failure, host);
@@ -105,10 +105,10 @@ async function readArgument(value: string, flag: string, host: Host): Promise<st
 
 const NOTES = `
 Results:
-  request prints the response body unchanged. With --json it prints the body on
-  one line. GraphQL errors and HTTP errors are failures: request also prints the
-  message on standard error. With --json it prints {"error","code"} on standard
-  output instead of the body.
+  request prints the response body unchanged. GraphQL errors and HTTP errors are
+  failures: for these, request also prints a message on standard error.
+  With --json, request prints one line on standard output: the response body, or
+  {"error","code"} on failure.
 
 Examples:
   service-api request --query '{ apiKeys { id name roles createdAt } }'

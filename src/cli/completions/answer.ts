@@ -1,4 +1,7 @@
-/** The answer to a shell that completes a word. The scripts for the shells parse it, so change both together. */
+/**
+ * The answer of `service-api __complete` to a shell that completes a word. The scripts for the shells parse the answer.
+ * If you change the format, change the scripts too.
+ */
 
 /** A possible completion of the word at the cursor. */
 export interface Candidate {
@@ -14,7 +17,7 @@ export type Answer =
     /** The user will type more of the word, so the shell must not append a space. */
     readonly isPartial?: boolean;
   }
-  /** The shell completes a path after the prefix of the word. */
+  /** The shell completes a path. In the word, the path comes after `prefix`. */
   | { readonly kind: "files" | "directories"; readonly prefix: string };
 
 export const NO_CANDIDATES: Answer = { kind: "candidates", candidates: [] };

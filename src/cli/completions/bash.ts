@@ -3,11 +3,11 @@
  *
  * Readline completes only the text after the last character of `COMP_WORDBREAKS`, which contains `:` and `=`. The
  * program completes whole words. So the script splits the line itself and removes from each candidate the part that
- * readline keeps. Bash before 4 has no `compopt`; there the script appends the spaces itself.
+ * readline keeps. Bash before version 4 has no `compopt`, so in these versions the script appends the spaces itself.
  */
 export const script = `# bash completion of service-api
 
-# Splits a line into words like the shell. Sets words (without quotes), raw (the last word with its quotes) and quote
+# Splits a line into words as the shell does. Sets words (without quotes), raw (the last word with its quotes) and quote
 # (the open quotation mark, if any).
 __service_api_split() {
   local rest=$1 char word= inside=
@@ -33,7 +33,7 @@ __service_api_split() {
   words+=("$word")
 }
 
-# Sets quoted to the text $1, quoted for the command line. $2 is the open quotation mark, if any.
+# Quotes the text $1 for the command line and stores the result in quoted. $2 is the open quotation mark, if any.
 __service_api_quote() {
   local text=$1 char
   quoted=

@@ -23,7 +23,9 @@ export function completeList(text: string, items: readonly Candidate[]): Answer 
   return { kind: "candidates", candidates: extend(list, items.filter(({ word }) => !list.items.includes(word))) };
 }
 
-/** Offers `RESOURCE:`. After the colon, offers the actions that the list does not contain yet for that resource. */
+/**
+ * Offers resources, each with a colon. After the colon, offers the actions that are not in the list for that resource.
+ */
 export function completePermissions(text: string): Answer {
   const list = parseList(text);
   const unusedPairs = (resource: string): readonly Candidate[] =>

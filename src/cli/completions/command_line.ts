@@ -75,7 +75,7 @@ function findOption(command: CommandUnknownOpts, flag: string): Option | undefin
   return visibleOptions(command).find(({ long, short }) => long === flag || short === flag);
 }
 
-/** The long name of a flag. If it has none, the short name. */
+/** The long name of a flag, or the short name if there is no long name. */
 export function flagName({ long, short }: Option): string {
   return long ?? short ?? "";
 }

@@ -1,6 +1,6 @@
 /**
- * Completes the word at the cursor for a shell. It changes nothing, never prompts, and prints only the answer. If
- * anything fails, the answer has no candidates.
+ * Completes the word at the cursor for a shell. Completion changes nothing, never prompts, and prints only the answer.
+ * If anything fails, the answer has no candidates.
  */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { isRepeatable } from "../command.ts";
@@ -13,7 +13,7 @@ import { completeValue } from "./values.ts";
  * Writes the answer to standard output.
  *
  * @param words the words after the program's name, up to and including the one at the cursor
- * @param program has the flags of the command in `words`
+ * @param program the program, with the flags of the command in `words`
  */
 export async function complete(words: readonly string[], program: CommandUnknownOpts, host: Host): Promise<void> {
   const answer = await answerFor(words, program, host).catch(() => NO_CANDIDATES);
@@ -83,7 +83,7 @@ function flagCandidates(command: CommandUnknownOpts, given: CommandLine["given"]
     .filter(({ word }) => !conflicting.has(word));
 }
 
-/** The description from the help on one line, without the variable and the default. */
+/** The description of a flag in the help, on one line and without the variable and the default. */
 function shortDescription(description: string): string {
   return description.replace(/\s*\[SERVICE_API_.*$/s, "").replaceAll(/\s+/g, " ");
 }

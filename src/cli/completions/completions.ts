@@ -1,6 +1,6 @@
 /**
- * The `completions` command: prints the script with which a shell completes commands, flags and values. The scripts in
- * this folder run the hidden command `__complete` (`complete.ts`) each time the user presses Tab.
+ * The `completions` command: prints a script for a shell. With this script, the shell completes commands, flags and
+ * values. Each time the user presses Tab, the script runs the hidden command `__complete` (`complete.ts`).
  */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
@@ -74,7 +74,8 @@ Run the commands for your shell once. Then start a new shell:
                 > ~/.config/fish/completions/service-api.fish
   powershell  Add-Content $PROFILE 'service-api completions powershell |
                 Out-String | Invoke-Expression'
-bash 3.2 or newer works without the bash-completion package. For zsh you can
-also write the script to a file _service-api in a directory of fpath. The script
-for PowerShell (5.1 and 7) has not been tested yet.
+The script for bash (3.2 or newer) does not need the bash-completion package.
+For zsh, you can also write the script to a file named _service-api in a
+directory of fpath. The script for PowerShell (5.1 and 7) has not been tested
+yet.
 ${EXIT_STATUS}`;

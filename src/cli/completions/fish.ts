@@ -1,6 +1,6 @@
 /**
- * The script for fish. Fish ignores case, quotes candidates, and appends no space after a colon, so the script does not
- * need the directives `:space` and `:nospace`.
+ * The script for fish. Fish ignores case, quotes candidates, and appends no space after a colon. So the script handles
+ * the directives `:space` and `:nospace` in the same way.
  */
 export const script = `# fish completion of service-api
 

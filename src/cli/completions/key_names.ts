@@ -11,7 +11,9 @@ import { type CommandLine, givenValue } from "./command_line.ts";
 /** The longest wait after Tab, in milliseconds. */
 const TIMEOUT = 1000;
 
-/** Returns names without duplicates, with descriptions and roles. If the server does not respond in time, returns none. */
+/**
+ * Returns names without duplicates, with descriptions and roles. If the server does not respond in time, returns none.
+ */
 export async function fetchKeyNames(line: CommandLine, host: Host): Promise<readonly Candidate[]> {
   const { promise: timedOut, resolve } = Promise.withResolvers<readonly KeySummary[]>();
   const timer = setTimeout(() => resolve([]), TIMEOUT);
@@ -34,7 +36,7 @@ async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySum
   return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await (await connect()).listKeys());
 }
 
-/** Whether listing keys changes nothing. The embedded server would create a missing store, or tables in a database. */
+/** Whether listing keys cannot change anything. The embedded server may create a store, or tables in a database. */
 async function canList({ server }: Settings): Promise<boolean> {
   if (server.kind === "network") return true;
   if (server.location.kind === "database") return false;

@@ -11,14 +11,14 @@ import { fetchKeyNames } from "./key_names.ts";
 
 type ValueCursor = Extract<Cursor, { kind: "value" }>;
 
-/** Placeholders in the help for values that are paths. */
+/** The placeholders that the help uses for paths, and what the shell completes for each. */
 const PATH_PLACEHOLDERS: Readonly<Record<string, "files" | "directories">> = {
   file: "files",
   pem: "files",
   dir: "directories",
 };
 
-/** Flags whose value is a text, or `@` and a file. */
+/** Flags whose value is either a text or `@` and a path. */
 const TEXT_OR_FILE_FLAGS = ["--query", "--variables", "--body"];
 
 /** Completes the value at the cursor. Free text has no candidates. */

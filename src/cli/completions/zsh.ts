@@ -1,8 +1,8 @@
 /**
  * The script for zsh. Evaluate it after `compinit`, or save it as `_service-api` in a directory of `fpath`.
  *
- * It ignores case, because the program accepts roles and permissions in upper and lower case. A comma typed right after a
- * completed word replaces the space that zsh has appended.
+ * The script ignores case, because the program accepts roles and permissions in upper and lower case. If the user types
+ * a comma right after a completed word, the comma replaces the space that zsh has appended.
  */
 export const script = `#compdef service-api
 # zsh completion of service-api

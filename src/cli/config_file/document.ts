@@ -1,3 +1,3 @@
-/** Entry file of the code that parses and changes YAML. Loaded only if a command needs the text of a config file. */
+/** The entry point for parsing and changing YAML. It is loaded only if there is a config file to parse or change. */
 export { stageChanges } from "./edit.ts";
 export { parseConfig } from "./yaml.ts";

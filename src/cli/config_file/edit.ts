@@ -10,7 +10,7 @@ import { type StagedFile, stageFile } from "./private_file.ts";
 export type Changes = Readonly<Record<string, string | boolean | Readonly<Record<string, string>> | undefined>>;
 
 /**
- * Writes the changed config file under a temporary name. `commit` replaces the config file.
+ * Writes the changed config file under a temporary name. To replace the config file, call `commit` on the result.
  *
  * @throws {Failure} `USAGE` if the config file is invalid, `FAILED` if the temporary file cannot be written
  */

@@ -10,7 +10,7 @@ export interface ConfigPath {
   readonly setting: SourcedSetting | undefined;
 }
 
-/** The config file that a flag or variable names, or else the platform's; `undefined` without a home directory. */
+/** The config file that a flag or variable names, or else the platform's; `undefined` if there is no home directory. */
 export function chooseConfigPath(flags: ProfileFlags, host: Host): ConfigPath | undefined {
   const setting = chooseSetting("config", flags, host);
   const path = setting?.value ?? platformConfigPath(host);
@@ -22,14 +22,14 @@ function platformConfigPath(host: Host): string | undefined {
   return directory && `${directory}${host.platform === "windows" ? "\\" : "/"}config.yaml`;
 }
 
-/** The directory of a file, with the separator at its end; empty for a bare name. */
+/** The directory of a file, including the separator at the end. Empty if the path is only a file name. */
 export function directoryOf(path: string, host: Host): string {
   return path.replace(host.platform === "windows" ? /[^\\/]*$/ : /[^/]*$/, "");
 }
 
 /**
- * Resolves a path in the config file. `~/` is the home directory. Other relative paths are relative to the directory of
- * the config file.
+ * Resolves a path from the config file. `~/` means the home directory. Any other relative path is relative to the
+ * directory of the config file.
  */
 export function resolvePath(path: string, configPath: string, host: Host): string {
   const isWindows = host.platform === "windows";

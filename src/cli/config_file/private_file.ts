@@ -45,7 +45,7 @@ export async function stageFile(path: string, text: string, mode: number, host: 
  * Runs an action while this process holds a lock, so that processes change a config file and its keys one after the
  * other. The system releases the lock when the process ends, even if it is killed.
  *
- * @param path the lock file, which is not removed afterwards
+ * @param path the lock file; it is created if it is missing, and never removed
  * @throws {Failure} `FAILED` if the file cannot be locked
  */
 export async function withLock<Result>(path: string, host: Host, action: () => Promise<Result>): Promise<Result> {

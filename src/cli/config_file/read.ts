@@ -13,7 +13,7 @@ const MAX_SIZE = 1_000_000;
 export interface Config {
   /** The file that was read; `undefined` if there is none. */
   readonly file: ConfigPath | undefined;
-  /** The flag or variable that selects the profile. Without it, the profile is `default`, if that exists. */
+  /** The flag or variable that selects the profile. If neither is set, the profile is `default`, if that exists. */
   readonly profileSetting: SourcedSetting | undefined;
   readonly profile: Profile | undefined;
 }
@@ -40,8 +40,8 @@ function unknownProfile({ name, value }: SourcedSetting, path: string | undefine
     ? "could not find your home directory, so there is no default config file. Use --config"
     : first === undefined
     ? `${path} has no profiles. Create one with service-api login`
-    : `${path} has no profile ${quote(value)}. Did you mean ${nearest(value, [first, ...others])}? Its profiles are ` +
-      names.join(", ");
+    : `${path} has no profile ${quote(value)}. Did you mean ${nearest(value, [first, ...others])}? ` +
+      `The file has these profiles: ${names.join(", ")}`;
   return new Failure("USAGE", `${name}: ${problem}.`);
 }
 
@@ -99,7 +99,7 @@ async function open(path: string, setting: SourcedSetting | undefined): Promise<
   throw cannotRead(path, setting, "it is not a file");
 }
 
-/** Whether the file does not exist, or is in a directory that this user may not search. */
+/** Whether the file does not exist, or is in a directory that this user cannot search. */
 async function isMissing(path: string, error: unknown): Promise<boolean> {
   if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return true;
   if (!(error instanceof Deno.errors.PermissionDenied)) return false;

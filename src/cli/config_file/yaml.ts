@@ -45,7 +45,7 @@ type Issue = z.core.$ZodIssue;
  * Parses the text of the config file at `path`.
  *
  * @param resolve makes a path in the file absolute
- * @throws {Failure} `USAGE`; its message begins `path:line:column: ` and repeats no value
+ * @throws {Failure} `USAGE`; its message begins with `path:line:column: ` and repeats no value
  */
 export function parseConfig(text: string, path: string, resolve: (path: string) => string): ConfigDocument {
   const lines = new LineCounter();
@@ -101,7 +101,7 @@ function parseYaml(
   }
   const [error] = document.errors;
   if (error === undefined) return document;
-  // After a colon, the library repeats text of the file, which may be a secret.
+  // After a colon, the library's message repeats text from the file, which may be a secret.
   throw new Failure("USAGE", `${formatPosition(error.pos[0])}: Invalid YAML: ${error.message.replace(/:.*/s, "")}.`);
 }
 

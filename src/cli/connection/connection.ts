@@ -1,6 +1,6 @@
 /**
- * Connects to the server that the settings select: a server on the network or the embedded server. Loaded only if a
- * command needs a connection, because it loads zod and the GraphQL client.
+ * Connects to the server that the settings select: a server on the network or the embedded server. This module is
+ * loaded only if a command needs a connection, because it loads zod and the GraphQL client.
  */
 import { Failure } from "../../apikey/failure.ts";
 import { type Client, createClient, DOCUMENTS } from "../../client/client.ts";
@@ -66,7 +66,7 @@ async function runTask<Result>(
   try {
     return await task(connect, interrupted);
   } finally {
-    // The server has already stored its changes. An error here must not hide that.
+    // An error here must not hide the result of the task: the server has already stored any changes.
     await connection?.close().catch((error) => log.error("Closing the connection failed: {error}", { error }));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Resolves the settings that take effect. A flag wins over its variable, and the variable wins over the profile. A profile
- * describes one server or one store. The key and headers of a profile are never sent to another server.
+ * Resolves the settings that take effect. A flag wins over its variable, and the variable wins over the profile. A
+ * profile describes one server or one store. The key and headers of a profile are never sent to another server.
  */
 import { Failure } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
@@ -43,7 +43,7 @@ export interface IgnoredSetting {
 }
 
 /**
- * Reads the config file and resolves the settings. Warns if the server of a profile that the user named is not used.
+ * Reads the config file and resolves the settings. Warns if the user names a profile but its server is not used.
  *
  * @throws {Failure} `USAGE` if the config file is invalid, or if flags or variables contradict each other
  */
@@ -168,7 +168,9 @@ function chooseKey(
   return { key: settingFrom("variable", "SERVICE_API_KEY", key), keyFile: undefined };
 }
 
-/** Returns the headers of the flags, and the headers of the profile that have other names. */
+/**
+ * Returns the headers from the flags, and the headers from the profile whose names are not among the flags' headers.
+ */
 function chooseHeaders(
   lines: readonly string[],
   profileHeaders: readonly SourcedSetting[],

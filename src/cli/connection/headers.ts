@@ -37,9 +37,9 @@ export function keySchema(): TextSchema<string> {
 }
 
 /**
- * The headers of every request.
+ * Reads the headers of every request.
  *
- * @returns names in lower case, and values
+ * @returns the values by name; the names are in lower case
  * @throws {Failure} `USAGE`; its message repeats no value
  */
 export async function readHeaders(settings: EffectiveSettings, host: Host): Promise<ReadonlyMap<string, string>> {
@@ -69,7 +69,7 @@ function readKeyHeader({ keyHeader, baseUrl }: EffectiveSettings): string {
 /**
  * Reads the key from its variable, its file or standard input.
  *
- * @throws {Failure} `USAGE`; its message repeats nothing of the key
+ * @throws {Failure} `USAGE`; its message repeats no part of the key
  */
 export async function readKey(
   { key, keyFile }: Pick<EffectiveSettings, "key" | "keyFile">,

@@ -1,14 +1,13 @@
-/** Gives commands a client. Loads the GraphQL client and zod only if a command uses it, so that `--help` starts fast. */
+/** Gives commands a client. Loads the GraphQL client and zod only when a task runs, so that `--help` starts fast. */
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
 import type { UseClient } from "./connection.ts";
 
 /**
- * Runs tasks with a client for the server that flags, environment and profile select.
- *
- * @returns a function that throws the errors of the task, and a `Failure` if the settings are invalid or the embedded
- * server cannot open its store
+ * Returns a function that runs a task with a client for the server that the flags, the environment and the profile
+ * select. The function throws the errors of the task. It throws a `Failure` if the settings are invalid or the embedded
+ * server cannot open its store.
  */
 export function withClient(flags: ServerFlags, host: Host, log: Log): UseClient {
   return async (task) => {

@@ -1,11 +1,11 @@
-/** Decides whether a command may prompt. */
+/** Decides whether a command can prompt. */
 import type { Host } from "./host.ts";
 
 /** The flags of every command that prompts, as typed. */
 export interface PromptFlags {
   /** `false` with `--no-input`. */
   readonly input?: boolean | undefined;
-  /** Skip the final confirmation. */
+  /** `true` with `--yes`: skip the final confirmation. */
   readonly yes?: boolean | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The outside world of the program: arguments, environment, streams, terminal, clock and signals. Commands receive it as
- * an argument, so tests run them without a process.
+ * The outside world of the program: arguments, environment, streams, terminal, clock and signals. Commands receive a
+ * `Host` as an argument, so that tests can run commands without starting a process.
  */
 import type { Readable, Writable } from "node:stream";
 
@@ -42,7 +42,7 @@ export interface Input {
 export interface Terminal {
   /** The pressed keys, in raw mode. */
   readonly input: Readable;
-  /** Emits `resize` when the size changes and has the properties `columns` and `rows`. */
+  /** Has the properties `columns` and `rows`. Emits `resize` when the size changes. */
   readonly output: Writable;
   size(): TerminalSize;
 }

@@ -1,11 +1,14 @@
-/** Stops waiting when SIGINT or SIGTERM arrives. Without a handler, process 1 of a container ignores these signals. */
+/**
+ * Stops waiting when SIGINT or SIGTERM arrives. The handler is needed in containers, where a process with PID 1 ignores
+ * these signals unless it handles them.
+ */
 import { Failure } from "../../apikey/failure.ts";
 import type { Host } from "./host.ts";
 
 /**
  * Waits for work that cannot be cancelled.
  *
- * @param message the message of the failure. It says what the interruption left undone.
+ * @param message the message of the failure; says what was not done
  * @throws {Failure} `INTERRUPTED` if a signal arrives first
  */
 export async function unlessInterrupted<Result>(work: Promise<Result>, message: string, host: Host): Promise<Result> {

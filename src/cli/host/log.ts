@@ -1,6 +1,6 @@
 /**
- * The log on standard error. It masks secrets in every record: keys in any text, and properties whose name indicates a
- * secret.
+ * The log on standard error. It masks secrets in every record: API keys in any text, and the values of properties whose
+ * names suggest a secret.
  */
 import { escapeInvisible, Failure } from "../../apikey/failure.ts";
 import { redactSecrets } from "../../apikey/secret.ts";
@@ -20,10 +20,10 @@ export interface Log {
 /** Discards every record. */
 export const SILENT_LOG: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => undefined };
 
-/** From most to least verbose. Includes levels that only other programs write, because users may set them. */
+/** The levels from most to least verbose. The program does not write records of all levels, but users may set any. */
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 
-/** The most records to keep while no process reads standard error. Drops further records. */
+/** The maximum number of records that wait while no process reads standard error. Drops further records. */
 const MAX_WAITING_RECORDS = 1000;
 
 /** The longest wait for the log, in milliseconds. */
@@ -41,8 +41,8 @@ export async function flushWithTimeout(written: Promise<void> | undefined): Prom
 }
 
 /**
- * Opens the log for `LOG_LEVEL`. If the variable is unset or its level unknown, logs warnings and errors. `serve`
- * writes JSON lines unless standard error is a terminal. All other commands write text.
+ * Opens the log with the level in `LOG_LEVEL`. If the variable is unset or its level is unknown, logs warnings and
+ * errors. `serve` writes JSON lines unless standard error is a terminal. All other commands write text.
  */
 export function openLog(host: Host): Log {
   const requested = host.env("LOG_LEVEL")?.trim().toLowerCase().replace(/^warning$/, "warn");

@@ -3,8 +3,8 @@ import type { ConfirmOptions } from "./options.ts";
 import { promptLine, runView, type Screen } from "./run_prompt.ts";
 
 /**
- * Asks for yes or no. `y` and `n` answer at once; Enter answers `initial`. Discards keys that the user pressed before
- * the prompt appeared.
+ * Asks for yes or no. The keys `y` and `n` answer at once. Enter gives the answer `initial`. Discards keys that the
+ * user pressed before the prompt appeared.
  *
  * @throws {Failure} `INTERRUPTED`
  */

@@ -105,7 +105,7 @@ function labelColumnWidth(items: readonly ListItem<unknown>[]): number {
   return Math.min(MAX_LABEL_WIDTH, items.reduce((width, { label }) => Math.max(width, widthOf(label)), 0));
 }
 
-/** The answer names at most this many labels. */
+/** The maximum number of labels in the answer. */
 const MAX_NAMED = 10;
 
 function formatSelection<Value>(selected: ReadonlySet<ListItem<Value>>, items: readonly ListItem<Value>[]): string {

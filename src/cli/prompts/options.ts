@@ -5,7 +5,7 @@ export interface TextOptions {
   readonly label: string;
   /** Shown below the prompt. */
   readonly hint?: string;
-  /** The text that the user starts to edit. */
+  /** The text in the prompt when it appears. The user can edit it. */
   readonly initial?: string;
   /** @throws {Failure} if the text is not valid; the prompt shows its message */
   readonly check?: (typed: string) => void;
@@ -13,7 +13,7 @@ export interface TextOptions {
 
 export interface ConfirmOptions {
   readonly label: string;
-  /** The answer to Enter alone. */
+  /** The answer if the user presses only Enter. */
   readonly initial: boolean;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The prompt for permissions, a grid: a row for each resource and a column for each action. The first row stands for
- * every visible resource, and the position before the first column stands for every action.
+ * The prompt for permissions: a grid with a row for each resource and a column for each action. In the first row, Space
+ * selects an action for every resource that matches the filter. To the left of the first column, Space selects every
+ * action of a row.
  */
 import type { Key } from "node:readline";
 import { type Action, ACTIONS, type Permission, type Resource, RESOURCES } from "../../apikey/permission.ts";
@@ -17,20 +18,20 @@ import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run
 /** The label of the first row. */
 const EVERY_RESOURCE = "every resource";
 
-/** The row for every visible resource, and the column for every action. */
+/** The row that selects for every resource that matches the filter, and the column that selects every action. */
 const ALL_ROW = 0;
 const ALL_COLUMN = -1;
 
 /** Lines besides the resources: the prompt, two header lines, the first row, and three lines below. */
 const OTHER_LINES = 7;
 
-/** The answer lists at most this many permissions. For more it shows their number. */
+/** The maximum number of permissions in the answer. If more are selected, the answer is only their number. */
 const MAX_LISTED = 5;
 
 /**
  * Asks for permissions. Accepts an empty selection only if the key has a role.
  *
- * @returns pairs in the order of the lists of resources and actions
+ * @returns the selected permissions, in the order of `RESOURCES` and `ACTIONS`
  * @throws {Failure} `INTERRUPTED`
  */
 export async function selectPermissions(
@@ -137,7 +138,7 @@ export async function selectPermissions(
   return answer();
 }
 
-/** Explains the marks in the rows. */
+/** Returns the line that explains the marks in the rows. */
 function formatLegend(roles: readonly Role[], { symbols }: Style): string {
   const { fromRole, fromPermission, fromBoth, included } = symbols;
   const byRole = roles.length === 0 ? [] : [`${fromRole} by role`];

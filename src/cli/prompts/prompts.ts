@@ -14,15 +14,15 @@ import { promptForSecret, promptForText } from "./text.ts";
 
 /** Shows one prompt at a time. Every prompt throws `INTERRUPTED` on Ctrl-C, on a signal, or at the end of the input. */
 export interface Prompts {
-  /** A line of text. The message of a failed `check` is shown while the user types. */
+  /** A line of text. While the user types, the prompt shows the message of a failed `check`. */
   text(options: TextOptions): Promise<string>;
   /** A line of text that the screen never shows. */
   secret(options: TextOptions): Promise<string>;
   /** Yes or no. */
   confirm(options: ConfirmOptions): Promise<boolean>;
-  /** One item of a short list. */
+  /** One item from a short list. */
   selectOne<Value>(options: ListOptions<Value>): Promise<Value>;
-  /** Any number of items of a list of any length. */
+  /** Any number of items from a list of any length. */
   select<Value>(options: ListOptions<Value>): Promise<readonly Value[]>;
   /** `RESOURCE:ACTION` pairs from a grid of all resources and actions. */
   permissions(options: PermissionsOptions): Promise<readonly Permission[]>;

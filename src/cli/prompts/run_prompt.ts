@@ -59,7 +59,7 @@ export interface View {
   draw(error: string | undefined): string;
   /** @returns whether the key answers the prompt; Enter always does */
   handleKey(typed: string | undefined, key: Key): boolean;
-  /** The answer as it stays on the screen. */
+  /** The answer in the line that stays on the screen after the prompt. */
   answer(): string;
   /** Returns a message if the prompt cannot accept Enter now. */
   validate?(): string | undefined;

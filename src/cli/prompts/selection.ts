@@ -1,9 +1,9 @@
-/** The selected items of a list or a grid. */
+/** What lists and the permission grid have in common: the count of selected items, and selecting items. */
 
 /** Columns of the prompt line that the label, the filter and the count cannot use, including the empty last one. */
 export const PROMPT_LINE_MARGIN = 7;
 
-/** How many items are selected and how many the list has. Shortened or left out if it exceeds `columns`. */
+/** Says how many items are selected and listed. If the text exceeds `columns`, returns a shorter or an empty text. */
 export function formatCount(selected: number, visible: number, total: number, columns: number): string {
   const listed = visible === total ? `${total}` : `${visible} of ${total}`;
   const counts = [`(${selected} selected, ${listed} listed)`, `(${selected} selected)`];

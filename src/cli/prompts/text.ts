@@ -1,4 +1,4 @@
-/** The prompts for a line of text: visible, or a secret. */
+/** The prompts for a line of text and for a secret. */
 import { TextPrompt } from "@clack/core";
 import { escapeInvisible } from "../../apikey/failure.ts";
 import { truncate } from "../terminal/text_width.ts";

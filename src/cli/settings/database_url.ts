@@ -11,7 +11,7 @@ import { countUpTo } from "./number.ts";
 import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
 import { readSettingFile, type Setting } from "./setting.ts";
 
-/** Stands for an omitted host in the URL. No host has this name (RFC 2606). */
+/** Replaces an omitted host in the URL. No host has this name (RFC 2606). */
 const NO_HOST = "none.invalid";
 
 function databaseUrlSchema(): TextSchema<URL> {
@@ -58,13 +58,13 @@ function percentEncodedSchema(): TextSchema<string> {
 /**
  * Parses `postgres://[user[:password]@][host][:port][/database][?host=…&sslmode=…&sslrootcert=…]`.
  *
- * @throws {Failure} `USAGE`; its message repeats nothing of the URL that may be a password
+ * @throws {Failure} `USAGE`; its message repeats no part of the URL that may be a password
  */
 export async function parseDatabaseUrl(setting: Setting, host: Host): Promise<DatabaseAddress> {
   const { name } = setting;
   const decode = (part: string): string => parseSetting({ name, value: part }, percentEncodedSchema());
   const url = parseSetting(setting, databaseUrlSchema());
-  // If a parameter is repeated, its first value counts.
+  // If a parameter is repeated, the first value counts.
   const value = Object.fromEntries([...url.searchParams].toReversed());
   const parameters = parseSetting({ name, value }, parametersSchema());
   const urlHost = url.hostname === NO_HOST ? "" : withoutBrackets(decode(url.hostname));
@@ -97,7 +97,7 @@ async function readTls(
   const isLocal = hostname.startsWith("/") || isLoopback(hostname);
   const mode = sslmode ?? (isLocal && sslrootcert === undefined ? "disable" : "verify-full");
   if (mode === "disable") return undefined;
-  // libpq: `require` verifies the certificate only if a CA certificate is given.
+  // As in libpq, `require` verifies the certificate only if a CA certificate is given.
   if (mode === "require" && sslrootcert === undefined) return { rejectUnauthorized: false, ca: [] };
   return { rejectUnauthorized: true, ca: await readCaCertificates(sslrootcert, setting, host) };
 }

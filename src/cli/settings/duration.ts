@@ -10,7 +10,7 @@ const MILLISECONDS_PER_UNIT: ReadonlyMap<string, number> = new Map([
   ["d", 24 * 3_600_000],
 ]);
 
-/** Milliseconds. */
+/** One day, in milliseconds. */
 const DAY = 24 * 3_600_000;
 
 /** A duration from 1 ms to 24 hours, in whole milliseconds. */

@@ -1,4 +1,4 @@
-/** The names of profiles. The file with the profile's key has the same name. */
+/** Checks the names of profiles. `login` uses the name of a profile as the name of its key file. */
 import { Failure } from "../../apikey/failure.ts";
 import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
 import type { Setting } from "./setting.ts";
@@ -12,7 +12,7 @@ export function profileNameSchema(): TextSchema<string> {
 }
 
 /**
- * Checks the name of a profile that may be new.
+ * Checks the name of a new or existing profile.
  *
  * @param existing the names of all profiles
  * @throws {Failure} `USAGE`

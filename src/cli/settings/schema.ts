@@ -1,8 +1,7 @@
 /**
- * Validates every value from outside the program. A zod schema turns text into a typed value. If the value is
- * invalid, the message of the failure begins with the name of the flag, the variable or the place in the config file.
- *
- * The messages of the schemas complete that sentence: `must be …, not "x".`
+ * Validates the values of flags, variables and the config file. A zod schema turns text into a typed value. If the text
+ * is invalid, the message of the failure begins with the name of the flag, the variable or the place in the config
+ * file. The schema supplies the rest of the sentence, for example `must be …, not "x".`
  */
 import * as z from "zod/mini";
 import { Failure } from "../../apikey/failure.ts";

@@ -42,7 +42,7 @@ export function chooseSetting<Key extends SingleKey>(
   return value === undefined ? profile?.values.get(key) : settingFrom("variable", variable, value);
 }
 
-/** Creates a setting that messages name after its source. */
+/** Creates a setting. Messages use `from` as its name. */
 export function settingFrom(source: SourcedSetting["source"], from: string, value: string): SourcedSetting {
   return { source, from, name: from, value };
 }

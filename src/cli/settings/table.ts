@@ -1,17 +1,17 @@
 /**
- * The settings that select the server and the key. This table is the only place with their names. The flags, the
- * variables, the members of the config file and the output of `config` use it.
+ * The settings of commands that use a server or a store. This table declares their names for the flags, the variables
+ * and the config file.
  */
 
 export interface SettingDeclaration {
   /** The flag with the placeholder of its value, in the form that commander expects. */
   readonly option: `--${string}`;
   readonly variable: `SERVICE_API_${string}` | undefined;
-  /** Its name in a profile of the config file; `undefined` if it cannot be in a profile. */
+  /** The name of the setting in a profile of the config file; `undefined` if a profile cannot contain the setting. */
   readonly member: string | undefined;
-  /** Its type in the config file. A path is relative to the directory of that file. */
+  /** The type of the value in the config file. A path is relative to the directory of that file. */
   readonly type: "text" | "path" | "boolean" | "headers";
-  /** Whether a profile's value is used only for the profile's server. */
+  /** Whether the value in a profile is used only for the server of that profile. */
   readonly belongsToServer: boolean;
   readonly help: string;
   /** The default value, if it is the same on every machine. */
@@ -27,7 +27,7 @@ export const SETTINGS = {
     member: "base-url",
     type: "text",
     belongsToServer: false,
-    help: "server; without one the embedded server is used",
+    help: "URL of the server; the default is the embedded\nserver, which is part of this program",
   },
   keyFile: {
     option: "--key-file <file>",
@@ -53,7 +53,7 @@ export const SETTINGS = {
     member: "headers",
     type: "headers",
     belongsToServer: true,
-    help: "send this header too, 'Name: value'; repeatable",
+    help: "additional header, 'Name: value'; repeatable",
   },
   allowHttp: {
     option: "--allow-http",
@@ -70,7 +70,7 @@ export const SETTINGS = {
     member: "ca-file",
     type: "path",
     belongsToServer: true,
-    help: "CA certificates to trust",
+    help: "file with the CA certificates to trust",
     sources: "[SERVICE_API_CA_FILE] (default: the system's)",
   },
   timeout: {
@@ -79,7 +79,7 @@ export const SETTINGS = {
     member: "timeout",
     type: "text",
     belongsToServer: false,
-    help: "longest wait for an answer, for example 500ms, 2m",
+    help: "longest wait for a response, for example 500ms or 2m",
     default: "30s",
   },
   dataDir: {
@@ -97,7 +97,7 @@ export const SETTINGS = {
     member: "database-url",
     type: "text",
     belongsToServer: false,
-    help: "PostgreSQL database to store keys in instead,\npostgres://user@host:5432/database",
+    help: "PostgreSQL database for the embedded server's store,\npostgres://user@host:5432/database",
   },
   profile: {
     option: "--profile <name>",

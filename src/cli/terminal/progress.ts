@@ -21,9 +21,10 @@ const BAR_WIDTH = 24;
 const MIN_BAR_WIDTH = 4;
 
 /**
- * Awaits `work`. If it takes longer than 300 ms and standard error is a terminal, shows a spinner with the label.
+ * Waits for `work`. If `work` takes longer than 300 ms, shows a spinner with the label. Shows no spinner while a
+ * progress bar is visible, or if standard error is not a terminal that understands escape sequences.
  *
- * @returns what `work` resolves to
+ * @returns the result of `work`
  */
 export async function withSpinner<Result>(label: string, host: Host, work: Promise<Result>): Promise<Result> {
   if (isBarVisible || !canMoveCursor(host.stderr, host)) return await work;
@@ -47,7 +48,7 @@ export async function withSpinner<Result>(label: string, host: Host, work: Promi
   }
 }
 
-/** A progress bar. Ignores write errors: losing the bar must not stop the work. */
+/** A progress bar. It ignores write errors, because the work must continue without the bar. */
 export interface Progress {
   /** @param done how many items are done */
   show(done: number): Promise<void>;
@@ -55,7 +56,10 @@ export interface Progress {
   end(): Promise<void>;
 }
 
-/** Opens a progress bar for `total` items. It draws nothing unless standard error is a terminal. */
+/**
+ * Opens a progress bar for `total` items. The bar is drawn only if standard error is a terminal that understands escape
+ * sequences.
+ */
 export function openProgress(label: string, total: number, host: Host): Progress {
   if (!canMoveCursor(host.stderr, host)) return { show: () => Promise.resolve(), end: () => Promise.resolve() };
   const { cyan, dim, symbols } = styleFor(host.stderr, host);

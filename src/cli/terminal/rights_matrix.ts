@@ -1,4 +1,4 @@
-/** Rights as a matrix: a row for each resource, a column for each action, fitted to the width of a terminal. */
+/** Draws rights as a matrix that fits the width of a terminal: a row for each resource and a column for each action. */
 import { type Action, ACTIONS, type Permission, type Resource, RESOURCES } from "../../apikey/permission.ts";
 import { type Rights, rightsOf } from "../../apikey/rights.ts";
 import type { Role } from "../../apikey/role.ts";
@@ -113,7 +113,7 @@ export function drawRights(
   ];
 }
 
-/** Merges rows only if at least this many are equal. */
+/** Rows are merged only if at least this many of them are equal. */
 const MIN_MERGED_ROWS = 4;
 
 interface Row {

@@ -30,9 +30,9 @@ export interface Symbols {
   readonly fromPermission: string;
   readonly fromBoth: string;
   readonly none: string;
-  /** A right that another one includes: `_ANY` includes `_OWN`. */
+  /** Marks an `_OWN` right that a selected `_ANY` right includes. */
   readonly included: string;
-  /** Some of several rights are selected. */
+  /** Marks several rights of which only some are selected. */
   readonly partial: string;
   readonly barDone: string;
   readonly barLeft: string;
@@ -109,7 +109,7 @@ export function canMoveCursor(output: Output, host: Host): boolean {
   return output.isTerminal() && host.env("TERM") !== "dumb";
 }
 
-/** Whether the locale is UTF-8, by the POSIX variables LC_ALL, LC_CTYPE and LANG. On Windows it always is. */
+/** Whether the locale is UTF-8, by the POSIX variables LC_ALL, LC_CTYPE and LANG. Always true on Windows. */
 function hasUnicode(host: Host): boolean {
   if (host.platform === "windows") return true;
   const locale = host.env("LC_ALL") ?? host.env("LC_CTYPE") ?? host.env("LANG") ?? "";

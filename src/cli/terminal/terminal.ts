@@ -1,6 +1,6 @@
 /**
- * Output for people: colours, symbols, text widths, the rights matrix and progress. This entry file is loaded only at a
- * terminal.
+ * The entry point for output to a terminal: colours, symbols, text widths, the rights matrix and progress. It is loaded
+ * on demand, because commands in scripts do not need it.
  */
 export { openProgress, withSpinner } from "./progress.ts";
 export { drawRights } from "./rights_matrix.ts";

@@ -1,6 +1,8 @@
-/** Joins words into lines and never breaks a word. The help pages load it without the rest of `terminal/`. */
+/** Wraps words into lines, in a separate module so that help pages do not load the rest of `terminal/`. */
 
 /**
+ * Joins words into lines. Never breaks a word.
+ *
  * @param width the longest line, in UTF-16 code units. Only a single word may be longer.
  * @param separator joins the words of a line
  */

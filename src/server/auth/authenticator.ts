@@ -1,6 +1,6 @@
 /**
- * This folder authenticates and authorizes callers. This module finds the key that a request carries (RFC 6750 section
- * 2.1).
+ * Finds the key that a request carries in its `Authorization` header (RFC 6750 section 2.1). The other modules of this
+ * folder throttle failed authentication, record when keys are used, and authorize callers.
  */
 import { Failure } from "../../apikey/failure.ts";
 import { isWellFormedSecret } from "../../apikey/secret.ts";
@@ -20,13 +20,13 @@ export interface AuthenticatorOptions {
   readonly throttle: FailureThrottle;
 }
 
-/** The error if requests from an address failed to authenticate too often. The client must wait. */
+/** The error if too many requests from one address failed to authenticate. The client must wait. */
 export class TooManyFailures extends Failure {
   /** @param retryAfter how long the client must wait, in seconds */
   constructor(readonly retryAfter: number) {
     super(
       "UNAUTHENTICATED",
-      `Too many requests without a valid key came from this address. Try again in ${retryAfter} s.`,
+      `Too many requests from this address had no valid key. Try again in ${retryAfter} s.`,
     );
   }
 }
@@ -37,8 +37,8 @@ const MAX_CALLERS = 10_000;
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   /**
-   * Callers by the hash of their secret. A stored key never changes, so an entry stays valid while the key exists.
-   * Each request checks in the store whether the key still exists.
+   * A cache of callers by the hash of their secret. The rights of a key never change, so an entry stays valid while the key
+   * exists. For each request, the server checks in the store whether the key still exists.
    */
   readonly #callers = new Map<string, { readonly hash: Uint8Array; readonly caller: Caller }>();
 
@@ -47,10 +47,10 @@ export class Authenticator {
   }
 
   /**
-   * Returns the caller that a request's key belongs to.
+   * Returns the caller that a request authenticates.
    *
-   * @param authorization the value of the header; `null` if there is none
-   * @param address the client's IP address; `null` for the local caller, who is never throttled
+   * @param authorization the value of the `Authorization` header; `null` if there is none
+   * @param address the client's IP address; `null` for a request inside this process, which is never throttled
    * @throws {Failure} `UNAUTHENTICATED` if the request carries no valid key
    * @throws {TooManyFailures} if the address must wait; never for a key that authenticated before
    */
@@ -69,14 +69,14 @@ export class Authenticator {
         throw unauthenticated("The Authorization header must have the form Bearer <API_KEY>.");
       }
       if (known === undefined && !isWellFormedSecret(secret)) {
-        throw unauthenticated("The key is mistyped, cut off or not from a server of this kind.");
+        throw unauthenticated("The key is mistyped, truncated, or from another kind of server.");
       }
       const hash = known?.hash ?? Uint8Array.fromHex(digest);
       const id = await store.findIdBySecretHash(hash);
       const key = id === undefined ? undefined : known?.caller.key ?? await store.findById(id);
       if (key === undefined || key.id !== id) {
         this.#callers.delete(digest);
-        throw unauthenticated("The key is well formed, but this server does not know it; it may have been deleted.");
+        throw unauthenticated("The key has a valid form, but this server does not know it. It may have been deleted.");
       }
       lastUse.record(key.id, now);
       const caller = known?.caller ?? callerOf(key);

@@ -1,22 +1,22 @@
-/** States which permission each field of the schema needs, and checks callers against these rules. */
+/** Defines which permission each field of the schema needs, and checks whether a caller has it. */
 import { Failure } from "../../apikey/failure.ts";
 import type { Permission } from "../../apikey/permission.ts";
 import type { Caller } from "./caller.ts";
 
 export interface Rule {
-  /** The permission that covers every key. If not set, the field needs only a valid key. */
+  /** The permission to use the field for every key. If it is not set, the field needs only a valid key. */
   readonly any?: Permission;
-  /** The permission that covers only the caller's own key and the keys that it created. */
+  /** The permission to use the field for the calling key and the keys that it created. */
   readonly own?: Permission;
 }
 
-/** Which keys a caller may act on: any key, or its own key and the keys that it created. */
+/** Which keys a caller may act on: any key, or only the calling key and the keys that it created. */
 export type Scope = "any" | "own";
 
 const VALID_KEY: Rule = {};
 const READ_KEYS = { any: "API_KEY:READ_ANY", own: "API_KEY:READ_OWN" } as const;
 
-/** The rules by type and field. All other fields, including introspection, need a valid key. */
+/** The rules by type and field. Introspection needs only a valid key. */
 export const RULES = {
   Query: {
     me: VALID_KEY,
@@ -37,13 +37,13 @@ export const RULES = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Rule>>>>;
 
-/** Types without rules of their own. The rule of the field that returned them covers their fields. */
+/** Types without rules. The rule of the field that returns such a type also covers the fields of the type. */
 export const DATA_TYPES: readonly string[] = ["ApiKey", "Permission", "Me", "AuditEvent", "AuditKey"];
 
 /**
  * Returns which keys a rule allows a caller to act on.
  *
- * @throws {Failure} `FORBIDDEN`, naming the missing permission
+ * @throws {Failure} `FORBIDDEN`; its message names the missing permission
  */
 export function authorize(rule: Rule, caller: Caller): Scope {
   if (rule.any === undefined || caller.rights.has(rule.any)) return "any";
@@ -54,9 +54,9 @@ export function authorize(rule: Rule, caller: Caller): Scope {
 /**
  * Throws unless a rule allows a caller to act on one key.
  *
- * @param isOwn whether `_OWN` permissions cover the key
- * @param action the subject of the message
- * @throws {Failure} `FORBIDDEN`, naming the missing permission
+ * @param isOwn whether the key is the calling key or a key that it created
+ * @param action what needs the permission; the message begins with it
+ * @throws {Failure} `FORBIDDEN`; its message names the missing permission
  */
 export function requirePermission(rule: Rule, caller: Caller, isOwn: boolean, action = "This request"): void {
   const { any, own } = rule;
@@ -67,11 +67,13 @@ export function requirePermission(rule: Rule, caller: Caller, isOwn: boolean, ac
     "FORBIDDEN",
     hasOwn
       ? `${action} needs ${any}. ${own} covers only your own key and the keys that it created.`
-      : `${action} needs ${describeRule(rule)}. Your key lacks this permission.`,
+      : `${action} needs ${describeRule(rule)}. Your key ${
+        own === undefined ? "lacks this" : "has neither"
+      } permission.`,
   );
 }
 
-/** Describes a rule in messages and in the schema. */
+/** Describes a rule for messages and for the schema. */
 export function describeRule({ any, own }: Rule): string {
   if (any === undefined) return "a valid key";
   return own === undefined ? any : `${any}, or ${own} for the caller's own key and the keys that it created`;

@@ -8,14 +8,14 @@ export interface Caller {
   readonly rights: Rights;
 }
 
-/** The caller in embedded mode: a user who can read and write the store. It needs no key and has every right. */
+/** The local caller: a user whose command runs the server inside its own process, without a key. It has every right. */
 export const LOCAL_CALLER: Caller = { key: null, rights: EVERY_RIGHT };
 
 export function callerOf(key: StoredKey): Caller {
   return { key, rights: rightsOf(key.roles, key.permissions) };
 }
 
-/** Returns whether `_OWN` permissions cover a key: the caller's own key, or a key that it created. */
+/** Returns whether a key is the calling key or a key that the calling key created. `_OWN` permissions cover these keys. */
 export function isOwn(caller: Caller, { id, createdBy }: Pick<StoredKey, "id" | "createdBy">): boolean {
   return caller.key !== null && (id === caller.key.id || createdBy === caller.key.id);
 }

@@ -1,4 +1,4 @@
-/** Remembers when each key was last used. The times stay in memory until `write` writes all of them to the store. */
+/** Records when each key was last used. The times stay in memory until `write` writes all of them to the store. */
 import type { KeyStore } from "../../store/key_store.ts";
 
 export class LastUse {
@@ -20,7 +20,7 @@ export class LastUse {
   }
 
   /**
-   * Writes the times to the store. If this fails, the times stay in memory for the next write.
+   * Writes the times to the store. If writing fails, the times stay in memory for the next write.
    *
    * @throws {Failure} `UNREACHABLE` or `TIMEOUT` if the store is unavailable
    */

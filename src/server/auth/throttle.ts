@@ -1,7 +1,7 @@
 /** Limits how often a client address may fail to authenticate before the client must wait. */
 import { setBounded } from "./bounded_map.ts";
 
-/** How many addresses are counted. If the limit is reached, the address with the oldest failures is removed. */
+/** The maximum number of addresses with a count. Beyond this number, the address whose count started first is removed. */
 const MAX_ADDRESSES = 100_000;
 
 /** The period of the limit, in milliseconds. */
@@ -9,24 +9,24 @@ const PERIOD = 60_000;
 
 interface Failures {
   count: number;
-  /** When the count starts again, in milliseconds since the epoch. */
+  /** When the count ends and a new count can start, in milliseconds since the epoch. */
   readonly until: number;
 }
 
-/** Counts failed authentications per address and minute. */
+/** Counts failed authentications per client address and minute. All addresses in one IPv6 /64 share a count. */
 export class FailureThrottle {
   readonly #limit: number;
   readonly #addresses = new Map<string, Failures>();
 
-  /** @param limit how many failures per minute are allowed; 0 for no limit */
+  /** @param limit after how many failures within a minute a client must wait; 0 for no limit */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
   /**
-   * @param address the client's IP address; `null` for the local caller, who never waits
+   * @param address the client's IP address; `null` for a request inside this process, which never waits
    * @param now the time in milliseconds since the epoch
-   * @returns seconds until the address may try again; 0 if it may try now
+   * @returns how many seconds the client must wait; 0 if it need not wait
    */
   secondsToWait(address: string | null, now: number): number {
     if (address === null || this.#limit === 0) return 0;
@@ -35,7 +35,10 @@ export class FailureThrottle {
     return Math.max(0, Math.ceil((failures.until - now) / 1000));
   }
 
-  /** @param now the time in milliseconds since the epoch */
+  /**
+   * @param address the client's IP address; `null` for a request inside this process, which is not counted
+   * @param now the time in milliseconds since the epoch
+   */
   recordFailure(address: string | null, now: number): void {
     if (address === null || this.#limit === 0) return;
     const network = networkOf(address);
@@ -44,13 +47,13 @@ export class FailureThrottle {
       failures.count++;
       return;
     }
-    // Moves the address to the end of the map, so that it is removed last.
+    // Moves the address to the end of the map. The first address in the map is removed first.
     this.#addresses.delete(network);
     setBounded(this.#addresses, network, { count: 1, until: now + PERIOD }, MAX_ADDRESSES);
   }
 }
 
-/** Returns an IPv4 address unchanged, and the /64 of an IPv6 address, because one client usually owns the whole /64. */
+/** Returns an IPv4 address unchanged, and the /64 of an IPv6 address, because a client usually has a whole /64. */
 function networkOf(address: string): string {
   if (!address.includes(":")) return address;
   const [head = "", tail] = address.split("::");

@@ -3,12 +3,14 @@ import { type DocumentNode, parse, type Source, specifiedRules, validate } from 
 import { setBounded } from "../auth/bounded_map.ts";
 import { type DocumentLimits, limitRule } from "./limits.ts";
 
-/** The maximum number of cached documents, and the maximum length of one, in UTF-16 code units. */
+/** The maximum number of cached documents. */
 const MAX_DOCUMENTS = 500;
+
+/** The maximum length of a cached document, in UTF-16 code units. */
 const MAX_DOCUMENT_LENGTH = 10_000;
 
 /**
- * `parse` and `validate` of graphql-js with a cache and within limits.
+ * Returns `parse` and `validate` of graphql-js with a cache. They reject documents that exceed the limits.
  *
  * @param validDocuments documents that are known to be valid; they are not validated again
  */

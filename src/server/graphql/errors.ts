@@ -1,4 +1,4 @@
-/** Turns errors into responses. Hides details that clients must not see, and logs them. */
+/** Turns errors into responses. Logs the details that clients must not see, and omits them from the response. */
 import { GraphQLError } from "graphql";
 import { Failure, type FailureCode } from "../../apikey/failure.ts";
 import { TooManyFailures } from "../auth/authenticator.ts";
@@ -6,20 +6,21 @@ import type { LogError } from "../telemetry/log_error.ts";
 import { HttpError, type HttpRequest, type HttpResponse, responseHeaders } from "./http_message.ts";
 
 export interface ErrorOptions {
-  /** Whether clients may see errors of the store. These errors name the place of the store. */
+  /** Whether clients may see errors of the store. These errors contain the path or the host of the store. */
   readonly exposeStoreErrors: boolean;
   readonly logError: LogError;
 }
 
-/** The codes that say that the store is unavailable. */
+/** The codes of errors that mean that the store is unavailable. */
 const UNAVAILABLE: readonly unknown[] = ["UNREACHABLE", "TIMEOUT"] satisfies readonly FailureCode[];
 
-/** The header asks the client to wait one second. */
+/** Asks the client to wait one second before it sends the request again. */
 const RETRY_AFTER = { "retry-after": "1" };
 
 /** Returns the code of an error: `USAGE` if the request is invalid, and `FAILED` if the error is unexpected. */
 export function codeOf(error: Error): FailureCode {
-  // `graphql-http` reports a malformed request as a plain `Error`. It wraps what a resolver throws in a `GraphQLError`.
+  // `graphql-http` reports a malformed request as a plain `Error`. graphql-js wraps the error of a
+  // resolver in a `GraphQLError`.
   if (!(error instanceof GraphQLError)) return "USAGE";
   const cause = error.originalError ?? error;
   if (cause instanceof GraphQLError) return "USAGE";
@@ -43,7 +44,7 @@ export function toPublicError(error: Error, { exposeStoreErrors, logError }: Err
   return new GraphQLError(message, { nodes, source, positions, path, extensions });
 }
 
-/** Returns the status and headers if a code says that the store is unavailable (RFC 9110 section 15.6.4). */
+/** Returns status 503 (RFC 9110 section 15.6.4) and its headers if a code means that the store is unavailable. */
 export function unavailable(code: FailureCode | undefined): Pick<HttpResponse, "status" | "headers"> | undefined {
   return UNAVAILABLE.includes(code) ? { status: 503, headers: RETRY_AFTER } : undefined;
 }

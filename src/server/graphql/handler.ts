@@ -1,7 +1,7 @@
 /**
- * This folder holds the GraphQL schema and its resolvers. This module handles one request: it authenticates the caller,
- * and `graphql-http` parses, validates and executes the document. `serve` calls it for each HTTP request. In embedded
- * mode, the client calls it instead of `fetch`.
+ * Handles GraphQL requests. The handler authenticates the caller, and `graphql-http` parses, validates and executes the
+ * document. `serve` calls the handler for each HTTP request. If a command runs the server inside its own process, the
+ * client calls the handler instead of `fetch`.
  */
 import type { GraphQLError } from "graphql";
 import { createHandler } from "graphql-http";
@@ -37,7 +37,7 @@ export interface HandlerOptions {
   /** Documents that are known to be valid. They are not validated again. */
   readonly validDocuments?: readonly string[];
   /**
-   * If the body takes longer than this to arrive, in milliseconds, the server authenticates the key again.
+   * If the body takes longer than this time (in milliseconds) to arrive, the server authenticates the key again.
    *
    * @default 50
    */
@@ -137,7 +137,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     const [result, { status, headers = {} }] = await executeOperation({
       method: method === "HEAD" ? "GET" : method,
       url,
-      // `graphql-http` knows only one spelling of this media type.
+      // `graphql-http` accepts only this spelling of the media type.
       headers: { get: isPostedJson ? (name) => name === "content-type" ? "application/json" : header(name) : header },
       body,
       raw: request,
@@ -164,7 +164,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     try {
       if (method === "OPTIONS") return { status: 204, headers: ALLOW_HEADER, body: null };
       if (!METHODS.includes(method)) {
-        throw new HttpError(405, `GraphQL accepts only ${ALLOW_HEADER.allow}.`, ALLOW_HEADER);
+        throw new HttpError(405, `GraphQL accepts only the methods ${ALLOW_HEADER.allow}.`, ALLOW_HEADER);
       }
       return await execute(request);
     } catch (error) {
@@ -175,7 +175,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   return { handle, lastUse };
 }
 
-/** Returns whether a body is JSON in UTF-8, the default encoding of JSON (RFC 8259 section 8.1). */
+/** Returns whether a content type is JSON in UTF-8. Without a charset, JSON is UTF-8 (RFC 8259 section 8.1). */
 function isJson(contentType: string | null): boolean {
   const [type = "", ...parameters] = contentType?.toLowerCase().split(";").map((part) => part.trim()) ?? [];
   return type === "application/json" &&

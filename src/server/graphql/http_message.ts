@@ -1,4 +1,4 @@
-/** HTTP requests and responses without a transport. The HTTP server and embedded mode call the same handlers with them. */
+/** HTTP requests and responses, independent of the network. `serve` and the server inside a command share the handlers. */
 import { Failure } from "../../apikey/failure.ts";
 
 export interface HttpRequest {
@@ -9,8 +9,9 @@ export interface HttpRequest {
   readonly header: (name: string) => string | null;
   /** @throws {HttpError} if the body is too long, incomplete or not UTF-8 */
   readonly body: () => Promise<string>;
-  /** The client's IP address; `null` for the local caller. */
+  /** The client's IP address; `null` for a request inside this process. */
   readonly address: string | null;
+  /** The id in the access log; `null` for a request inside this process. */
   readonly requestId: string | null;
   /** Aborted when the client no longer waits for the response. */
   readonly signal: AbortSignal;
@@ -22,11 +23,11 @@ export interface HttpResponse {
   readonly body: string | null;
   /** The id of the key that authenticated the request. */
   readonly keyId?: string | undefined;
-  /** The `FailureCode` of the first error; not set if the GraphQL document itself was invalid. */
+  /** The `FailureCode` of the first error. Not set if there was no error, or if the GraphQL document was invalid. */
   readonly code?: string | undefined;
 }
 
-/** Answers a request. It never rejects. */
+/** Answers a request. The promise never rejects. */
 export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
 
 /** An error with its own HTTP status. */
@@ -45,7 +46,7 @@ export const NO_STORE = { "cache-control": "no-store", "x-content-type-options":
 
 const GRAPHQL_RESPONSE = "application/graphql-response+json";
 
-/** Returns the headers of a GraphQL response, with the media type that the client prefers. */
+/** Returns the headers of a GraphQL response. The `Accept` header of the request determines the media type. */
 export function responseHeaders(request: HttpRequest): Readonly<Record<string, string>> {
   const type = request.header("accept")?.toLowerCase().includes(GRAPHQL_RESPONSE)
     ? GRAPHQL_RESPONSE

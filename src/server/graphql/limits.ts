@@ -6,13 +6,13 @@ export interface DocumentLimits {
   readonly depth: number;
   /** The maximum number of fields with an alias. An alias in a fragment counts each time the fragment is spread. */
   readonly aliases: number;
-  /** The maximum number of lexical tokens, without comments. The parser counts the tokens. */
+  /** The maximum number of lexical tokens. Comments do not count. The parser enforces this limit. */
   readonly tokens: number;
   /** The maximum number of keys in one response. A longer list would delay all other requests and use much memory. */
   readonly keys: number;
 }
 
-/** The default limits. Documents written by hand and common introspection queries stay below them. */
+/** The default limits. Documents written by hand and common introspection queries do not exceed them. */
 export const DEFAULT_LIMITS: DocumentLimits = { depth: 20, aliases: 100, tokens: 5000, keys: 100_000 };
 
 /** A validation rule that rejects operations with too many levels or aliases. */

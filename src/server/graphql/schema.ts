@@ -1,7 +1,7 @@
 /**
- * The operations of the GraphQL schema. Part of it is a public contract, which other servers share. Only this server has
- * the other fields (`Query.me`, `auditEvents`, `apiKeysByName`, `apiKeysExist`, `ApiKeyMutations.refusesTakenNames`,
- * `ApiKey.createdBy`, `lastUsedAt`). `auth/authorization.ts` states which permission each operation needs.
+ * The operations of the GraphQL schema. Other servers share a public part of the schema. Only this server has the fields
+ * `me`, `auditEvents`, `apiKeysByName` and `apiKeysExist` of `Query`, `refusesTakenNames` of `ApiKeyMutations`, and
+ * `createdBy` and `lastUsedAt` of `ApiKey`. `auth/authorization.ts` defines which permission each operation needs.
  */
 import {
   GraphQLBoolean,
@@ -36,9 +36,9 @@ import {
 type Field<Arguments> = GraphQLFieldConfig<unknown, RequestContext, Arguments>;
 
 interface AuthorizedField<Arguments> extends Omit<Field<Arguments>, "resolve"> {
-  /** Called if the rule allows the caller. */
+  /** Called if the caller has the permission that the rule requires. */
   readonly resolve: (given: Arguments, context: RequestContext, scope: Scope) => unknown;
-  /** Called if the rule forbids the caller, before the caller gets the error. */
+  /** Called if the caller lacks the permission, before the caller gets the error. */
   readonly onForbidden?: (given: Arguments, error: unknown, context: RequestContext) => Promise<void>;
 }
 
@@ -74,8 +74,8 @@ interface CreateArguments {
 const create = authorized<CreateArguments>(ApiKeyMutations.create, {
   type: required(apiKey),
   description:
-    "Creates a key. With overwrite, the new key replaces the key that has the name. The caller can grant only " +
-    "rights that it has. Replacing a key needs the permission to delete it.",
+    "Creates a key. With overwrite, the new key replaces the key with the same name. The caller can grant only " +
+    "rights that it has. To replace a key, the caller needs the permission to delete it.",
   args: { input: { type: required(createApiKeyInput) } },
   resolve: ({ input }, context) => createKey(input, context),
   onForbidden: ({ input }, error, context) => recordRefusal("CREATE", input, error, context),
@@ -147,7 +147,7 @@ const apiKeyById = authorized<{ readonly id: string }>(Query.apiKey, {
 
 const apiKeysByName = authorized<{ readonly name: string }>(Query.apiKeysByName, {
   type: listOf(apiKey),
-  description: "The key with this name if it exists and the caller may read it. Does not read other keys.",
+  description: "The key with this name. The list is empty if the key does not exist or the caller may not read it.",
   args: { name: { type: required(GraphQLString) } },
   resolve: async ({ name }, { caller, store }, scope): Promise<readonly VisibleKey[]> => {
     const key = await store.findByName(parseName(name));
@@ -158,7 +158,7 @@ const apiKeysByName = authorized<{ readonly name: string }>(Query.apiKeysByName,
 const apiKeysExist = authorized(Query.apiKeysExist, {
   type: required(GraphQLBoolean),
   description: "Whether any key exists that the caller may read.",
-  // A caller limited to its own keys has a key.
+  // The scope `own` implies that the caller has a key, so at least one key exists.
   resolve: async (_given, { store }, scope) => scope === "own" || !await store.isEmpty(),
 });
 
@@ -173,8 +173,8 @@ interface PageArguments {
 const auditEvents = authorized<PageArguments>(Query.auditEvents, {
   type: listOf(auditEvent),
   description:
-    "Changes of keys and refused changes, oldest first. `after` is the id of the event before the first one. " +
-    `Without it, events start with the oldest. At most ${MAX_PAGE_SIZE} events per request.`,
+    "Changes of keys and refused changes, oldest first. `after` is the id of the last event of the previous page. " +
+    `Without it, the page starts with the oldest event. A page has at most ${MAX_PAGE_SIZE} events.`,
   args: { after: { type: GraphQLString }, first: { type: required(GraphQLInt), defaultValue: 100 } },
   resolve: ({ after, first }, { store }) => {
     if (first < 1 || first > MAX_PAGE_SIZE) {
@@ -187,9 +187,9 @@ const auditEvents = authorized<PageArguments>(Query.auditEvents, {
   },
 });
 
-/** The schema that the embedded server executes. */
+/** The schema of this server. */
 export const schema = new GraphQLSchema({
-  // A test validates the schema. Here, graphql-js would validate it again at every start, before the first request.
+  // A test validates the schema. Without this option, graphql-js would validate it again at every start.
   assumeValid: true,
   query: new GraphQLObjectType<unknown, RequestContext>({
     name: "Query",

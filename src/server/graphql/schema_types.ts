@@ -93,23 +93,23 @@ const apiKeyFields: Fields<VisibleKey> = {
   ...keyFields,
   key: {
     type: required(GraphQLString),
-    description: "The secret in the response to create. Later, a mask of it.",
+    description: "In the response to create, the secret. In all other responses, a mask of the secret.",
     resolve: ({ key, secret }) => secret ?? maskSecret(key.secretTail),
   },
   createdAt: {
     type: required(GraphQLString),
-    description: "When the key was created: RFC 3339, in UTC.",
+    description: "When the key was created (RFC 3339, UTC).",
     resolve: ({ key }) => key.createdAt.toISOString(),
   },
   createdBy: {
     type: prefixedId,
-    description: "The id of the key that created this one. Null if the local caller created it.",
+    description: "The id of the key that created this key. Null if a local user created it without a key.",
     resolve: ({ key }) => key.createdBy,
   },
   lastUsedAt: {
     type: GraphQLString,
     description:
-      "When the key last authenticated a request: RFC 3339, in UTC, up to a minute old. Null if it was never used.",
+      "When the key last authenticated a request (RFC 3339, UTC). Up to a minute out of date. Null if the key was never used.",
     resolve: ({ key }, _arguments, { lastUse }) => lastUse.of(key)?.toISOString() ?? null,
   },
 };
@@ -129,24 +129,33 @@ export const me = new GraphQLObjectType<KeyHolder, RequestContext>({ name: "Me",
 
 const auditKey = new GraphQLObjectType<{ readonly id: string | null; readonly name: string | null }, RequestContext>({
   name: "AuditKey",
-  description: "A key as it was at the time. It may no longer exist.",
+  description: "A key as it was at the time of the event. It may no longer exist.",
   fields: { id: { type: prefixedId }, name: { type: GraphQLString } },
 });
 
 const auditEventFields: Fields<AuditEvent> = {
-  id: { type: required(GraphQLString), description: "Grows with each event. `after` takes this id." },
+  id: {
+    type: required(GraphQLString),
+    description: "Increases with each event. Pass it as `after` to read later events.",
+  },
   at: {
     type: required(GraphQLString),
-    description: "RFC 3339, in UTC.",
+    description: "When the change was made or refused (RFC 3339, UTC).",
     resolve: ({ at }) => at.toISOString(),
   },
-  actor: { type: auditKey, description: "The key of the request. Null for the local caller." },
-  address: { type: GraphQLString, description: "The IP address of the client." },
+  actor: {
+    type: auditKey,
+    description: "The key of the request. Null if a local user made the request without a key.",
+  },
+  address: {
+    type: GraphQLString,
+    description: "The IP address of the client. Null if the client did not use the network.",
+  },
   requestId: { type: GraphQLString, description: "The same id as in the access log and the X-Request-Id header." },
   action: { type: required(auditAction) },
   key: {
     type: required(auditKey),
-    description: "The key that the change was for.",
+    description: "The key that the change applies to.",
     resolve: ({ keyId, keyName }) => ({ id: keyId, name: keyName }),
   },
   outcome: {

@@ -1,7 +1,7 @@
 /**
  * Keeps a server accepting connections. If the process runs out of file descriptors, Deno's servers stop accepting
- * connections for good, without an error. The watchdog detects this by connecting to the server. Then the server listens
- * again.
+ * connections permanently, without an error. The watchdog connects to the server to detect this. If the server does not
+ * accept the connection, the watchdog makes it listen again.
  */
 import type { LogError } from "../telemetry/log_error.ts";
 

@@ -5,14 +5,14 @@ import { Failure, quote } from "../../apikey/failure.ts";
 /**
  * Returns the client's IP address.
  *
- * @param connection the IP address at the other end of the connection
+ * @param connection the IP address of the client or proxy that opened the connection
  * @param forwardedFor the value of `X-Forwarded-For`; `null` if the request has no such header
  */
 export type ClientAddress = (connection: string, forwardedFor: string | null) => string;
 
 /**
- * Trusts `X-Forwarded-For` from these proxies. The client is the last address in the header that does not belong to a
- * proxy. A client can forge all addresses before it.
+ * Returns a function that trusts `X-Forwarded-For` if the connection comes from one of these proxies. The client is then
+ * the last address in the header that does not belong to a proxy, because a client can forge all earlier addresses.
  *
  * @param proxies IP addresses, or networks like `10.0.0.0/8`
  * @throws {Failure} `USAGE` if an entry is neither an IP address nor a network

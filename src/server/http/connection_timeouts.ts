@@ -1,6 +1,6 @@
 /**
- * Closes connections that send or read too slowly. Each connection has one deadline. When the deadline passes, the
- * connection is destroyed. If a request is in progress, the server answers the request first.
+ * Closes connections of clients that send or read too slowly. Each connection has one deadline. When the deadline passes,
+ * the connection is destroyed. If a request is in progress, the server answers the request with an error instead.
  */
 
 /** The part of a socket that this module uses. */
@@ -22,7 +22,7 @@ export class ConnectionTimeouts {
   readonly #deadlines = new Map<Connection, Deadline>();
   readonly #timer: ReturnType<typeof setInterval>;
 
-  /** @param shortestTimeout the shortest timeout in use, in milliseconds; deadlines are checked four times as often */
+  /** @param shortestTimeout the shortest timeout in use, in milliseconds; determines how often to check the deadlines */
   constructor(shortestTimeout: number) {
     const interval = Math.min(MAX_CHECK_INTERVAL, Math.max(MIN_CHECK_INTERVAL, shortestTimeout / 4));
     this.#timer = setInterval(() => this.#check(), interval);

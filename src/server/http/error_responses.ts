@@ -15,7 +15,7 @@ function errorResponse(status: number, code: FailureCode, message: string): Http
 
 /** The response to a request that arrives while the server stops. */
 export const STOPPING = errorResponse(503, "UNREACHABLE", "The server is stopping. Try again.");
-/** The response to a request that `--drain-timeout` ends. */
+/** The response to a request that is still in progress when `--drain-timeout` expires. */
 export const STOPPED = errorResponse(
   503,
   "TIMEOUT",
@@ -33,7 +33,7 @@ export const BODY_TIMEOUT = errorResponse(408, "TIMEOUT", "The body of the reque
  * answer it.
  */
 export function rejectUpgrade(_request: IncomingMessage, socket: Duplex): void {
-  const message = "This server speaks only HTTP/1.1. Leave out the header Upgrade.\n";
+  const message = "This server speaks only HTTP/1.1. Remove the Upgrade header.\n";
   socket.end(
     "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\n" +
       `content-length: ${message.length}\r\n\r\n${message}`,

@@ -2,14 +2,14 @@
 import type { Server } from "node:http";
 import type { ServerState } from "./request_handler.ts";
 
-/** How long a connection without a request in progress may stay open, in milliseconds. */
+/** How long a connection without a request in progress may stay open during the shutdown, in milliseconds. */
 const IDLE_TIMEOUT = 200;
 
 /** How often idle connections are closed, in milliseconds. */
 const CLOSING_INTERVAL = 20;
 
 /**
- * Accepts no new requests and waits for those in progress.
+ * Stops accepting requests and waits for the requests in progress.
  *
  * @param timeout how long to wait, in milliseconds; then the remaining requests are answered with an error
  * @returns how many requests were not finished in time
@@ -18,7 +18,7 @@ export async function shutDown(server: Server, state: ServerState, timeout: numb
   const { timeouts, pending } = state;
   const deadline = performance.now() + timeout;
   state.isStopping = true;
-  // Node does not count a connection as idle once the first byte of a request has arrived.
+  // `closeIdleConnections` does not close a connection on which part of a request has arrived.
   timeouts.setAll(IDLE_TIMEOUT, new Set([...pending].map(({ socket }) => socket)));
   let isClosed = false;
   server.close(() => isClosed = true);

@@ -1,6 +1,6 @@
 /**
- * This folder reads HTTP requests from sockets, and passes them to `graphql/`. This module assembles the server that
- * `serve` runs: client addresses, telemetry, handlers, the listener and periodic work on the store.
+ * Assembles the HTTP server that `serve` runs: client addresses, telemetry, handlers, the listener, and periodic tasks on
+ * the store. The other modules of this folder read HTTP requests and pass them to `graphql/`.
  */
 import { hash } from "node:crypto";
 import type { KeyStore } from "../../store/key_store.ts";
@@ -18,9 +18,9 @@ export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> 
   readonly maxAuthFailures: number;
   /** IP addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** How long events stay in the audit trail, in milliseconds; `undefined` keeps them for ever. */
+  /** How long events stay in the audit trail, in milliseconds; `undefined` keeps them forever. */
   readonly auditRetention: number | undefined;
-  /** Whether the user has turned on OpenTelemetry. */
+  /** Whether the user expects OpenTelemetry, because `OTEL_DENO` is set. */
   readonly expectsTelemetry: boolean;
   /** See `HandlerOptions`. */
   readonly reauthenticateAfter?: number | undefined;

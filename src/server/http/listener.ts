@@ -1,4 +1,4 @@
-/** The listening socket: HTTP or HTTPS on one address, time limits for connections, and a way to stop. */
+/** Listens for HTTP or HTTPS on one address, limits how long connections may take, and stops the server. */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { Failure, reasonOf } from "../../apikey/failure.ts";
@@ -30,7 +30,7 @@ export interface HttpServer {
   /** The URL of the GraphQL endpoint, with the actual port. */
   readonly url: string;
   /**
-   * Accepts no new requests and waits for those in progress.
+   * Stops accepting requests and waits for the requests in progress.
    *
    * @param timeout how long to wait, in milliseconds; then the remaining requests are answered with an error
    * @returns how many requests were not finished in time
@@ -92,7 +92,7 @@ async function createHttpServer(
 
 /** Sets the first deadline of each connection. Each request later sets its own deadline. */
 function limitConnections(server: Server, isTls: boolean, timeouts: ConnectionTimeouts, headersTimeout: number): void {
-  // The keys are remote ports, because requests arrive on another socket object after the handshake.
+  // The map is keyed by remote port, because requests arrive on another socket object after the TLS handshake.
   const handshakes = new Map<number | undefined, Socket>();
   const limit = (socket: Socket): void => {
     timeouts.set(socket, headersTimeout);
@@ -110,7 +110,7 @@ function limitConnections(server: Server, isTls: boolean, timeouts: ConnectionTi
     handshakes.delete(socket.remotePort);
     limit(socket);
   });
-  // `ConnectionTimeouts` replaces these timeouts, of which older runtimes support only some.
+  // Turns off the timeouts of the runtime. `ConnectionTimeouts` replaces them, because older runtimes support only some.
   server.keepAliveTimeout = 0;
   server.headersTimeout = 0;
   server.requestTimeout = 0;

@@ -13,7 +13,7 @@ import { HttpError } from "../graphql/http_message.ts";
 export function readBody(request: IncomingMessage, maxLength: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (status: number, message: string): void => reject(new HttpError(status, message));
-    const failTooLong = (): void => fail(413, `The body of a request may have at most ${maxLength} bytes.`);
+    const failTooLong = (): void => fail(413, `The body of a request may be at most ${maxLength} bytes long.`);
     if (Number(request.headers["content-length"] ?? 0) > maxLength) return failTooLong();
     const chunks: Uint8Array[] = [];
     let length = 0;

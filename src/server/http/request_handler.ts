@@ -1,7 +1,7 @@
 /**
- * Answers one HTTP request: gives it an id, a client address and a time limit, calls the handler, writes the response
- * and an entry of the access log. Each request is logged exactly once. It is answered at most once, even if it times
- * out or the client disconnects.
+ * Answers one HTTP request: determines the request id and the client address, enforces the time limit, calls the handler,
+ * and writes the response and an entry of the access log. Each request is logged exactly once and answered at most once,
+ * even if it times out or the client disconnects.
  */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -34,13 +34,13 @@ export interface RequestOptions {
   readonly logAccess?: ((entry: AccessLogEntry) => void) | undefined;
 }
 
-/** What the access log records of a request. It holds no secrets. */
+/** An entry of the access log. It contains no secrets. */
 export interface AccessLogEntry {
   readonly time: Date;
   readonly requestId: string;
   readonly address: string;
   readonly method: string;
-  /** The path without the query, which may hold secrets. */
+  /** The path without the query. The query is omitted, because it may contain secrets. */
   readonly path: string;
   /** The HTTP status of the response; 499 if the client disconnected before the response. */
   readonly status: number;
@@ -55,7 +55,7 @@ export interface AccessLogEntry {
 /** A request that the server has not answered yet. */
 export interface PendingRequest {
   readonly socket: Socket;
-  /** Answers the request with the error of a server that stops. */
+  /** Answers the request with an error that says that the server is stopping. */
   readonly answerStopped: () => void;
 }
 
@@ -69,7 +69,7 @@ export interface ServerState {
 /** The maximum length of a path in the access log, in UTF-16 code units. */
 const MAX_PATH_LENGTH = 255;
 
-/** The server keeps an `X-Request-Id` from a client or proxy only if it matches this. */
+/** The server uses the `X-Request-Id` of a request only if it matches this pattern. */
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
 /**
@@ -86,7 +86,7 @@ export async function handleRequest(
 ): Promise<void> {
   const { timeouts, pending } = state;
   const { socket, headers, method = "GET" } = request;
-  // A server must also accept an absolute URL (RFC 9112 section 3.2.2).
+  // The request line may contain an absolute URL (RFC 9112 section 3.2.2).
   const url = (request.url ?? "/").replace(/^https?:\/\/[^/?]*/i, "");
   const time = new Date();
   const start = performance.now();
@@ -110,8 +110,8 @@ export async function handleRequest(
         ...(closesConnection ? { connection: "close" } : {}),
       });
       response.end(method === "HEAD" ? null : body);
-      // Discards the rest of the body until the deadline. If the server closed the connection now, the client could
-      // lose the response.
+      // Reads and discards the rest of the body until the deadline. If the server closed the connection now, the client
+      // might not receive the response.
       request.resume();
       const canReuseConnection = request.complete && !state.isStopping;
       timeouts.set(socket, canReuseConnection ? options.idleTimeout : options.unreadBodyTimeout ?? 5000);
@@ -156,7 +156,7 @@ export async function handleRequest(
   );
 }
 
-/** Returns the given id if it is safe to log and return, otherwise a new id. */
+/** Returns the given id if it is safe to log and to return to the client, otherwise a new id. */
 function chooseRequestId(given: string | null): string {
   const isSafe = given !== null && REQUEST_ID.test(given) && redactSecrets(given) === given;
   return isSafe ? given : crypto.randomUUID();

@@ -1,4 +1,4 @@
-/** Selects the handler by path: GraphQL, and the probes that monitoring calls without a key. */
+/** Selects the handler of a request by its path: GraphQL, or a health probe, which needs no key. */
 import type { KeyStore } from "../../store/key_store.ts";
 import type { Handler, HttpResponse } from "../graphql/http_message.ts";
 import type { LogError } from "../telemetry/log_error.ts";
@@ -16,7 +16,7 @@ export function route(graphql: Handler, store: KeyStore, logError: LogError): Ha
   };
 }
 
-/** Reports whether a check succeeds. The response states no reason, because a probe needs no key. */
+/** Reports whether a check succeeds. The response gives no reason, because clients without a key can read it. */
 function probe(check: () => Promise<boolean>): Handler {
   return async ({ method }) => {
     if (method !== "GET" && method !== "HEAD") return text(405, "Use GET.\n", { allow: "GET, HEAD" });
@@ -37,7 +37,7 @@ const READINESS_AGE = 1000;
 
 /**
  * Creates a check that reports whether the store responds. The check queries the store at most once per second, because
- * any client may probe.
+ * any client can send probes.
  *
  * @param clock returns the time on a monotonic clock, in milliseconds
  */

@@ -18,7 +18,7 @@ const MAX_NAME_LENGTH = 255;
 /** The number of random bytes in the id of a key. */
 const ID_BYTES = 16;
 
-/** `CreateApiKeyInput` of the GraphQL contract. */
+/** The GraphQL input `CreateApiKeyInput`. */
 export interface CreateKeyInput {
   readonly name: string;
   readonly description?: string | null;
@@ -36,12 +36,13 @@ export interface CreatedKey {
 /**
  * Creates a key and stores it. With `overwrite`, the new key replaces the key with the same name.
  *
- * @throws {Failure} `INVALID_NAME` if the name is empty, too long or contains other characters
+ * @throws {Failure} `INVALID_NAME` if the name is empty or too long, or if it contains anything other than letters, digits
+ * and spaces
  * @throws {Failure} `USAGE` if the description contains characters that a store cannot hold
  * @throws {Failure} `NO_RIGHTS` if the input has neither roles nor permissions
  * @throws {Failure} `FORBIDDEN` if the caller lacks a right that the key would have
- * @throws {Failure} `ALREADY_EXISTS` if another key has the name, and `overwrite` is not set
- * @throws {Failure} `FORBIDDEN` if the caller must not delete the key that would be replaced
+ * @throws {Failure} `ALREADY_EXISTS` if another key has the name and `overwrite` is not set
+ * @throws {Failure} `FORBIDDEN` if the caller is not allowed to delete the key that would be replaced
  * @throws {Failure} `INTERRUPTED` if the client no longer waits for the response
  */
 export function createKey(input: CreateKeyInput, context: RequestContext): Promise<CreatedKey> {

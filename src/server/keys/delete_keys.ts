@@ -7,10 +7,11 @@ import { type RequestContext, throwIfAborted } from "./request_context.ts";
 import { sanitizeText } from "./sanitize_text.ts";
 
 /**
- * Deletes all of the keys. If one of the keys does not exist, or if the caller must not delete one of them, deletes none.
+ * Deletes all of the keys. If one of them does not exist, or if the caller is not allowed to delete one of them, deletes
+ * none.
  *
- * @returns whether the keys were deleted; false if one of them does not exist
- * @throws {Failure} `FORBIDDEN` if the caller must not delete one of the keys
+ * @returns whether the keys were deleted; `false` if one of them does not exist
+ * @throws {Failure} `FORBIDDEN` if the caller is not allowed to delete one of the keys
  * @throws {Failure} `INTERRUPTED` if the client no longer waits for the response
  */
 export function deleteKeys(ids: readonly string[], context: RequestContext): Promise<boolean> {

@@ -4,7 +4,7 @@ import type { AuditAction } from "../../store/audit_event.ts";
 import type { RequestContext } from "./request_context.ts";
 import { sanitizeText } from "./sanitize_text.ts";
 
-/** The key that a refused change would have affected. Only what was known when the change was refused is set. */
+/** The key that a refused change would have affected. A member is set only if it was known when the change was refused. */
 export interface Target {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
@@ -28,7 +28,10 @@ export async function withRefusalAudit<Result>(
   }
 }
 
-/** Records a refusal in the audit trail. If this fails, only logs an error, because the change stays refused. */
+/**
+ * Records a refusal in the audit trail. If this fails, logs an error and does not throw, because the caller must still get
+ * the refusal.
+ */
 export async function recordRefusal(
   action: AuditAction,
   { id, name }: Target,

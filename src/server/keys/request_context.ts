@@ -1,6 +1,6 @@
 /**
- * This folder creates and deletes keys for GraphQL mutations, and records refused changes in the audit trail. This module
- * defines the context that every resolver receives.
+ * The context that every GraphQL resolver receives. The other modules of this folder create and delete keys, and record
+ * refused changes in the audit trail.
  */
 import { Failure } from "../../apikey/failure.ts";
 import type { Origin } from "../../store/audit_event.ts";

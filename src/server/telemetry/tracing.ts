@@ -1,6 +1,6 @@
 /**
- * This folder holds the spans, metrics and error log of the server. This module opens spans for operations of the store
- * and measures their durations with Deno's built-in OpenTelemetry. Deno itself covers HTTP requests.
+ * Opens spans for operations of the store and measures how long the operations take. Uses Deno's built-in OpenTelemetry.
+ * Deno itself creates the spans and metrics of HTTP requests.
  */
 
 /** Runs `act` in a span and records its duration. */
@@ -27,7 +27,7 @@ interface Providers {
   };
 }
 
-/** @returns `undefined` if OpenTelemetry is off, because access to `Deno.telemetry` then throws */
+/** Returns `undefined` if OpenTelemetry is off. Reading `Deno.telemetry` then throws. */
 export function openTelemetry(): Trace | undefined {
   try {
     return createTrace(Deno.telemetry);

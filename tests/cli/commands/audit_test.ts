@@ -68,7 +68,7 @@ for (const [where, install] of [["embedded", () => embedded(inProcess)], ["over 
     expect(all.at(-1)).toMatchObject({ action: "DELETE", outcome: "DONE" });
   });
 
-  Deno.test(`${where}: audit with a key that lacks LOGS:READ_ANY is FORBIDDEN and names the right`, async () => {
+  Deno.test(`${where}: audit fails with FORBIDDEN and names the missing right if the key lacks LOGS:READ_ANY`, async () => {
     await using installation = await install();
     const made = await installation.program(["apikey", "--create", "--name", "a", "--permissions", "LOGS:READ_OWN"]);
     const env = { SERVICE_API_KEY: made.stdout.trim() };

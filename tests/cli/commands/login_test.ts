@@ -345,7 +345,7 @@ for (
     ],
   ] as const
 ) {
-  testWithModes(`${what} is rejected at the prompt`, async () => {
+  testWithModes(`login rejects ${what} at the prompt`, async () => {
     await using home = await configHome();
     const { prompts } = preparedPrompts({ text, secret });
     await expect(atTerminal(home, {}, prompts)).rejects.toThrow(message);
@@ -396,7 +396,7 @@ testWithModes("logout warns if a variable still contains a key", async () => {
   await using server = startKeyServer();
   await logIn(home, server);
   expect((await home.run(["logout"], { env: { SERVICE_API_KEY: SECRET } })).stderr).toBe(
-    "SERVICE_API_KEY is still set. Commands use its key.\n",
+    "SERVICE_API_KEY is still set, so commands still use its key.\n",
   );
 });
 

@@ -195,7 +195,7 @@ Deno.test("completing names creates neither a data directory nor a database", as
   }
 });
 
-Deno.test("if the server is unreachable, invalid or rejects the key, no names are offered and no message is printed", async () => {
+Deno.test("if the server is unreachable, has an invalid URL or rejects the key, no names are offered and no message is printed", async () => {
   await using installation = await overHttp();
   const { SERVICE_API_URL = "" } = installation.env;
   const envs = [

@@ -65,7 +65,7 @@ for (
 }
 
 for (const text of ["", "# nothing\n", "profiles:\n", "profiles: {}\n", "profiles:\n  default:\n"]) {
-  testWithModes(`a config file ${JSON.stringify(text)} sets nothing`, async () => {
+  testWithModes(`a config file with the text ${JSON.stringify(text)} sets nothing`, async () => {
     expect((await settingsOf(text)).server).toMatchObject({ kind: "embedded" });
   });
 }
@@ -209,15 +209,18 @@ for (
   );
 }
 
-testWithModes("a config file that is not UTF-8, too long or a directory is a usage error that names it", async () => {
-  const utf16 = new Uint8Array([0xff, 0xfe, 0x70, 0]);
-  expect(await errorOf(utf16)).toBe('The config file: cannot read "FILE": it is not UTF-8.');
-  const long = `#${" ".repeat(1_000_000)}\n`;
-  expect(await errorOf(long)).toBe('The config file: cannot read "FILE": it is larger than 1000000 bytes.');
-  await using home = await configHome();
-  await Deno.mkdir(home.path, { recursive: true });
-  expect((await home.run(["config"])).stderr).toMatch(/cannot read ".*config\.yaml": it is not a file/);
-});
+testWithModes(
+  "a config file that is not UTF-8, is too long or is a directory is a usage error, and the message names the file",
+  async () => {
+    const utf16 = new Uint8Array([0xff, 0xfe, 0x70, 0]);
+    expect(await errorOf(utf16)).toBe('The config file: cannot read "FILE": it is not UTF-8.');
+    const long = `#${" ".repeat(1_000_000)}\n`;
+    expect(await errorOf(long)).toBe('The config file: cannot read "FILE": it is larger than 1000000 bytes.');
+    await using home = await configHome();
+    await Deno.mkdir(home.path, { recursive: true });
+    expect((await home.run(["config"])).stderr).toMatch(/cannot read ".*config\.yaml": it is not a file/);
+  },
+);
 
 testWithModes("a config file that other users can write is rejected, except on Windows", async () => {
   for (const mode of [0o620, 0o602]) {

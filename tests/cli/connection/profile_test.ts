@@ -57,7 +57,7 @@ Deno.test("every setting in the table has a flag", () => {
   expect(flagOf("baseUrl")).toBe("--base-url");
 });
 
-testWithModes("the profile named default is used if no profile is selected", async () => {
+testWithModes("the profile named default is used if neither a flag nor a variable selects a profile", async () => {
   expect(await effective(PROFILE)).toEqual({
     server: "profile.example",
     headers: OF_PROFILE,
@@ -98,8 +98,8 @@ testWithModes(
     expect(await home.run(["config", "--profile", "stagng"])).toEqual({
       code: 2,
       stdout: "",
-      stderr: `service-api: --profile: ${home.path} has no profile "stagng". Did you mean staging? Its profiles are ` +
-        "default, staging.\n",
+      stderr: `service-api: --profile: ${home.path} has no profile "stagng". Did you mean staging? ` +
+        "The file has these profiles: default, staging.\n",
     });
     await using empty = await configHome();
     const { code, stderr } = await empty.run(["config"], { env: { SERVICE_API_PROFILE: "a" } });
@@ -116,7 +116,7 @@ testWithModes("--header adds to the profile's headers, and replaces one with the
   });
 });
 
-testWithModes("a key from a variable wins over the profile's", async () => {
+testWithModes("a key from a variable wins over the key of the profile", async () => {
   expect(await effective(PROFILE, {}, { SERVICE_API_KEY: "abc" })).toMatchObject({
     headers: { "x-profile-key": "abc" },
   });

@@ -133,7 +133,7 @@ Deno.test("SERVICE_API_URL wins over SERVICE_API_DATABASE_URL", async () => {
   expect((await settings({}, { env })).server).toMatchObject({ kind: "network" });
 });
 
-Deno.test("without a home directory, the message says how to name the data directory", async () => {
+Deno.test("without a home directory, the message says how to set the data directory", async () => {
   await expect(settings({})).rejects.toThrow(/--data-dir or SERVICE_API_DATA_DIR/);
 });
 
@@ -208,7 +208,7 @@ for (
     ["an empty --data-dir", { dataDir: "" }, {}, /^--data-dir is empty\. Name a directory\.$/],
   ] as const satisfies readonly (readonly [string, ServerFlags, Record<string, string>, RegExp])[]
 ) {
-  Deno.test(`${what} is a usage error that repeats no secret`, async () => {
+  Deno.test(`${what} is a usage error, and the message repeats no secret`, async () => {
     const result = settings(flags, { env: { ...HOME, ...env } });
     await expect(result).rejects.toMatchObject({ code: "USAGE", message: expect.stringMatching(message) });
     await expect(result).rejects.not.toThrow(/secret/);

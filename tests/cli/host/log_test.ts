@@ -1,4 +1,4 @@
-/** The log on standard error: levels, formats, and the secrets that it removes. */
+/** The log on standard error: its levels, its formats, and the secrets that it masks. */
 import { expect } from "expect";
 import { Failure } from "../../../src/apikey/failure.ts";
 import { makeSecret, SECRET_BYTES } from "../../../src/apikey/secret.ts";
@@ -47,7 +47,7 @@ for (
   });
 }
 
-Deno.test("serve logs JSON lines, but text at a terminal", async () => {
+Deno.test("serve logs JSON lines, or text if standard error is a terminal", async () => {
   const warn = (log: Log): void => log.warn("a {b}", { b: "\u001b[2J" });
   expect(JSON.parse(await logged(warn, undefined, { args: ["serve"] }))).toEqual({
     time: "TIME",
@@ -91,7 +91,7 @@ Deno.test("a failed write stops neither the log nor the program", async () => {
   expect(host.stderr.text).toMatch(/ WARNING two\n$/);
 });
 
-Deno.test("if standard error is not read, 1,000 records wait and the rest is dropped", async () => {
+Deno.test("if no process reads standard error, the log keeps 1,000 records and drops the rest", async () => {
   const host = new FakeHost([]);
   const { write } = host.stderr;
   const released = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Prompts that the user does not answer: Ctrl-C, a signal, the end of the input. */
+/** Prompts that end without an answer: on Ctrl-C, on a signal, and at the end of the input. */
 import { expect } from "expect";
 import { openPrompts, type Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { KEYS } from "../../program/screen.ts";
@@ -31,7 +31,7 @@ for (
     ["permissions", showGrid, "SIGTERM", ({ host }) => host.handlers.get("SIGTERM")?.()],
   ] satisfies readonly (readonly [string, ShowPrompt, string, (run: PromptRun<unknown>) => void])[]
 ) {
-  Deno.test(`${kind}: ${interruption} is INTERRUPTED and restores the terminal`, async () => {
+  Deno.test(`${kind}: ${interruption} cancels the prompt with INTERRUPTED and restores the terminal`, async () => {
     const run = await promptAtTerminal(show);
     expect(run.screen.isRestored).toBe(false);
     interrupt(run);
@@ -41,7 +41,7 @@ for (
   });
 }
 
-Deno.test("a prompt after the end of the input is INTERRUPTED and does not hang", async () => {
+Deno.test("a prompt after the end of the input fails with INTERRUPTED and does not hang", async () => {
   const host = new TerminalHost([]);
   const prompts = await openPrompts(host);
   const confirmation = prompts.confirm({ label: "Sure?", initial: true });
@@ -53,7 +53,7 @@ Deno.test("a prompt after the end of the input is INTERRUPTED and does not hang"
   expect(host.screen.isRestored).toBe(true);
 });
 
-Deno.test("a prompt after a signal is INTERRUPTED", async () => {
+Deno.test("a prompt after a signal fails with INTERRUPTED", async () => {
   const host = new TerminalHost([]);
   const prompts = await openPrompts(host, AbortSignal.abort());
   await expect(prompts.text({ label: "Name" })).rejects.toMatchObject({ code: "INTERRUPTED" });

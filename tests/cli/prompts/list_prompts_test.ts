@@ -1,4 +1,4 @@
-/** The prompts that select from a list: what each key does, and what is on the screen. */
+/** The prompts in which the user selects from a list: what each key does, and what is on the screen. */
 import { expect } from "expect";
 import type { Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { KEYS } from "../../program/screen.ts";
@@ -53,7 +53,7 @@ Deno.test("select: Enter accepts an empty selection", async () => {
   expect(await screen.text()).toBe("✔ Fruit: none");
 });
 
-Deno.test("select: typing filters by label and hint, in any case, and keeps the selection", async () => {
+Deno.test("select: typing filters by label and hint, ignores case, and keeps the selection", async () => {
   const { screen, answer } = await promptAtTerminal(selectFruit);
   screen.press(..."CHE", KEYS.space);
   expect(await screen.until(/1 selected/)).toBe(`\
@@ -81,7 +81,7 @@ ${KEY_HELP}`);
   expect(await answer).toEqual([]);
 });
 
-Deno.test("select: Ctrl-A selects all visible items, or unselects them if all are selected", async () => {
+Deno.test("select: Ctrl-A selects all items that match the filter, or unselects them if all are selected", async () => {
   const { screen, answer } = await promptAtTerminal(selectFruit);
   screen.press(..."an", KEYS.ctrlA, KEYS.ctrlU, KEYS.ctrlA);
   await screen.until(/3 selected, 3 listed/);
@@ -137,7 +137,7 @@ Deno.test("select: a long label takes half of a narrow window, so that the hint 
   space to select · enter to confirm ·…`);
 });
 
-Deno.test("select: a list of 10,000 is redrawn within 50 ms of a key", async () => {
+Deno.test("select: a list of 10,000 items is redrawn within 50 ms of a key press", async () => {
   const items = Array.from({ length: 10_000 }, (_, value) => ({
     value,
     label: `key ${value}`,

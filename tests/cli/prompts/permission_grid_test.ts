@@ -26,7 +26,7 @@ Deno.test("the grid shows the rights of the roles, as many resources as fit, and
   space to select · enter to confirm · arrows to move · type to filter`);
 });
 
-Deno.test("Space selects a pair, an _ANY includes its _OWN, and selected pairs are listed", async () => {
+Deno.test("Space selects a permission, an _ANY permission includes the _OWN permission, and the selected permissions are listed", async () => {
   const { screen, answer } = await showGrid(["GUEST"]);
   screen.press(..."docker", KEYS.space, KEYS.ctrlU, ..."me", KEYS.right, KEYS.right, KEYS.space);
   expect(await screen.until(/2 selected/)).toBe(`\
@@ -58,7 +58,7 @@ Deno.test("without a UTF-8 locale the grid uses ASCII", async () => {
   space to select, enter to confirm, arrows to move, type to filter`);
 });
 
-Deno.test("the position before the first column selects and unselects every action of a resource", async () => {
+Deno.test("Space to the left of the first column selects and unselects every action of a resource", async () => {
   const { screen, answer } = await showGrid();
   screen.press(..."logs", KEYS.left, KEYS.space);
   expect(await screen.until(/8 selected/)).toMatch(/^❯\[LOGS\]( +●){8}$/m);
@@ -69,7 +69,7 @@ Deno.test("the position before the first column selects and unselects every acti
   expect(await screen.text()).toBe("✔ Permissions: 8");
 });
 
-Deno.test("the first row selects an action on every resource", async () => {
+Deno.test("Space in the first row selects an action on every resource", async () => {
   const { screen, answer } = await showGrid();
   screen.press(KEYS.up, KEYS.right, KEYS.right, KEYS.space, KEYS.enter);
   const pairs = await answer;
@@ -77,13 +77,13 @@ Deno.test("the first row selects an action on every resource", async () => {
   expect(pairs.every((pair) => pair.endsWith(":READ_ANY"))).toBe(true);
 });
 
-Deno.test("the first row selects only resources that match the filter", async () => {
+Deno.test("Space in the first row selects an action only on the resources that match the filter", async () => {
   const { screen, answer } = await showGrid();
   screen.press(..."connect", KEYS.home, KEYS.space, KEYS.enter);
   expect(await answer).toEqual(["CONNECT:CREATE_ANY", "CONNECT__REMOTE_ACCESS:CREATE_ANY"]);
 });
 
-Deno.test("the position before the first column of the first row selects everything", async () => {
+Deno.test("Space to the left of the first column in the first row selects every permission", async () => {
   const { screen, answer } = await showGrid();
   screen.press(KEYS.home, KEYS.left, KEYS.space, KEYS.enter);
   expect(await answer).toHaveLength(232);
@@ -128,7 +128,7 @@ Deno.test("arrow keys wrap around at the edges of the grid", async () => {
   expect(await answer).toEqual(["ACTIVATION_CODE:DELETE_OWN", "WELCOME:CREATE_ANY"]);
 });
 
-Deno.test("without a role Enter rejects an empty selection", async () => {
+Deno.test("if the key has no role, Enter rejects an empty selection", async () => {
   const { screen, answer } = await showGrid();
   screen.press(KEYS.enter);
   expect(await screen.until(/✖/)).toMatch(/✖ Select at least one permission: the key has no role\.$/);
@@ -138,7 +138,7 @@ Deno.test("without a role Enter rejects an empty selection", async () => {
   expect(await answer).toEqual(["ACTIVATION_CODE:CREATE_ANY"]);
 });
 
-Deno.test("with a role Enter accepts an empty selection", async () => {
+Deno.test("if the key has a role, Enter accepts an empty selection", async () => {
   const { screen, answer } = await showGrid(["GUEST"]);
   screen.press(KEYS.enter);
   expect(await answer).toEqual([]);

@@ -79,7 +79,7 @@ for (const name of ["钥匙 一", "مفتاح", "𝒜𝟙"]) {
   });
 }
 
-Deno.test("text: invisible characters are shown escaped", async () => {
+Deno.test("text: invisible characters are escaped", async () => {
   const { screen, answer } = await promptAtTerminal((prompts) => prompts.text({ label: "Name" }));
   screen.press("a", "\u202e", "b");
   await screen.until(/Name: a\\u\{202e\}b█/);

@@ -130,12 +130,12 @@ for (
     ["an invalid % in the password", "postgres://app:hidden%zz@localhost/keys", /Write % as %25/],
     ["an invalid % in the user", "postgres://ap%p:hidden@localhost/keys", /Write % as %25/],
     ["incomplete UTF-8 in the password", "postgres://app:hidden%e2%82@localhost/keys", /Write % as %25/],
-    ["a password with a bare /", "postgres://app:12/hidden@localhost/keys", /%2F/],
-    ["a password with a bare ?", "postgres://app:12?hidden@localhost/keys", /%3F/],
-    ["a password with a bare #", "postgres://app:12#hidden@localhost/keys", /%23/],
+    ["a password with an unencoded /", "postgres://app:12/hidden@localhost/keys", /%2F/],
+    ["a password with an unencoded ?", "postgres://app:12?hidden@localhost/keys", /%3F/],
+    ["a password with an unencoded #", "postgres://app:12#hidden@localhost/keys", /%23/],
   ] as const
 ) {
-  Deno.test(`${what} is a usage error that names the setting and shows no password`, async () => {
+  Deno.test(`${what} is a usage error, and the message names the setting and shows no password`, async () => {
     const result = parse(url);
     await expect(result).rejects.toMatchObject({ code: "USAGE", message: expect.stringMatching(message) });
     await expect(result).rejects.not.toThrow(/hidden/);

@@ -57,7 +57,7 @@ Deno.test("--data-dir and --database-url together are a usage error", async () =
   });
 });
 
-Deno.test("a password in --database-url causes a warning that does not show it, but a password in a variable does not", async () => {
+Deno.test("a password in --database-url causes a warning that does not show it, and a password in a variable causes no warning", async () => {
   const secret = "postgres://app:hidden@localhost/keys";
   expect((await read({ databaseUrl: secret }, {})).warnings).toEqual([
     "Every user of this machine can see the password in --database-url. Use SERVICE_API_DATABASE_URL or PGPASSWORD.",

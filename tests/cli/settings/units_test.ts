@@ -54,7 +54,7 @@ for (
     expect(accepted.map(([text]) => parse(schema, text))).toEqual(accepted.map(([, value]) => value));
   });
 
-  Deno.test(`an invalid ${what} is a usage error that names the flag and shows the value`, () => {
+  Deno.test(`an invalid ${what} is a usage error, and the message names the flag and shows the value`, () => {
     for (const text of rejected) {
       expect(() => parse(schema, text)).toThrow(expect.objectContaining({
         code: "USAGE",

@@ -4,7 +4,7 @@ import { openProgress, withSpinner } from "../../../src/cli/terminal/progress.ts
 import { FakeHost } from "../../program/program.ts";
 import { TerminalHost } from "../../program/terminal_host.ts";
 
-Deno.test("a spinner with the label appears after 300 ms, turns, and disappears at the end", async () => {
+Deno.test("a spinner with the label appears after 300 ms, turns, and disappears when the work ends", async () => {
   const host = new TerminalHost([]);
   const work = Promise.withResolvers<string>();
   const start = performance.now();
@@ -65,7 +65,7 @@ Deno.test("without a UTF-8 locale the spinner is ASCII", async () => {
   await waiting;
 });
 
-Deno.test("the progress bar grows and disappears at the end", async () => {
+Deno.test("the progress bar grows, and disappears when the work ends", async () => {
   const host = new TerminalHost([]);
   const progress = openProgress("Deleting keys", 4, host);
   const bars: string[] = [];

@@ -55,7 +55,7 @@ Deno.test("without a UTF-8 locale every symbol is ASCII", () => {
   expect(Object.values(styleFor(host.stderr, host).symbols).flat().join("")).toMatch(/^[ -~]+$/);
 });
 
-Deno.test("on Windows symbols are Unicode in every locale", () => {
+Deno.test("on Windows, symbols are Unicode in every locale", () => {
   const host = Object.assign(hostWith({ LANG: "C" }, true), { platform: "windows" });
   expect(styleFor(host.stderr, host).symbols.selected).toBe("◉");
 });

@@ -1,4 +1,4 @@
-/** The width of text in any script. */
+/** Measuring, truncating and wrapping text of any script. */
 import { expect } from "expect";
 import fc from "fast-check";
 import { fit, truncate, widthOf, wrapText } from "../../../src/cli/terminal/text_width.ts";

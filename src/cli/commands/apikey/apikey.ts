@@ -19,7 +19,7 @@ export function registerApikey(command: Command, { host, log, setExitCode }: Com
   const withOwnFlags = command
     .description(
       "Create or delete API keys. At a terminal the command prompts for missing values.\n" +
-        "With a name and a role or permission it never prompts.",
+        "With --create, a name, and a role or permission, it never prompts.",
     )
     .usage(
       "[--create | --delete]\n" +
@@ -34,12 +34,12 @@ export function registerApikey(command: Command, { host, log, setExitCode }: Com
     .option("--roles <roles>", "comma-separated roles")
     .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs")
     .option("--description <desc>", "what the key is for")
-    .option("--overwrite", "replace the key with the same name, if there is one; its secret stops working immediately")
+    .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately")
     .optionsGroup("Prompts:")
     .option("--yes", "skip the final confirmation")
     .option("--no-input", "never prompt; fail if a value is missing")
     .optionsGroup("Output:")
-    .option("--json", "print one line of JSON, also for failures");
+    .option("--json", "print one line of JSON, even on failure");
   withServerFlags(withOwnFlags)
     .addHelpText("after", notes)
     .action(async (flags) => setExitCode(await apikey(flags, host, withClient(flags, host, log))));
@@ -83,10 +83,15 @@ function indentedList(words: readonly string[]): string {
 
 function notes(): string {
   return `
+Embedded server:
+  The embedded server is the one built into this program. Commands use it unless
+  --base-url, SERVICE_API_URL or the profile selects another server. It keeps
+  keys in a store: a file in the data directory, or a PostgreSQL database.
+
 Name:
   Letters and decimal digits of any script, and spaces. Spaces at both ends are
-  removed and letters are normalized to NFC. At most 255 code points on the
-  embedded server.
+  removed, and letters are normalized to NFC. The embedded server accepts at
+  most 255 code points.
 
 Roles:
 ${ROLES.map((role) => `  ${role.padEnd(9)}${ROLE_MEANINGS[role]}`).join("\n")}
@@ -98,46 +103,56 @@ Actions:
 ${indentedList(ACTIONS)}
 
 Rights:
-  A key may do what its roles and its permissions allow. _ANY includes _OWN.
-  _OWN covers the key itself and the keys that it created.
-  On the embedded server the roles grant:
+  A key may do anything that any of its roles or permissions allows. _ANY
+  includes _OWN. _OWN covers the key itself and the keys that it created.
+  On the embedded server, the roles grant:
     ADMIN    every action on every resource
     VIEWER   READ_ANY on every resource
     CONNECT  every action on CONNECT and CONNECT__REMOTE_ACCESS
     GUEST    READ_OWN on ME
-  On the embedded server the calling key needs:
-    --create     API_KEY:CREATE_ANY, and every right that the new key gets
-    --overwrite  also API_KEY:DELETE_ANY, or API_KEY:DELETE_OWN if it created
-                 the key
-    --delete     API_KEY:READ_ANY and API_KEY:DELETE_ANY, or API_KEY:READ_OWN
-                 and API_KEY:DELETE_OWN if it created the key
-  Without --base-url and without a key, every user who can read and write the
-  data directory has all rights.
-  A pipeline key that replaces itself and the keys that it creates needs
-  API_KEY:CREATE_ANY, API_KEY:READ_OWN, API_KEY:DELETE_OWN and every right that
-  it grants.
+  On the embedded server, the calling key needs:
+    --create     API_KEY:CREATE_ANY, and every right of the new key
+    --overwrite  also API_KEY:DELETE_ANY; API_KEY:DELETE_OWN is enough if the
+                 key being replaced is the calling key or one that it created
+    --delete     API_KEY:READ_ANY and API_KEY:DELETE_ANY; API_KEY:READ_OWN and
+                 API_KEY:DELETE_OWN are enough if the key being deleted is the
+                 calling key or one that it created
+  The calling key is the key from --key-file, a variable or the profile. Without
+  a key, a user who can read and write the embedded server's store has all
+  rights.
+  For example, a key that a CI pipeline uses to replace or delete itself and the
+  keys it created needs API_KEY:CREATE_ANY, API_KEY:READ_OWN, API_KEY:DELETE_OWN
+  and every right of the keys that it creates.
 
 Prompting:
-  The command prompts if standard input and standard error are terminals.
-  Without a terminal, or with --no-input, a missing value is a usage error.
+  The command can prompt if standard input and standard error are terminals and
+  --no-input is not given. If it cannot prompt, a missing value is a usage
+  error.
   --create with a name and a role or permission never prompts. Otherwise it
   prompts for each missing value, shows the rights of the new key, and asks for
-  confirmation. --yes skips that confirmation. If the name is taken and
-  --overwrite is not given, it always asks before it replaces the key.
-  --delete without --name lists the keys to select from.
-  Arrows move, Space selects, and Enter confirms. Typing filters the list.
-  Backspace and Ctrl-U edit the filter. Ctrl-A selects all visible items.
-  In the permission grid the first row stands for every visible resource, and
-  the position before the first column stands for every action.
-  Ctrl-C at a prompt cancels the command. It then changes nothing.
-  Prompts follow NO_COLOR, FORCE_COLOR and TERM=dumb. They are drawn in ASCII if
-  the locale is not UTF-8.
+  confirmation.
+  When --create prompts and the name is taken, it asks before replacing the key,
+  even with --yes, unless --overwrite is given. When --create does not prompt, a
+  taken name is an error unless --overwrite is given.
+  --delete without --name shows a list to select keys from, and asks for
+  confirmation. --yes skips the final confirmation of both modes.
+  In lists, the arrow keys move, Space selects, and Enter confirms. Typing
+  filters the list. Backspace deletes the last character of the filter, and
+  Ctrl-U clears the filter. Ctrl-A selects all items that match the filter.
+  In the permission grid, Space in the top row selects an action for every
+  resource that the grid shows. To select every action of a row, move left past
+  the first column and press Space.
+  Ctrl-C at a prompt cancels the command without changing anything.
+  Prompts respect NO_COLOR, FORCE_COLOR and TERM=dumb. If the locale is not
+  UTF-8, they are drawn in ASCII.
 
 Results:
-  --create prints only the secret on standard output. It cannot be shown again.
+  --create prints only the secret on standard output. The secret cannot be shown
+  again.
   --delete prints how many keys it deleted.
-  Prompts, the rights matrix and errors go to standard error.
-  With --json standard output has exactly one line:
+  Prompts and the rights matrix go to standard error. Without --json, errors go
+  there too.
+  With --json, standard output has exactly one line:
     created       {"key":"sak_...","name":"ci deploy","id":"key_..."}
     deleted       {"deleted":1,"keys":[{"id":"key_...","name":"ci deploy"}]}
     unknown name  {"deleted":0,"error":"No API key found with name: ci deploy"}
@@ -148,27 +163,31 @@ Results:
                   the number of keys deleted before the failure
 
 Failure codes and exit statuses:
-  INVALID_NAME          2  the name is empty, too long, or has other characters
+  INVALID_NAME          2  the name is empty, too long, or contains characters
+                           other than letters, digits and spaces
   INVALID_ROLE          2  unknown role
   INVALID_PERMISSION    2  unknown resource or action, or not RESOURCE:ACTION
-  NO_RIGHTS             2  neither a role nor a permission
-  USAGE                 2  another invalid flag, value or environment variable
+  NO_RIGHTS             2  neither a role nor a permission is given
+  USAGE                 2  any other invalid flag, value or setting
   ALREADY_EXISTS        1  the name is taken and --overwrite is not given
-  FAILED                1  the server refused for another reason, or the output
-                           could not be written
+  FAILED                1  the server rejected the request for any other reason,
+                           or the output could not be written
   UNAUTHENTICATED       3  the key is missing, mistyped, unknown or deleted, or
-                           too many such requests came from one address
+                           too many requests from one address failed to
+                           authenticate
   FORBIDDEN             3  the key lacks a right; the message names it
-  UNREACHABLE           4  no connection, or the store is full, not writable,
-                           damaged, or of a newer version
-  TLS                   4  the certificate or the TLS handshake failed
-  TIMEOUT               4  no answer within --timeout, or another process locked
-                           the store for that time
-  BAD_RESPONSE          4  the answer is not GraphQL, or it is a redirect
-  INTERRUPTED         130  Ctrl-C, SIGINT or SIGTERM, or not confirmed
+  UNREACHABLE           4  no connection, or the key store is full, read-only or
+                           damaged, or was written by a newer version of this
+                           program
+  TLS                   4  the certificate is not valid, or the TLS handshake
+                           failed
+  TIMEOUT               4  no response within --timeout, or another process kept
+                           the store locked for that long
+  BAD_RESPONSE          4  the response is not GraphQL, or it is a redirect
+  INTERRUPTED         130  Ctrl-C, SIGINT or SIGTERM, or you did not confirm
 
 Examples:
-  # Create a key by hand.
+  # Create a key interactively.
   service-api apikey --create
   # Create a key in a script. The variable holds only the secret.
   KEY=$(service-api apikey --create --name "ci deploy" --roles VIEWER)
@@ -179,7 +198,7 @@ Examples:
   service-api apikey --delete --name "ci deploy" || exit
   # Select the keys to delete from a list.
   service-api apikey --delete
-  # List the keys, and print who changed them.
+  # List the keys, and print the audit trail of their changes.
   service-api request --query '{ apiKeys { name roles createdAt } }'
   service-api audit
 ${EXIT_STATUS}`;

@@ -1,4 +1,4 @@
-/** Prints a created key: the secret on standard output, everything for people on standard error. */
+/** Prints a created key: the secret on standard output, the messages meant for a person on standard error. */
 import { escapeInvisible, Failure, quote, reasonOf } from "../../../apikey/failure.ts";
 import type { CreatedKey, NewKey } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
@@ -14,8 +14,9 @@ export interface Creation {
 }
 
 /**
- * Prints the secret alone on standard output, or `{"key","name","id"}` with `--json`. At a terminal also shows the
- * rights and what to do with the secret.
+ * Prints only the secret on standard output, or, with `--json`, `{"key","name","id"}`. If the secret appears at a
+ * terminal, also writes the rights to standard error, unless prompts have shown them. After prompts, or if the secret
+ * appears at a terminal, writes the next steps to standard error.
  *
  * @throws {Failure} `FAILED` if the secret cannot be written
  */
@@ -35,12 +36,12 @@ export async function printCreatedKey(
   if (showsSecret || wasPrompted) await writeNote(formatNextSteps(created, host), host);
 }
 
-/** Writes to standard error. Ignores failures, because the secret must still be printed. */
+/** Writes a note to standard error. Ignores failures, because a lost note must not make the command fail. */
 async function writeNote(text: Promise<string>, host: Host): Promise<void> {
   try {
     await host.stderr.write(await text);
   } catch {
-    // The secret still goes to standard output.
+    // The command succeeds without the note.
   }
 }
 

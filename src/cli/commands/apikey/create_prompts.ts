@@ -11,11 +11,12 @@ import { styleFor } from "../../terminal/style.ts";
 import { wrapText } from "../../terminal/text_width.ts";
 import type { KeyDraft } from "./create.ts";
 
-/** Columns of the titles in the summary. */
+/** The width of the titles in the summary, in columns. */
 const TITLE_WIDTH = 15;
 
 /**
- * Prompts for the missing values of the draft, shows a summary with the effective rights, and asks for confirmation.
+ * Prompts for the missing values of the draft and shows a summary with the effective rights. Without `--yes`, asks for
+ * confirmation.
  *
  * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm; `ALREADY_EXISTS` if the draft's name is
  * taken and the user does not want to replace the key
@@ -43,7 +44,7 @@ export async function promptForKey(
   throw new Failure("INTERRUPTED", "Nothing was created.");
 }
 
-/** Returns a free name, or a taken one whose key the user wants to replace. */
+/** Prompts for the name if it is missing. Without `--overwrite`, asks before it returns a name that is taken. */
 async function promptForName(
   draft: KeyDraft,
   prompts: Prompts,
@@ -60,7 +61,7 @@ async function promptForName(
   return await promptForName(draft, prompts, connect);
 }
 
-/** Returns `false` if the caller may not read keys. If the name is taken, the server then refuses to create the key. */
+/** Returns `false` if the caller may not read keys. The server then rejects a taken name when it creates the key. */
 async function isTaken(name: Name, client: Client): Promise<boolean> {
   try {
     return (await client.findKeys(name)).matches.length > 0;

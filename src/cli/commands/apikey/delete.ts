@@ -39,10 +39,10 @@ export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseC
   }
 }
 
-/** How many times to try to delete keys that other callers change at the same time. */
+/** How often the command tries to delete keys that other callers change at the same time. */
 const MAX_ATTEMPTS = 3;
 
-/** If another caller replaces the key between the look-up and the deletion, looks up the name again. */
+/** Looks up the name and deletes its keys. If another caller replaces a key in between, looks up the name again. */
 async function deleteByName(client: Client, name: Name, attempts = MAX_ATTEMPTS): Promise<DeleteResult> {
   const { matches, anyKey } = await client.findKeys(name);
   if (matches.length === 0) return anyKey ? { kind: "not found", name } : { kind: "no keys" };
@@ -66,7 +66,7 @@ async function deleteSelected(
   return deleted.length === 0 ? { kind: "no keys" } : { kind: "deleted", keys: deleted };
 }
 
-/** Keys are deleted in at most this many requests, so that the progress bar moves. */
+/** The maximum number of batches. With a single batch, the progress bar would not move. */
 const MAX_BATCHES = 50;
 
 /**

@@ -7,9 +7,9 @@ import { openPrompts } from "../../prompts/prompts.ts";
 import { fit, widthOf } from "../../terminal/text_width.ts";
 
 /**
- * Lets the user select keys from a list and asks for confirmation.
+ * Prompts the user to select keys from a list. Without `--yes`, asks for confirmation if at least one key is selected.
  *
- * @returns the keys to delete, or none if the user selects none
+ * @returns the selected keys; may be empty
  * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm
  */
 export async function promptForKeys(
@@ -33,7 +33,7 @@ export async function promptForKeys(
   throw new Failure("INTERRUPTED", "Nothing was deleted.");
 }
 
-/** Roles and day of creation in columns, then the description. */
+/** Formats the roles and the day of creation in columns, then the description. */
 function describe({ roles, createdAt, description }: KeySummary, rolesWidth: number): string {
   const day = createdAt === null ? "" : /^\d{4}-\d{2}-\d{2}/.exec(createdAt)?.[0] ?? createdAt;
   const columns = [...(rolesWidth === 0 ? [] : [fit(roles.join(","), rolesWidth, "")]), day, description ?? ""];

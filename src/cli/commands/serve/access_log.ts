@@ -4,17 +4,17 @@ import type { Host } from "../../host/host.ts";
 
 export interface AccessLog {
   readonly record: (access: AccessLogEntry) => void;
-  /** Resolves when all lines are written. */
+  /** Resolves after all lines are written. */
   readonly flush: () => Promise<void>;
 }
 
 /** How long lines are collected before they are written together, in milliseconds. */
 const DELAY = 20;
 
-/** The most lines to keep while no process reads standard error. Drops and counts further lines. */
+/** The maximum number of lines that wait while no process reads standard error. Drops and counts further lines. */
 const MAX_WAITING_LINES = 20_000;
 
-/** Opens a log that writes text at a terminal, otherwise JSON lines. */
+/** Opens the log. If standard error is a terminal, the log writes text, otherwise JSON lines. */
 export function openAccessLog(host: Host): AccessLog {
   const format = host.stderr.isTerminal() ? toText : toJson;
   const formatGap = (count: number): string => {

@@ -23,30 +23,31 @@ import { unlessInterrupted } from "../../host/interrupt.ts";
 export function registerServe(command: Command, { host, log, setExitCode }: CommandContext): void {
   command
     .description(
-      "Serve GraphQL at http://HOST:PORT/graphql until SIGINT or SIGTERM.\nWith --tls-cert the URL starts with https://.",
+      "Run the embedded server, which is part of this program. It serves GraphQL at\n" +
+        "http://HOST:PORT/graphql until SIGINT or SIGTERM. With --tls-cert, the URL\nstarts with https://.",
     )
     .optionsGroup("Address:")
     .option("--host <host>", "address to listen on", "127.0.0.1")
     .option("--port <port>", "port to listen on; 0 selects a free port", "4000")
     .option("--tls-cert <pem>", "PEM file with the certificate chain; enables HTTPS; restart serve after a renewal")
     .option("--tls-key <pem>", "PEM file with the private key of the certificate")
-    .option("--allow-http", "let other machines connect without TLS; clients then send keys unencrypted")
+    .option("--allow-http", "allow other machines to connect without TLS; clients then send keys unencrypted")
     .option(
       "--trust-proxy <list>",
-      "comma-separated addresses or networks of your proxies, for example 10.0.0.0/8: the client's address is read " +
-        "from their X-Forwarded-For; required behind a proxy",
+      "comma-separated addresses or networks of your proxies, for example 10.0.0.0/8; required behind a proxy, to " +
+        "read the client's address from X-Forwarded-For",
     )
     .optionsGroup("Store:")
     .option(SETTINGS.dataDir.option, helpOf("dataDir"))
     .option(SETTINGS.databaseUrl.option, helpOf("databaseUrl"))
     .option(SETTINGS.profile.option, helpOf("profile"))
     .option(SETTINGS.config.option, helpOf("config"))
-    .option("--audit-retention <duration>", "how long to keep audit events; 0: forever", "365d")
+    .option("--audit-retention <duration>", "how long to keep audit events; 0: no limit", "365d")
     .optionsGroup("Limits:")
     .option("--request-timeout <duration>", "longest time to read a request and send its response", "30s")
     .option(
       "--idle-timeout <duration>",
-      "close a connection after this time without a request, or if the client does not read the response",
+      "close a connection if the client neither sends a request nor reads the response for this long",
       "75s",
     )
     .option("--drain-timeout <duration>", "longest wait for running requests after SIGTERM or SIGINT", "10s")
@@ -57,7 +58,7 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
     .option("--max-keys <number>", "most keys in one response; 0: no limit", "100000")
     .option(
       "--max-auth-failures <number>",
-      "failed authentications per minute and address (IPv6: per /64) before further ones get 429; 0: no limit",
+      "failed authentications per minute from one address (IPv6: one /64 network); further ones get 429; 0: no limit",
       "20",
     )
     .optionsGroup("Output:")
@@ -71,8 +72,8 @@ Logs:
   The server prints one line with its URL on standard output when it is ready.
   It writes errors and one line per request to standard error: as text at a
   terminal, otherwise as JSON. The lines contain the ids of keys, never secrets.
-  The response, the access log and the audit trail contain the same
-  X-Request-Id.
+  Each request has one X-Request-Id. It is in the response, the access log and
+  the audit trail.
 
 Endpoints:
   /graphql   POST with application/json; GET for queries only
@@ -146,8 +147,8 @@ const SERVE_FLAGS = z.object({
  *
  * @returns `OK` if all running requests finished, `FAILED` if `--drain-timeout` expired first, `INTERRUPTED` after a
  *   second signal
- * @throws {Failure} if the store or the address cannot be used; `INTERRUPTED` if a signal arrives before the server is
- *   ready
+ * @throws {Failure} `USAGE` if a flag is invalid; other codes if the store or the address cannot be used; `INTERRUPTED`
+ *   if a signal arrives before the server is ready
  */
 export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<ExitCode> {
   const { drainTimeout, ...options } = await readOptions(flags, host, log);

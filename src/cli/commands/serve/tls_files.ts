@@ -10,9 +10,9 @@ export interface TlsFiles {
 }
 
 /**
- * Reads both files and checks that they match. Without this check `serve` would start, but every client would fail.
+ * Reads both files and checks that they match. Without this check, `serve` would start, but no client could connect.
  *
- * @returns `undefined` if neither is given
+ * @returns `undefined` if neither path is given
  * @throws {Failure} `USAGE`
  */
 export async function readTlsFiles(

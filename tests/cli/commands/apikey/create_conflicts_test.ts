@@ -12,7 +12,7 @@ const CREATE_TAKEN = ["apikey", "--create", "--name", "taken", "--roles", "GUEST
 /** With these flags the command prompts only for the name and the confirmation. */
 const ALL_BUT_NAME = ["--description", "", "--roles", "GUEST", "--permissions", "ME:READ_ANY"] as const;
 
-Deno.test("declining the confirmation creates nothing: exit status 130", async () => {
+Deno.test("if the user declines the confirmation, the command creates nothing and exits with 130", async () => {
   await using installation = await embedded(inProcess);
   const run = createAtTerminal(installation);
   await answerPrompts(run);
@@ -23,7 +23,7 @@ Deno.test("declining the confirmation creates nothing: exit status 130", async (
   expect(await keyNames(installation)).toEqual([]);
 });
 
-Deno.test("after a taken name the command asks whether to replace the key, and after no it prompts for another name", async () => {
+Deno.test("if the name is taken and the user declines to replace the key, the command prompts for another name", async () => {
   await using installation = await embedded(inProcess);
   await installation.program(CREATE_TAKEN);
   const { screen, code } = createAtTerminal(installation, ALL_BUT_NAME);
@@ -41,7 +41,7 @@ Deno.test("after a taken name the command asks whether to replace the key, and a
   expect(await keyNames(installation)).toEqual(["taken", "free"]);
 });
 
-Deno.test("after yes to both prompts, the command replaces the key and prints a new secret", async () => {
+Deno.test("if the user answers yes to both prompts, the command replaces the key and prints a new secret", async () => {
   await using installation = await embedded(inProcess);
   const before = await installation.program(CREATE_TAKEN);
   const { screen, code, host } = createAtTerminal(installation, ALL_BUT_NAME);
@@ -56,7 +56,7 @@ Deno.test("after yes to both prompts, the command replaces the key and prints a 
   expect(await keyNames(installation)).toEqual(["taken"]);
 });
 
-Deno.test("after yes to the replacement and no to the confirmation, the old key still works", async () => {
+Deno.test("if the user agrees to the replacement but declines the confirmation, the old key still works", async () => {
   await using installation = await embedded(inProcess);
   const before = await installation.program(CREATE_TAKEN);
   const { screen, code } = createAtTerminal(installation, ALL_BUT_NAME);
@@ -93,7 +93,7 @@ Deno.test("--overwrite skips the prompt about replacing a key, but not the confi
   expect(await code).toBe(0);
 });
 
-Deno.test("if --name is taken, declining to replace the key is ALREADY_EXISTS: exit status 1", async () => {
+Deno.test("if --name is taken and the user declines to replace the key, the command fails with ALREADY_EXISTS and exits with 1", async () => {
   await using installation = await embedded(inProcess);
   await installation.program(CREATE_TAKEN);
   const { screen, code, host } = createAtTerminal(installation, ["--name", "taken"]);
@@ -132,7 +132,7 @@ const PROMPTS = [
 ] as const;
 
 for (const [index, [last]] of PROMPTS.entries()) {
-  Deno.test(`Ctrl-C at ${last} creates nothing: exit status 130`, async () => {
+  Deno.test(`on Ctrl-C at the prompt ${last}, the command creates nothing and exits with 130`, async () => {
     await using installation = await embedded(inProcess);
     const { screen, code, host } = createAtTerminal(installation);
     for (const [prompt, keys] of PROMPTS.slice(0, index + 1)) {
@@ -150,7 +150,7 @@ for (const [index, [last]] of PROMPTS.entries()) {
   });
 }
 
-Deno.test("SIGINT ends the look-up of the name: exit status 130", async () => {
+Deno.test("on SIGINT during the look-up of the name, the command exits with 130", async () => {
   const requested = Promise.withResolvers<void>();
   const response = Promise.withResolvers<Response>();
   await using server = startServer(() => {

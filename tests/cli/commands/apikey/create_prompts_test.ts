@@ -53,7 +53,7 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
   expect(await run.code).toBe(130);
 });
 
-Deno.test("the summary shows the effective rights, and after yes only the secret is on standard output", async () => {
+Deno.test("the summary shows the effective rights, and after the confirmation only the secret is on standard output", async () => {
   await using installation = await embedded(inProcess);
   const run = createAtTerminal(installation);
   await answerPrompts(run);
@@ -104,7 +104,7 @@ The secret is printed above and cannot be shown again.`);
   expect(text.match(/sak_/g)).toHaveLength(1);
 });
 
-Deno.test("in 40 columns without a UTF-8 locale the summary fits and is ASCII", async () => {
+Deno.test("without a UTF-8 locale, the summary is ASCII, and it fits into 40 columns", async () => {
   await using installation = await embedded(inProcess);
   const run = createAtTerminal(installation, [], { columns: 40, rows: 40, env: { LANG: "C" } });
   await answerPrompts(run, "ci deploy", "for the nightly build of the web site");
@@ -131,7 +131,7 @@ Deno.test("in 40 columns without a UTF-8 locale the summary fits and is ASCII", 
   await run.code;
 });
 
-Deno.test("in the summary a Chinese description wraps at the width of the terminal", async () => {
+Deno.test("the summary wraps a Chinese description at the width of the terminal", async () => {
   await using installation = await embedded(inProcess);
   const flags = ["--yes", "--roles", "GUEST", "--permissions", "ME:READ_ANY"];
   const run = createAtTerminal(installation, flags, { columns: 40 });
@@ -150,7 +150,7 @@ Deno.test("in the summary a Chinese description wraps at the width of the termin
 });
 
 for (const env of [{ FORCE_COLOR: "1" }, { NO_COLOR: "1" }]) {
-  Deno.test(`with ${Object.keys(env)} prompts ${"NO_COLOR" in env ? "have no colours" : "have colours"}`, async () => {
+  Deno.test(`prompts with ${Object.keys(env)} have ${"NO_COLOR" in env ? "no colours" : "colours"}`, async () => {
     await using installation = await embedded(inProcess);
     const run = createAtTerminal(installation, [], { env });
     await answerPrompts(run);
@@ -163,11 +163,11 @@ for (const env of [{ FORCE_COLOR: "1" }, { NO_COLOR: "1" }]) {
   });
 }
 
-Deno.test("with a name and a role or permission the command does not prompt", async () => {
+Deno.test("with a name and a role or permission, the command does not prompt", async () => {
   await using installation = await embedded(inProcess);
   for (const rights of [["--roles", "GUEST"], ["--permissions", "DOCKER:READ_ANY"]]) {
     const { code, screen, host } = createAtTerminal(installation, ["--name", "n", "--overwrite", ...rights]);
-    // deno-lint-ignore no-await-in-loop -- both use one store
+    // deno-lint-ignore no-await-in-loop -- both runs use the same store
     expect(await code).toBe(0);
     expect(host.stdout.text).toMatch(/^sak_\w{49}\n$/);
     expect(screen.raw).not.toContain("?");

@@ -19,7 +19,7 @@ async function deleteAll({ url }: KeyServer, flags: readonly string[] = [], at: 
 const forbidden = (): Response =>
   Response.json({ errors: [{ message: "API_KEY:DELETE_ANY is missing.", extensions: { code: "FORBIDDEN" } }] });
 
-Deno.test("a progress bar shows how many keys are deleted, and disappears at the end", async () => {
+Deno.test("a progress bar shows how many keys are deleted, and disappears when the deletion ends", async () => {
   const batch = Promise.withResolvers<undefined>();
   await using server = startKeyServer(THREE, ([id]) => id === "2" ? batch.promise.then(() => forbidden()) : undefined);
   const { screen, code } = await deleteAll(server);

@@ -104,7 +104,7 @@ Deno.test("the list works with a server that reports only ids and names", async 
   expect(await code).toBe(130);
 });
 
-Deno.test("an empty selection deletes nothing: exit status 0", async () => {
+Deno.test("if the user selects no key, the command deletes nothing and exits with 0", async () => {
   await using server = startKeyServer(listedKeys(["one"]));
   const { host, screen, code } = deleteAtTerminal(server);
   await screen.until(/Keys to delete/);
@@ -114,7 +114,7 @@ Deno.test("an empty selection deletes nothing: exit status 0", async () => {
   expect(server.keys).toHaveLength(1);
 });
 
-Deno.test("if there are no keys, the command does not prompt: exit status 0", async () => {
+Deno.test("if there are no keys, the command does not prompt and exits with 0", async () => {
   await using server = startKeyServer([]);
   const { host, screen, code } = deleteAtTerminal(server);
   expect(await code).toBe(0);
@@ -122,7 +122,7 @@ Deno.test("if there are no keys, the command does not prompt: exit status 0", as
   expect(screen.raw).not.toContain("?");
 });
 
-Deno.test("Enter declines the confirmation and deletes nothing: exit status 130", async () => {
+Deno.test("on Enter at the confirmation, the command deletes nothing and exits with 130", async () => {
   await using server = startKeyServer(listedKeys(["one"]));
   const { host, screen, code } = deleteAtTerminal(server);
   await screen.until(/Keys to delete/);
@@ -146,7 +146,7 @@ Deno.test("--yes skips the confirmation", async () => {
 });
 
 for (const prompt of ["the list", "the confirmation"] as const) {
-  Deno.test(`Ctrl-C at ${prompt} deletes nothing: exit status 130`, async () => {
+  Deno.test(`on Ctrl-C at ${prompt}, the command deletes nothing and exits with 130`, async () => {
     await using server = startKeyServer(listedKeys(["one", "two"]));
     const { host, screen, code } = deleteAtTerminal(server, ["--json"]);
     await screen.until(/Keys to delete/);

@@ -37,7 +37,7 @@ export function listedKeys(names: readonly string[], others: Partial<ListedKey> 
 /**
  * Starts a server with these keys.
  *
- * @param beforeDelete runs before each deletion. If it returns a response, the server sends that and deletes nothing.
+ * @param beforeDelete runs before each deletion. If it returns a response, the server sends that response and deletes nothing.
  */
 export function startKeyServer(
   initial: readonly ListedKey[],

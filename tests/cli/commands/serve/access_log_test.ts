@@ -105,7 +105,7 @@ Deno.test("flush waits for a write that is in progress", async () => {
   expect(linesOf(host)).toHaveLength(1);
 });
 
-Deno.test("lines recorded at the same time are written together, without a call of flush", async () => {
+Deno.test("lines recorded at the same time are written together, even if flush is not called", async () => {
   const host = new FakeHost(["serve"]);
   const { promise, resolve } = Promise.withResolvers<string>();
   host.stderr.write = (text) => Promise.resolve(resolve(text));
@@ -114,7 +114,7 @@ Deno.test("lines recorded at the same time are written together, without a call 
   expect((await promise).match(/\n/g)).toHaveLength(10);
 });
 
-Deno.test("if standard error is not read, 20,000 lines wait and the log says how many others are missing", async () => {
+Deno.test("if no process reads standard error, the log keeps 20,000 lines and says how many lines are missing", async () => {
   const { host, release } = blockedHost();
   const log = openAccessLog(host);
   log.record({ ...ACCESS, requestId: "first" });

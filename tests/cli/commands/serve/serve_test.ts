@@ -61,7 +61,7 @@ async function rejected(...flags: readonly string[]): Promise<Outcome> {
   }
 }
 
-/** Writes a certificate, its private key and another private key. */
+/** Runs a test with the paths of files for a certificate, its private key and another private key. */
 function withTlsFiles(
   test: (
     files: { readonly cert: string; readonly key: string; readonly other: string; readonly directory: string },
@@ -93,7 +93,7 @@ Deno.test("serve prints one line with its URL on standard output", () =>
   }));
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`${signal} ends serve with 0 if no request is in flight`, () =>
+  Deno.test(`serve exits with 0 on ${signal} if no request is in flight`, () =>
     withServe([], async ({ url, key, stop }) => {
       expect(await statusAt(`${url}?query={__typename}`, { headers: { authorization: `Bearer ${key}` } })).toBe(200);
       expect(await stop(signal)).toBe(0);
@@ -101,7 +101,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     }));
 }
 
-Deno.test("SIGTERM ends serve with 130 while it waits for its database", async () => {
+Deno.test("serve exits with 130 on SIGTERM if it is still waiting for its database", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const env = { SERVICE_API_DATABASE_URL: `postgres://a:b@127.0.0.1:${listener.addr.port}/c` };
   const host = new FakeHost(["serve", "--port", "0"], { env });
@@ -126,7 +126,7 @@ Deno.test("serve exits with 1 and an error if --drain-timeout expires before a r
     expect(host.stderr.text).toContain('"status":503');
   }));
 
-Deno.test("serve writes its access log before it ends, and writes none with --no-access-log", () =>
+Deno.test("serve writes its access log before it exits, and writes no access log with --no-access-log", () =>
   withServe([], async ({ url, host, stop }) => {
     await statusAt(url);
     await statusAt(new URL("/healthz", url).href);
@@ -140,7 +140,7 @@ Deno.test("serve writes its access log before it ends, and writes none with --no
     });
   }));
 
-Deno.test("serve applies the limits of its flags", () => {
+Deno.test("serve enforces the limits set by its flags", () => {
   const flags = [
     "--max-body",
     "1KB",
@@ -171,7 +171,7 @@ Deno.test("serve applies the limits of its flags", () => {
   });
 });
 
-Deno.test("with --tls-cert and --tls-key serve uses HTTPS, and prints an https URL", () =>
+Deno.test("serve with --tls-cert and --tls-key uses HTTPS and prints an https URL", () =>
   withTlsFiles(({ cert, key }) =>
     withServe(["--host", "localhost", "--tls-cert", cert, "--tls-key", key], async ({ url, key: secret, stop }) => {
       expect(url).toMatch(/^https:\/\/localhost:\d+\/graphql$/);
@@ -204,7 +204,7 @@ const HAS_OPENSSL = await new Deno.Command("openssl", { args: ["version"], stdou
   .then(({ success }) => success, () => false);
 
 Deno.test({
-  name: `serve rejects TLS 1.1${HAS_OPENSSL ? "" : ": skipped, not installed: openssl"}`,
+  name: `serve rejects TLS 1.1${HAS_OPENSSL ? "" : " (skipped: openssl is not installed)"}`,
   ignore: !HAS_OPENSSL,
   fn: () =>
     withTlsFiles(({ cert, key }) =>
@@ -225,7 +225,7 @@ for (
     ["a certificate without a key", ["--tls-cert", "CERT"], /Use --tls-cert and --tls-key together\./],
     ["a key without a certificate", ["--tls-key", "KEY"], /Use --tls-cert and --tls-key together\./],
     [
-      "the key of another certificate",
+      "a key that does not match the certificate",
       ["--tls-cert", "CERT", "--tls-key", "OTHER"],
       /The key in ".*other\.pem" does not match the certificate in ".*cert\.pem"/,
     ],
@@ -247,7 +247,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`${what} is a usage error that shows no part of a key`, () =>
+  Deno.test(`${what} is a usage error, and the message leaks no part of the private key`, () =>
     withTlsFiles(async ({ cert, key, other, directory }) => {
       await Deno.writeTextFile(
         `${directory}/garbage.pem`,

@@ -1,0 +1,146 @@
+/** Where the runtime base of `deno task compile` comes from, and what happens if it is not the pinned one. */
+import { expect } from "expect";
+import { packTar } from "modern-tar";
+import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import deno from "../../deno.json" with { type: "json" };
+import { findRuntimeBase, readBaseSource } from "../../scripts/runtime_base.ts";
+import { command, execute, type Outcome } from "../execute.ts";
+import { buildExecutable } from "../program/executable.ts";
+import { denoDirectory } from "../program/from_sources.ts";
+import { missingPrograms, testWith } from "../tools.ts";
+
+const TARGET = Deno.build.target;
+
+interface Cache extends AsyncDisposable {
+  readonly directory: string;
+  /** Runs `deno task compile --base npm` with this cache. */
+  readonly compile: (output: string, env?: Record<string, string>) => Promise<Outcome>;
+  /** The names of the files that `deno compile` would use as bases, and of unfinished ones. */
+  readonly bases: () => Promise<readonly string[]>;
+}
+
+/** A cache of Deno that has all packages but no bases. */
+async function openCache(): Promise<Cache> {
+  const directory = await Deno.makeTempDir({ prefix: "service-api-cache-" });
+  const original = await denoDirectory();
+  for await (const { name } of Deno.readDir(original)) {
+    if (name !== "dl") await Deno.symlink(`${original}/${name}`, `${directory}/${name}`);
+  }
+  const [, ...words] = deno.tasks.compile.command.split(" ");
+  return {
+    directory,
+    compile: (output, env = {}) =>
+      execute(Deno.execPath(), [...words, "--base", "npm", "--output", `${directory}/${output}`], {
+        cwd: `${import.meta.dirname}/../..`,
+        env: { DENO_DIR: directory, npm_config_fetch_retries: "0", ...env },
+      }),
+    bases: () =>
+      Array.fromAsync(Deno.readDir(`${directory}/dl/release/v2.7.11`), ({ name }) => name)
+        .then((names) => names.filter((name) => name.startsWith("denort")), () => []),
+    [Symbol.asyncDispose]: () => Deno.remove(directory, { recursive: true }),
+  };
+}
+
+/**
+ * A registry that serves one tarball for every package, and states its integrity.
+ *
+ * @param bytes how many bytes of the tarball it sends, by default all
+ */
+async function startRegistry(bytes?: number): Promise<{ readonly url: string } & AsyncDisposable> {
+  const body = new TextEncoder().encode("not the pinned program");
+  const tarball = gzipSync(await packTar([{ header: { name: "package/bin/steady", size: body.length }, body }]));
+  const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
+    const { origin, pathname } = new URL(request.url);
+    if (pathname.endsWith(".tgz")) return new Response(new Uint8Array(tarball).slice(0, bytes));
+    const name = decodeURIComponent(pathname.slice(1));
+    const manifest = { name, version: "0.22.2", dist: { tarball: `${origin}/${name}.tgz`, integrity } };
+    return Response.json({ name, "dist-tags": { latest: "0.22.2" }, versions: { "0.22.2": manifest } });
+  });
+  return { url: `http://127.0.0.1:${server.addr.port}`, [Symbol.asyncDispose]: () => server.shutdown() };
+}
+
+/** Registers a test of downloads, which is skipped if the base for this machine is not on npm or npm cannot be reached. */
+async function testDownload(rule: string, check: (cache: Cache) => Promise<void>, missing?: string): Promise<void> {
+  const build = await buildExecutable();
+  const reason = build.kind === "not built" ? build.reason : missing;
+  if (reason !== undefined) Deno.test.ignore(`compile: ${rule} (skipped: ${reason})`, () => {});
+  else {
+    Deno.test(`compile: ${rule}`, async () => {
+      await using cache = await openCache();
+      await check(cache);
+    });
+  }
+}
+
+const npm = missingPrograms(["npm"]).length === 0 ? undefined : "npm is not installed";
+
+await testDownload("two processes can download the base at once, and a later one downloads nothing", async (cache) => {
+  const outcomes = await Promise.all(["one", "two"].map((output) => cache.compile(output)));
+  for (const { code, stderr } of outcomes) {
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "Runtime base: Deno 2.7.11, from npm\n" });
+  }
+  expect(await cache.bases()).toEqual([`denort-${TARGET}.zip`]);
+  const offline = await cache.compile("three", {
+    npm_config_registry: "http://127.0.0.1:1",
+    npm_config_cache: `${cache.directory}/npm-cache`,
+  });
+  expect(offline.code).toBe(0);
+  const digests = await Promise.all(
+    [...outcomes, offline].map(async ({ stdout }) =>
+      createHash("sha256").update(await Deno.readFile(stdout.trim())).digest("hex")
+    ),
+  );
+  expect(new Set(digests).size).toBe(1);
+}, npm);
+
+const tmpfs = Deno.build.os === "linux" && Deno.uid() === 0 ? npm : "needs Linux and root";
+
+await testDownload("if the disk is full, the error says so and no part of the base is left", async (cache) => {
+  const disk = `${cache.directory}/dl`;
+  await Deno.mkdir(disk);
+  await command("mount", ["-t", "tmpfs", "-o", "size=20m", "tmpfs", disk]);
+  try {
+    expect(await cache.compile("out")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/^No space left on device/),
+    });
+    expect(await cache.bases()).toEqual([]);
+  } finally {
+    await command("umount", [disk]);
+  }
+}, tmpfs);
+
+const WRONG_TARBALLS: readonly { readonly what: string; readonly bytes?: number; readonly error: RegExp }[] = [
+  {
+    what: "is not the pinned one",
+    error: /^The registry's @stdy\/cli-\S+@0\.22\.2 has the integrity sha512-\S+, not the pinned sha512-/,
+  },
+  { what: "is incomplete", bytes: 20, error: /^npm could not download @stdy\// },
+];
+for (const { what, bytes, error } of WRONG_TARBALLS) {
+  testWith(
+    ["npm"],
+    `compile: if the tarball from npm ${what}, the error says so and the base is not stored`,
+    async () => {
+      await using cache = await openCache();
+      await using registry = await startRegistry(bytes);
+      const env = { npm_config_registry: registry.url, npm_config_cache: `${cache.directory}/npm-cache` };
+      const failed = { code: 1, stdout: "", stderr: expect.stringMatching(error) };
+      expect(await cache.compile("out", env)).toMatchObject(failed);
+      expect(await cache.bases()).toEqual([]);
+    },
+  );
+}
+
+Deno.test("compile: says that npm has no base for Windows on ARM64", async () => {
+  await expect(findRuntimeBase(["aarch64-pc-windows-msvc"], "npm")).rejects.toThrow(
+    "npm has no runtime base for aarch64-pc-windows-msvc. Use --base deno.",
+  );
+});
+
+Deno.test("compile: rejects a --base other than deno and npm", () => {
+  expect(() => readBaseSource("NPM")).toThrow("--base must be deno or npm, not NPM.");
+});
