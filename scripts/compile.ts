@@ -3,7 +3,7 @@
  *
  *   deno task compile [--target TRIPLE]... [--output DIR] [--base deno|npm]
  *
- * Standard error says where the runtime base comes from.
+ * The first line, on standard error, says where the runtime base comes from. `deno compile` adds the program to it.
  */
 import { parseArgs } from "node:util";
 import { bundle, compileBundle, executableName, PROJECT, readTarget, type Target } from "./bundle.ts";
@@ -18,7 +18,7 @@ export interface CompileOptions {
   readonly base?: RuntimeBase;
   /** The directory for the executables. */
   readonly output: string;
-  /** The file name without `-` and the target, which follow it. @default "service-api" */
+  /** The beginning of the file name. `-` and the target follow. @default "service-api" */
   readonly name?: string;
 }
 

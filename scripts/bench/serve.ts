@@ -1,10 +1,11 @@
 /**
- * Measures `serve` under load from `wrk` with 16 connections, compared with bare `Deno.serve` and bare `node:sqlite`.
+ * Measures `serve` under load from `wrk` with 16 connections, and compares it with bare `Deno.serve` and bare
+ * `node:sqlite`.
  *
  *   deno task bench-serve [ROUNDS]
  *
- * Measures the servers in turn and prints medians. Also measures `serve` on PostgreSQL if the code of the tests can start
- * a PostgreSQL server on this machine.
+ * Measures the request rates of the servers in turn and prints their medians. Then measures the memory of `serve` once.
+ * Also measures `serve` on PostgreSQL if the tests can start a PostgreSQL server on this machine.
  */
 import { startPostgres } from "../../tests/store/postgres/server.ts";
 import { compile } from "../compile.ts";
@@ -33,7 +34,7 @@ async function start(
   return { title, script, ...await startServer(command, env) };
 }
 
-/** The median requests per second of each server, in the same order. */
+/** The median requests per second of each subject, in the order of `subjects`. */
 async function compare(subjects: readonly Subject[], rounds: number): Promise<readonly number[]> {
   const results = subjects.map((): number[] => []);
   for (let round = -1; round < rounds; round++) {
@@ -76,7 +77,7 @@ async function benchReading(bare: string, program: string, workspace: string, ro
     subjects.push(await start("bare `Deno.serve`", [bare], script));
     for (const count of [FEW, MANY]) {
       const directory = `${workspace}/${count}`;
-      // deno-lint-ignore no-await-in-loop -- one at a time: each uses much memory and disk
+      // deno-lint-ignore no-await-in-loop -- one at a time: each needs a lot of memory and disk space
       await add(
         `SQLite, ${count} keys`,
         { SERVICE_API_DATA_DIR: directory },
@@ -94,7 +95,7 @@ async function benchReading(bare: string, program: string, workspace: string, ro
       // deno-lint-ignore no-await-in-loop -- as above
       await add(`PostgreSQL, ${count} keys`, env, () => fillPostgres(server, database, count));
     }
-    const [bareRate = NaN, fewRate = NaN, manyRate = NaN, fewOnPostgres, manyOnPostgres = NaN] = await compare(
+    const [bareRate = NaN, fewRate = NaN, manyRate = NaN, fewOnPostgres = NaN, manyOnPostgres = NaN] = await compare(
       subjects,
       rounds,
     );
@@ -105,14 +106,19 @@ async function benchReading(bare: string, program: string, workspace: string, ro
       fewRate / bareRate,
       "at least 0.15 × bare, ideally 0.25",
     );
-    printRow(`\`me\`, SQLite, ${MANY} keys`, perSecond(manyRate), manyRate / fewRate, `at least 0.9 × ${FEW} keys`);
-    if (fewOnPostgres === undefined) return console.log("\nPostgreSQL was not measured: no server was found.");
+    printRow(
+      `\`me\`, SQLite, ${MANY} keys`,
+      perSecond(manyRate),
+      manyRate / fewRate,
+      `at least 0.9 × the rate with ${FEW} keys`,
+    );
+    if (postgres.kind === "not running") return console.log(`\nPostgreSQL was not measured: ${postgres.reason}`);
     printRow(`\`me\`, PostgreSQL, ${FEW} keys`, perSecond(fewOnPostgres), fewOnPostgres / bareRate, "(ratio to bare)");
     printRow(
       `\`me\`, PostgreSQL, ${MANY} keys`,
       perSecond(manyOnPostgres),
       manyOnPostgres / fewOnPostgres,
-      `at least 0.9 × ${FEW} keys`,
+      `at least 0.9 × the rate with ${FEW} keys`,
     );
   } finally {
     await Promise.all(subjects.map((subject) => subject.stop()));
@@ -170,7 +176,7 @@ async function main(): Promise<void> {
     await Deno.writeTextFile(`${workspace}/bare.ts`, BARE_SERVER);
     const [program = ""] = await compile({ output: workspace });
     const [bare = ""] = await compile({ main: `${workspace}/bare.ts`, name: "bare", output: workspace });
-    console.log("| measurement | median | ratio | target |");
+    console.log("| measurement | value | ratio | target |");
     console.log("|---|---|---|---|");
     await benchReading(bare, program, workspace, rounds);
     await benchCreating(program, workspace, rounds);

@@ -61,8 +61,8 @@ export function escapeInvisible(text: string): string {
 }
 
 /**
- * The message of a system or library error, without the error number and the operation (`: open 'FILE'`) at the end, and
- * without the full stop of Windows messages.
+ * The message of a system or library error, without the error number and the operation (`: open 'FILE'`) at the end,
+ * and without the full stop at the end of messages from Windows.
  */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);

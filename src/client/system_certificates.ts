@@ -16,10 +16,13 @@ const BUNDLES = [
  * Reads the system's bundle of CA certificates.
  *
  * @param named the value of `SSL_CERT_FILE`; `undefined` if it is not set
+ * @param isWindows whether this machine runs Windows, which has no bundle
  * @returns a list that contains the bundle (PEM); an empty list if no bundle can be read
  */
-export async function systemCertificates(named: string | undefined): Promise<string[]> {
-  const texts = await Promise.all((named === undefined ? BUNDLES : [named]).map(readIfPresent));
+export async function systemCertificates(named: string | undefined, isWindows: boolean): Promise<string[]> {
+  // On Windows, these paths are on the current drive, where any user may create them.
+  const bundles = isWindows ? [] : BUNDLES;
+  const texts = await Promise.all((named === undefined ? bundles : [named]).map(readIfPresent));
   return texts.filter((text) => text !== undefined).slice(0, 1);
 }
 

@@ -1,13 +1,21 @@
-/** Audit events. An event states who changed which key, when, from where, and with what outcome. No event ever changes. */
+/**
+ * Audit events. An event states who made or tried a change to a key, when, from where, and with what outcome. A
+ * recorded event never changes.
+ */
 import { Failure } from "../apikey/failure.ts";
 import type { StoredKey } from "./stored_key.ts";
 
-/** The change that a caller made or tried. A replacement is a `REPLACE` of the old key and a `CREATE` of the new key. */
+/**
+ * The kind of change. A successful replacement has two events: `REPLACE` for the old key and `CREATE` for the new key.
+ */
 export const AUDIT_ACTIONS = ["CREATE", "REPLACE", "DELETE"] as const;
 
 export type AuditAction = typeof AUDIT_ACTIONS[number];
 
-/** Who requests a change, when and from where. */
+/**
+ * Who requests a change, when and from where. The local caller is the user of a command that opens the store itself and
+ * sends no key.
+ */
 export interface Origin {
   readonly at: Date;
   /** The calling key; `null` for the local caller. */
@@ -22,27 +30,28 @@ export interface AuditEvent extends Origin {
   /** A decimal number that increases with every event, possibly with gaps. */
   readonly id: string;
   readonly action: AuditAction;
-  /** The key that the action applies to. */
+  /** The id of the key that the change affected or would have affected; `null` if unknown. */
   readonly keyId: string | null;
+  /** The name of that key; `null` if unknown. */
   readonly keyName: string | null;
   /** `DONE`; `NOT_FOUND` if the key to delete does not exist; otherwise the `FailureCode` of the rejection. */
   readonly outcome: string;
 }
 
-/** An event that is not recorded yet. */
+/** An event that is not recorded yet and therefore has no id. */
 export type NewEvent = Omit<AuditEvent, "id">;
 
-/** The event for a change that took effect. */
+/** Returns the event for a change that took effect. */
 export function doneEvent(action: AuditAction, { id, name }: StoredKey, origin: Origin): NewEvent {
   return { ...origin, action, keyId: id, keyName: name, outcome: "DONE" };
 }
 
-/** The event for a deletion of a key that does not exist. */
+/** Returns the event for an attempt to delete a key that does not exist. */
 export function notFoundEvent(keyId: string, origin: Origin): NewEvent {
   return { ...origin, action: "DELETE", keyId, keyName: null, outcome: "NOT_FOUND" };
 }
 
-/** The error if the calling key was deleted after it was authenticated. */
+/** Returns the error for a calling key that was deleted after it was authenticated. */
 export function actorDeleted(): Failure {
   return new Failure("UNAUTHENTICATED", "The key of this request was deleted while the request was running.");
 }

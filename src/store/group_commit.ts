@@ -1,15 +1,16 @@
 /**
  * Combines concurrent writes to an SQLite database into one transaction, because every transaction waits for the disk.
- * Each write still succeeds or fails separately. The promise of a write resolves when the write is on disk.
+ * If one write fails, the others still succeed, unless the failure ends the whole transaction. The promise of a write
+ * resolves when the write is on disk.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { isBusy, randomDelay, storeFailure, waitFailure, type WaitOptions } from "./sqlite_database.ts";
 
 interface Write {
-  /** Makes the change or throws. Returns the function that resolves the caller's promise. */
+  /** Makes the change, or throws. Returns a function that resolves the caller's promise. */
   readonly run: () => () => void;
   readonly reject: (error: unknown) => void;
-  /** When this write began to wait, in milliseconds since the epoch. */
+  /** When the caller requested this write, in milliseconds since the epoch. */
   readonly since: number;
 }
 
@@ -21,7 +22,7 @@ export class GroupCommit {
   #pending: Write[] = [];
   #isWriting = false;
 
-  /** @param beforeCommit awaited before a transaction begins; writes that arrive meanwhile join it */
+  /** @param beforeCommit awaited before a transaction begins; writes that arrive meanwhile join that transaction */
   constructor(database: DatabaseSync, path: string, waitOptions: WaitOptions, beforeCommit?: () => Promise<void>) {
     this.#database = database;
     this.#path = path;
@@ -30,10 +31,11 @@ export class GroupCommit {
   }
 
   /**
-   * Runs `act` in a transaction. If it throws, nothing changes.
+   * Runs `act` in a transaction. If `act` throws, its changes are rolled back.
    *
    * @throws {Failure} `TIMEOUT` if another process keeps the database locked
    * @throws {Failure} `INTERRUPTED` if the signal is aborted while another process keeps the database locked
+   * @throws {Failure} `UNREACHABLE` for any other error of SQLite
    * @throws what `act` throws
    */
   write<Result>(act: () => Result): Promise<Result> {
@@ -58,7 +60,7 @@ export class GroupCommit {
         if (failure !== undefined) reject(failure);
         return failure === undefined;
       });
-      // deno-lint-ignore no-await-in-loop -- it waits for another process
+      // deno-lint-ignore no-await-in-loop -- waits for another process to release its lock
       if (this.#pending.length > 0) await randomDelay();
     }
     this.#isWriting = false;
@@ -67,7 +69,8 @@ export class GroupCommit {
   /**
    * Commits all pending writes in one transaction.
    *
-   * @returns SQLite's error if another process has locked the database; the writes then stay pending
+   * @returns SQLite's error if another process has locked the database, so that the writes stay pending; `undefined`
+   * otherwise
    */
   #writePending(): Error | undefined {
     const group = this.#pending;
@@ -91,7 +94,12 @@ export class GroupCommit {
     return undefined;
   }
 
-  /** @throws if the error ended the whole transaction, for example a full disk */
+  /**
+   * Makes one change within the transaction, and undoes it if it fails.
+   *
+   * @returns a function that resolves or rejects the caller's promise
+   * @throws an error that ended the whole transaction, for example because the disk is full
+   */
   #writeOne({ run, reject }: Write): () => void {
     this.#database.exec("SAVEPOINT one");
     try {

@@ -1,55 +1,59 @@
 /**
- * The `KeyStore` interface: keys and their audit trail, on SQLite or PostgreSQL. Its guarantees hold between processes,
- * not only between calls.
+ * The `KeyStore` interface: keys and their audit trail, on SQLite or PostgreSQL. Its guarantees also hold if several
+ * processes use the same store at once.
  */
 import type { Name } from "../apikey/name.ts";
 import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 /**
- * Checks a change inside its transaction and throws to roll it back.
+ * A check that runs inside the transaction of a change. If it throws, the change is rolled back.
  *
- * @param held the key that the change would remove, as it is at that moment; `undefined` if it would remove none
+ * @param held the current state of the key that the change would remove; `undefined` if no key would be removed
  */
 export type Precondition = (held: StoredKey | undefined) => void;
 
 /**
- * A store of keys. If the store is unavailable, every method throws {@linkcode Failure} `UNREACHABLE` or `TIMEOUT`, and
- * nothing was changed. If it is unknown whether the change was made, the message says that it may have taken effect.
+ * A store of keys. If the store is unavailable, every method throws a `Failure` with the code `UNREACHABLE` or
+ * `TIMEOUT`. If `add`, `remove` or `recordEvent` throws, nothing was changed, unless the message of the error says that
+ * the change may have taken effect.
  */
 export interface KeyStore {
   /**
-   * Adds a key and its audit events in one transaction. The same transaction removes the key that has the same name.
-   * The new key becomes the creator of the keys that the removed key had created. At every moment, exactly one of the
-   * two keys exists. The promise resolves when the key is on disk.
+   * Adds a key and its audit events in one transaction. If another key has the same name, the transaction also removes
+   * that key, and makes the new key the creator of the keys that the removed key created. Every reader sees exactly one
+   * of the two keys. The promise resolves when the change is on disk.
    *
-   * @param precondition called with the key that has the name
+   * @param precondition called with the key that already has the name, or with `undefined`
    * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
    * @throws what `precondition` throws
    */
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void>;
-  /** Returns the id of the key whose secret has this SHA-256. The server calls this for every request. */
+  /**
+   * Returns the id of the key whose secret has this SHA-256 hash. The server calls this method to authenticate
+   * requests.
+   */
   findIdBySecretHash(hash: Uint8Array): Promise<string | undefined>;
   findById(id: string): Promise<StoredKey | undefined>;
   findByName(name: Name): Promise<StoredKey | undefined>;
   /**
-   * Lists keys in the order of creation, page by page. The list may or may not include changes made meanwhile.
+   * Lists keys in the order of creation. Reads page by page, so the list may or may not show changes made meanwhile.
    *
    * @param owner the id of a key; if set, the list holds only this key and the keys that it created
    */
   list(owner?: string): AsyncIterable<StoredKey>;
   isEmpty(): Promise<boolean>;
   /**
-   * Removes all of the keys and records an audit event for each key, in one transaction. If one of the ids does not
-   * exist, removes no key and records that id as `NOT_FOUND`.
+   * Removes all of the keys and records an audit event for each key, in one transaction. If any of the ids does not
+   * exist, removes no key and records only a `NOT_FOUND` event for the first such id.
    *
-   * @param precondition called with each key
+   * @param precondition called with each of the keys that exist
    * @returns whether the keys were removed
    * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
    * @throws what `precondition` throws
    */
   remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean>;
-  /** Records when keys were last used. Ignores ids that do not exist and times before the recorded one. */
+  /** Records when keys, given by id, were last used. Ignores unknown ids, and times before the one already recorded. */
   recordUses(uses: ReadonlyMap<string, Date>): Promise<void>;
   /** Records an audit event for a rejected change. */
   recordEvent(event: NewEvent): Promise<void>;
@@ -60,7 +64,7 @@ export interface KeyStore {
    * @param limit the maximum number of events
    */
   listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]>;
-  /** Deletes all audit events that are older than `time`. */
+  /** Deletes all audit events from before `time`. */
   dropEventsBefore(time: Date): Promise<void>;
   /** Closes the connections and files of the store. */
   close(): Promise<void>;

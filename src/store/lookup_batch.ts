@@ -1,10 +1,10 @@
 /**
- * Combines the look-ups of one turn of the event loop into one query. The query is sent after all of these look-ups were
- * requested, so each look-up sees every change that was committed before it.
+ * Combines the look-ups that are requested in one turn of the event loop into one query. The query is sent after the
+ * last of these requests, so each look-up sees every change that was committed before its request.
  */
 import { setImmediate } from "node:timers/promises";
 
-/** Finds ids by hashes in hexadecimal. The result omits hashes that no key has. */
+/** Finds the ids of keys by the hashes of their secrets, in hexadecimal. The result omits unknown hashes. */
 export type FindAll = (hashes: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 interface Batch {
@@ -12,9 +12,9 @@ interface Batch {
   readonly found: Promise<ReadonlyMap<string, string>>;
 }
 
-/** @returns a function that finds the id for one hash */
+/** @returns a function that finds the id of a key by the hash of its secret */
 export function batchLookups(findAll: FindAll): (hash: Uint8Array) => Promise<string | undefined> {
-  /** The batch that is not sent yet. */
+  /** The batch that has not been sent yet. */
   let next: Batch | undefined;
 
   function openBatch(): Batch {

@@ -1,6 +1,8 @@
-/** The migrations of both engines. A published migration never changes; new ones are appended. */
+/**
+ * The schema migrations for SQLite and PostgreSQL. A published migration never changes. New migrations are appended.
+ */
 
-/** SQLite's `application_id` of our databases: `sak_` in ASCII. Databases of other programs have another one. */
+/** The `application_id` that marks an SQLite database as one of this program: `sak_` in ASCII. */
 export const APPLICATION_ID = 0x73616b5f;
 
 /** The migrations of SQLite. `PRAGMA user_version` holds the number of migrations that ran. */
@@ -37,8 +39,8 @@ export const SQLITE_MIGRATIONS: readonly string[] = [
 ];
 
 /**
- * The migrations of PostgreSQL. The table `service_api.schema_version` holds the number of migrations that ran. All tables
- * are in the schema `service_api`, so that other programs can use the same database.
+ * The migrations of PostgreSQL. The table `service_api.schema_version` holds the number of migrations that ran. All
+ * tables are in the schema `service_api`, so that other programs can use the same database.
  */
 export const POSTGRES_MIGRATIONS: readonly string[] = [
   `CREATE TABLE service_api.api_key (

@@ -1,7 +1,7 @@
 /**
  * The PostgreSQL store. Any number of processes on any number of machines may use the database at once. Unique
- * constraints guarantee that names and hashes are unique. A lock serializes the transactions that add audit events.
- * Therefore a client that continues after the last event misses no event.
+ * constraints guarantee that names and hashes are unique. A lock serializes the transactions that add audit events, so
+ * events become visible in the order of their ids. A client that reads on from the last event it saw misses no event.
  */
 // @ts-types="@types/pg"
 import type { Pool, QueryConfig } from "pg";
@@ -27,7 +27,7 @@ export interface PostgresOptions {
   readonly address: DatabaseAddress;
   /** The time limit for a connection attempt, and for a statement, in milliseconds. */
   readonly timeout: number;
-  /** Ends every wait for the database at once. */
+  /** Aborting this signal ends every wait for the database at once. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -48,7 +48,7 @@ export async function openPostgresStore({ address, timeout, signal }: PostgresOp
     await unlessAborted(migrate(pool, label), signal);
     return new PostgresStore(pool, label, signal);
   } catch (error) {
-    // Not awaited, because it waits for statements that are still running.
+    // Not awaited, because `end` waits for statements that are still running.
     void pool.end();
     throw databaseFailure(label, error);
   }
@@ -175,7 +175,7 @@ class PostgresStore implements KeyStore {
       DELETE FROM service_api.audit_event
       WHERE id IN (SELECT id FROM service_api.audit_event WHERE at < $1 ORDER BY at LIMIT ${PAGE})
       RETURNING id`;
-    // deno-lint-ignore no-await-in-loop -- other requests run between two statements
+    // deno-lint-ignore no-await-in-loop -- lets other requests run between two statements
     while ((await this.#rows({ text, values: [time.toISOString()] })).length === PAGE);
   }
 
@@ -196,7 +196,7 @@ class PostgresStore implements KeyStore {
     return this.#await(inTransaction(this.#pool, this.#label, act));
   }
 
-  /** Explains errors of the database to the user. */
+  /** Awaits a result. Turns an error of the database into a `Failure` that explains it to the user. */
   async #await<Result>(result: Promise<Result>): Promise<Result> {
     try {
       return await unlessAborted(result, this.#signal);
@@ -217,7 +217,7 @@ function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal | un
   return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", interrupt));
 }
 
-/** Checks that the calling key exists, and locks it against deletion until the change is committed. */
+/** Checks that the calling key exists, and locks it so that it cannot be deleted before the change is committed. */
 async function requireActor(sql: Queryable, { actor }: Origin): Promise<void> {
   if (actor === null) return;
   const { rows } = await sql.query("SELECT 1 FROM service_api.api_key WHERE id = $1 FOR KEY SHARE", [actor.id]);

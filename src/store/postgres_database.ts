@@ -1,16 +1,16 @@
-/** The PostgreSQL database: opens connections, runs transactions, migrates the schema and explains errors. */
+/** Opens connections to PostgreSQL, runs transactions, migrates the schema, and explains errors to the user. */
 // @ts-types="@types/pg"
 import pg, { type Pool, type PoolClient, type PoolConfig } from "pg";
 import { Failure, reasonOf } from "../apikey/failure.ts";
 import { POSTGRES_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
 
-/** What `--database-url` specifies. */
+/** The database that `--database-url` specifies, and the credentials for it. */
 export interface DatabaseAddress {
   /** A host name, an IP address, or the directory of a Unix socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** No message contains it. */
+  /** Never part of a message. */
   readonly password: string;
   readonly database: string;
   /** The name of the database in messages: `HOST:PORT/DATABASE`. */
@@ -30,12 +30,12 @@ export interface DatabaseTls {
 const POOL_SIZE = 10;
 
 /**
- * The ids of advisory locks. All programs that use a database share these ids, so they begin with 0x73616b (`sak` in
- * ASCII), which other programs are unlikely to use.
+ * The ids of advisory locks. Other programs may use advisory locks in the same database. They are unlikely to choose
+ * ids that begin with 0x73616b (`sak` in ASCII).
  */
 const MIGRATION_LOCK_ID = 0x73616b_01;
 export const AUDIT_LOCK_ID = 0x73616b_02;
-/** The first of two ids of a lock. The second is the hash of a name. */
+/** The first half of a lock id that has two parts. The second half is the hash of a name. */
 export const NAME_LOCK_ID = 0x73616b_03;
 
 /** How long an idle connection stays open, in milliseconds. */
@@ -53,7 +53,7 @@ const SETTINGS = [
 ];
 
 /**
- * Creates a pool. It opens connections when the store needs them.
+ * Creates a connection pool. The pool opens connections when the store needs them.
  *
  * @param timeout the time limit for a connection attempt, and for a statement, in milliseconds
  */
@@ -74,12 +74,12 @@ export function createPool(address: DatabaseAddress, timeout: number): Pool {
     statement_timeout: timeout,
     lock_timeout: timeout,
     idle_in_transaction_session_timeout: timeout,
-    // The server's timeout ends first. It is then certain that nothing was changed.
+    // Longer than the server's timeouts. If the server reports a timeout, it is certain that nothing was changed.
     query_timeout: timeout + timeout / 4,
     keepAlive: true,
   };
   const pool = new pg.Pool(config);
-  // Without a listener, a broken idle connection would end the process. The pool opens a new connection.
+  // Without a listener, an error on an idle connection would end the process. The pool replaces the connection.
   pool.on("error", () => {});
   return pool;
 }
@@ -90,8 +90,8 @@ export type Queryable = Pick<PoolClient, "query">;
 /**
  * Runs `act` in a transaction, and rolls back if it throws.
  *
- * @throws {Failure} `UNREACHABLE` if the answer to the commit is lost; the message says that the change may have taken
- * effect
+ * @throws {Failure} `UNREACHABLE` or `TIMEOUT` if the response to the commit is lost; the message says that the change
+ * may have taken effect
  */
 export async function inTransaction<Result>(
   pool: Pool,
@@ -100,7 +100,7 @@ export async function inTransaction<Result>(
 ): Promise<Result> {
   const client = await pool.connect();
   let isBroken = true;
-  // Without a listener, a broken connection would end the process. The running query reports the error too.
+  // Without a listener, an error on the connection would end the process. The running query reports the error too.
   client.on("error", ignore);
   try {
     await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
@@ -122,7 +122,7 @@ export async function inTransaction<Result>(
 function ignore(): void {}
 
 /**
- * Migrates the schema. Several processes may migrate it at once.
+ * Migrates the schema. If several processes call this function at once, the first one migrates and the others wait.
  *
  * @param label the name of the database in messages
  * @throws {Failure} `UNREACHABLE` if the database was written by a newer version
@@ -153,7 +153,7 @@ export async function migrate(pool: Pool, label: string): Promise<void> {
  * @throws {Failure} `UNREACHABLE` if the database was written by a newer version
  */
 async function schemaVersion(sql: Queryable, label: string): Promise<number | undefined> {
-  // `to_regclass` could use a catalog cache that is older than the lock, and miss the table.
+  // Not `to_regclass`, because it could use a catalog cache that is older than the lock, and miss the table.
   const tables = await sql.query(
     "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'service_api' AND tablename = 'schema_version'",
   );
@@ -168,7 +168,7 @@ async function schemaVersion(sql: Queryable, label: string): Promise<number | un
   );
 }
 
-/** Remedies for errors. Each pattern is matched against the error's code, a space and the error's message. */
+/** Advice for errors. Each pattern is matched against the error's code, a space and the error's message. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^(28P01|28000)/, "Check the user and password in --database-url, and the server's pg_hba.conf."],
   [/^3D000/, "Create the database, or choose another one in --database-url."],
@@ -176,7 +176,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     /^42501/,
     "Grant the user the right to create the schema service_api (GRANT CREATE ON DATABASE). If the schema exists, grant the user the right to use its tables.",
   ],
-  [/^25006/, "The database is read-only or a standby. Use the primary in --database-url."],
+  [/^25006/, "The database is read-only, or the server is a standby. Set --database-url to the primary server."],
   [/^53300/, "Raise max_connections on the server, or run fewer processes."],
   [/^(53100|58030)/, "Nothing was changed. The disk may be full or failing. Check the disk of the database server."],
   [
@@ -185,19 +185,20 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(57P0|ECONN|EPIPE|ENOTFOUND|EAI_)|^ (Connection terminated|timeout exceeded)/,
-    "Check that the server is running and that --database-url is right.",
+    "Check that the server is running and that --database-url is correct.",
   ],
-  [/ALTNAME_INVALID/, "Use the host name of the certificate in --database-url."],
+  [/ALTNAME_INVALID/, "In --database-url, use the host name that the certificate is for."],
   [
     /certificate|SELF_SIGNED|UNABLE_TO_|CERT_|tls|ssl/i,
-    "Add sslrootcert=FILE to --database-url, with the CA certificate of the server in FILE.",
+    "Add sslrootcert=FILE to --database-url, where FILE contains the server's CA certificate.",
   ],
 ];
 
 const MAY_HAVE_TAKEN_EFFECT = " The current change may have taken effect.";
 
 /**
- * Explains an error of the database or the connection to the user. Returns a `Failure` unchanged.
+ * Turns an error of the database or the connection into a `Failure` that explains it to the user. Returns a `Failure`
+ * unchanged.
  *
  * @param outcomeNote a space and the sentence that says whether the change took effect; empty if nothing was changed
  */

@@ -1,4 +1,4 @@
-/** Converts keys and audit events to and from table rows. Both engines use it. */
+/** Converts keys and audit events to and from table rows, for both SQLite and PostgreSQL. */
 import { Failure, quote } from "../apikey/failure.ts";
 import { parseName } from "../apikey/name.ts";
 import { parsePermissions } from "../apikey/permission.ts";
@@ -21,7 +21,7 @@ export const KEY_COLUMNS = [
   "secret_tail",
 ] as const;
 
-/** A value that both engines accept. Times have the format of `Date.toISOString`. */
+/** A column value that both databases accept. Times have the format of `Date.toISOString`. */
 type Value = string | Uint8Array | null;
 
 /** @returns the values in the order of `KEY_COLUMNS` */
@@ -63,7 +63,9 @@ export function rowToKey(row: Row, store: string): StoredKey {
   } catch (cause) {
     throw new Failure(
       "UNREACHABLE",
-      `The store ${store} is damaged: cannot read the key ${quote(String(row["id"]))}. Restore it from a backup.`,
+      `The store ${store} is damaged: cannot read the key ${
+        quote(String(row["id"]))
+      }. Restore the store from a backup.`,
       { cause },
     );
   }
@@ -119,7 +121,7 @@ export function rowToEvent(row: Row, store: string): AuditEvent {
   } catch (cause) {
     throw new Failure(
       "UNREACHABLE",
-      `The store ${store} is damaged: cannot read the audit event ${row["id"]}. Restore it from a backup.`,
+      `The store ${store} is damaged: cannot read the audit event ${row["id"]}. Restore the store from a backup.`,
       { cause },
     );
   }

@@ -1,7 +1,7 @@
 /**
- * The SQLite store. Any number of processes on one machine may use the file at once, because the file is in WAL mode. A
- * change is on disk when its promise resolves, because of `synchronous=FULL`. Transactions that read before they write
- * begin with `BEGIN IMMEDIATE`.
+ * The SQLite store. WAL mode allows any number of processes on one machine to use the file at once. `synchronous=FULL`
+ * ensures that a change is on disk when its promise resolves. Every transaction that writes begins with
+ * `BEGIN IMMEDIATE`, so no other process can change what the transaction has read.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { quote } from "../apikey/failure.ts";
@@ -18,7 +18,7 @@ export interface SqliteOptions extends WaitOptions {
   readonly directory: string;
   /**
    * Awaited before a transaction begins, so that concurrent writes join the transaction. Also awaited between the pages
-   * of a long list, so that other requests can run. A command that makes one write does not need it.
+   * of a long list, so that other requests can run. A command that makes only one write does not need this function.
    */
   readonly beforeCommit?: (() => Promise<void>) | undefined;
 }
@@ -114,7 +114,7 @@ class SqliteStore implements KeyStore {
       for (const row of rows) yield rowToKey(row, quote(this.#path));
       if (rows.length < PAGE) return;
       last = Number(rows.at(-1)?.["number"]);
-      // deno-lint-ignore no-await-in-loop -- other requests run between two statements
+      // deno-lint-ignore no-await-in-loop -- lets other requests run between two pages
       await this.#beforeCommit?.();
     }
   }
@@ -148,7 +148,7 @@ class SqliteStore implements KeyStore {
       this.#prepared(
         `DELETE FROM audit_event WHERE id IN (SELECT id FROM audit_event WHERE at < ? ORDER BY at LIMIT ${PAGE})`,
       ).run(time.toISOString()).changes;
-    // deno-lint-ignore no-await-in-loop -- other requests run between two statements
+    // deno-lint-ignore no-await-in-loop -- lets other requests run between two statements
     while (Number(await this.#writes.write(drop)) === PAGE);
   }
 

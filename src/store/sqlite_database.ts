@@ -1,30 +1,30 @@
 /**
- * The SQLite database file: creates it with private file modes, migrates its schema, waits for locks of other processes
- * and explains errors of SQLite and the disk.
+ * Opens the SQLite database file. Creates the file with private modes, migrates its schema, waits for locks held by
+ * other processes, and explains errors of SQLite and the file system.
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { Failure, quote, reasonOf } from "../apikey/failure.ts";
 import { APPLICATION_ID, SQLITE_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
 
-/** How long SQLite itself waits for a lock, in milliseconds. This wait blocks the whole process. */
+/** How long SQLite itself waits for a lock, in milliseconds. The wait is short, because it blocks the whole process. */
 const BUSY_TIMEOUT = 5;
 
-/** The maximum delay between two attempts, in milliseconds. */
-const MAX_DELAY = 10;
+/** How much the random delay between two attempts varies, in milliseconds. */
+const DELAY_RANGE = 10;
 
-/** How to wait for locks of other processes. */
+/** How to wait for locks held by other processes. */
 export interface WaitOptions {
   /** How long to wait for a lock, in milliseconds. */
   readonly busyTimeout: number;
-  /** Ends the wait at once. */
+  /** Aborting this signal ends the wait. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Opens the database of a data directory, creates both if they are missing, and migrates the schema. Only the owner can
- * read and write the new directory (0700) and files (0600).
+ * Opens the database file of a data directory and migrates its schema. If the directory or the file is missing, creates
+ * it with a mode that gives access only to its owner: 0700 for the directory, 0600 for the file.
  *
- * @throws {Failure} the failures of `openSqliteStore` in `sqlite.ts`
+ * @throws {Failure} the failures that `openSqliteStore` in `sqlite.ts` lists
  */
 export async function openDatabase(directory: string, path: string, waitOptions: WaitOptions): Promise<DatabaseSync> {
   await createPrivateDirectory(directory);
@@ -44,7 +44,10 @@ async function createPrivateDirectory(path: string): Promise<void> {
   }
 }
 
-/** Creates the file with mode 0600 before SQLite creates it. SQLite gives the same mode to the files that it adds. */
+/**
+ * Creates the file with mode 0600 if it is missing. SQLite itself would create it with a wider mode. SQLite gives the
+ * mode of this file to the other files that it creates.
+ */
 async function createPrivateFile(path: string): Promise<void> {
   try {
     const file = await Deno.open(path, { write: true, create: true, mode: 0o600 });
@@ -78,7 +81,7 @@ function migrate(database: DatabaseSync, path: string): void {
 /**
  * Returns the number of migrations that ran on a database.
  *
- * @throws {Failure} `UNREACHABLE` if the database belongs to another program or to a newer version
+ * @throws {Failure} `UNREACHABLE` if the database belongs to another program or was written by a newer version
  */
 function schemaVersion(database: DatabaseSync, path: string): number {
   const version = Number(pragma(database, "user_version"));
@@ -116,12 +119,13 @@ function inTransaction<Result>(
 }
 
 /**
- * Runs `act`, and retries it while another process locks the database.
+ * Runs `act`. While another process keeps the database locked, runs it again.
  *
  * @param act must have no effect if it throws
  * @throws {Failure} `TIMEOUT` if the database stays locked for `busyTimeout`
  * @throws {Failure} `INTERRUPTED` if `signal` is aborted while the database is locked
- * @throws {Failure} `UNREACHABLE` for other errors of SQLite
+ * @throws {Failure} `UNREACHABLE` for any other error of SQLite
+ * @throws what `act` throws
  */
 export async function retryWhileBusy<Result>(
   path: string,
@@ -136,18 +140,18 @@ export async function retryWhileBusy<Result>(
       const failure = isBusy(error) ? waitFailure(error, path, waitOptions, since) : storeFailure(path, error);
       if (failure !== undefined) throw failure;
     }
-    // deno-lint-ignore no-await-in-loop -- it waits for another process
+    // deno-lint-ignore no-await-in-loop -- waits for another process to release its lock
     await randomDelay();
   }
 }
 
-/** Waits before the next attempt. Meanwhile, the process can handle other requests. */
+/** Waits a few milliseconds before the next attempt. Meanwhile, the process can handle other requests. */
 export function randomDelay(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * MAX_DELAY));
+  return new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * DELAY_RANGE));
 }
 
 /**
- * Returns the failure of a wait for another process; `undefined` if the wait may continue.
+ * Returns the failure that ends a wait for another process; `undefined` if the wait may continue.
  *
  * @param since when the wait began, in milliseconds since the epoch
  */
@@ -179,7 +183,7 @@ function isSqliteError(error: unknown): error is Error {
   return error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR";
 }
 
-/** Remedies for errors, by a part of the error message of SQLite or the system. */
+/** Advice for errors. Each entry begins with a part of the error message from SQLite or the operating system. */
 const REMEDIES: readonly (readonly [string, string])[] = [
   ["file is not a database", "The file is not an SQLite database. Move it away, or choose another --data-dir."],
   ["malformed", "The file is damaged. Restore it from a backup, or choose another --data-dir."],
@@ -188,7 +192,7 @@ const REMEDIES: readonly (readonly [string, string])[] = [
   ["No space left", "Nothing was changed. Free some disk space, or choose another --data-dir."],
 ];
 
-/** Explains an error of SQLite to the user. Returns any other error unchanged. */
+/** Turns an error of SQLite into a `Failure` that explains it to the user. Returns any other error unchanged. */
 export function storeFailure(path: string, error: unknown): unknown {
   if (!isSqliteError(error)) return error;
   return fileFailure(path, error);

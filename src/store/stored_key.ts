@@ -1,4 +1,4 @@
-/** A key as a store holds it. */
+/** A key in the key store. */
 import type { Name } from "../apikey/name.ts";
 import type { Permission } from "../apikey/permission.ts";
 import type { Role } from "../apikey/role.ts";
@@ -13,12 +13,14 @@ export interface StoredKey {
   readonly roles: readonly Role[];
   readonly permissions: readonly Permission[];
   readonly createdAt: Date;
-  /** The id of the key that created this key; `null` if the local caller created it. The creator may no longer exist. */
+  /**
+   * The id of the key that created this key; `null` if the local caller created it. The creator may no longer exist.
+   */
   readonly createdBy: string | null;
-  /** When a request last used this key, as far as the store knows; `null` if no use is recorded. */
+  /** When this key was last used; `null` if no use is recorded. The server records uses with a delay. */
   readonly lastUsedAt: Date | null;
   /** The SHA-256 of the secret, 32 bytes. Unique. */
   readonly secretHash: Uint8Array;
-  /** The last four characters of the secret, for its mask. */
+  /** The last four characters of the secret. Lists show them instead of the secret. */
   readonly secretTail: string;
 }

@@ -85,12 +85,18 @@ Deno.test("test.yml runs .ci/run and nothing else", async () => {
 });
 
 Deno.test("the publish job of release.yml waits for the tests and the build, and runs no npm package", async () => {
-  const { jobs: { publish, ...others } } = await read("release");
+  const { jobs: { publish, npm: _, ...others } } = await read("release");
   expect(publish?.needs).toEqual(["test", "build"]);
   expect(publish?.permissions).toEqual({ contents: "write", "id-token": "write", attestations: "write" });
   expect(publish?.steps?.filter(({ run = "" }) => /\b(npx|npm|deno|node)\b/.test(run))).toEqual([]);
   expect(Object.values(others).filter(({ permissions }) => permissions)).toEqual([]);
   expect(others["test"]?.uses).toBe("./.github/workflows/test.yml");
+});
+
+Deno.test("the npm job of release.yml waits for the release, and may prove the provenance but not write", async () => {
+  const { jobs: { npm } } = await read("release");
+  expect(npm?.needs).toBe("publish");
+  expect(npm?.permissions).toEqual({ contents: "read", "id-token": "write" });
 });
 
 Deno.test("release.yml builds with the version of Deno that the README names", async () => {
@@ -254,4 +260,52 @@ for (const [tag, flags] of [["v1.2.3", []], [`v1.2.3-${HOSTILE}`, ["--prerelease
       ]);
     },
   );
+}
+
+/** Stands in for npm: records what it publishes. `published` lists what the registry has, `broken` what it rejects. */
+const NPM = `#!/bin/sh
+case $1 in
+view) grep -qxF "$2" "$HOME/published" && echo "\${2##*@}" ;;
+publish) echo "$*" >>"$HOME/commands"; ! grep -qxF "$2" "$HOME/broken" ;;
+esac
+`;
+
+for (
+  const [rule, tag, { published = "", broken = "" }, expected] of [
+    ["publishes the platform packages before service-api", "v1.2.3", {}, [
+      "./service-api-darwin-arm64-1.2.3.tgz --provenance --tag latest",
+      "./service-api-linux-x64-1.2.3.tgz --provenance --tag latest",
+      "./service-api-1.2.3.tgz --provenance --tag latest",
+    ]],
+    ["publishes a prerelease under another tag than latest", `v1.2.3-${HOSTILE}`, {}, [
+      `./service-api-darwin-arm64-1.2.3-${HOSTILE}.tgz --provenance --tag next`,
+      `./service-api-linux-x64-1.2.3-${HOSTILE}.tgz --provenance --tag next`,
+      `./service-api-1.2.3-${HOSTILE}.tgz --provenance --tag next`,
+    ]],
+    ["skips the packages that the registry already has", "v1.2.3", { published: "@service-api/darwin-arm64@1.2.3" }, [
+      "./service-api-linux-x64-1.2.3.tgz --provenance --tag latest",
+      "./service-api-1.2.3.tgz --provenance --tag latest",
+    ]],
+    ["does not publish service-api without a platform package", "v1.2.3", {
+      broken: "./service-api-linux-x64-1.2.3.tgz",
+    }, [
+      "./service-api-darwin-arm64-1.2.3.tgz --provenance --tag latest",
+      "./service-api-linux-x64-1.2.3.tgz --provenance --tag latest",
+    ]],
+  ] as const satisfies readonly (readonly [string, string, Record<string, string>, readonly string[]])[]
+) {
+  testStep(`npm: ${rule}`, ["bash", "grep"], async (runner) => {
+    const version = tag.slice(1);
+    const files = ["service-api-darwin-arm64", "service-api-linux-x64", "service-api"]
+      .map((name) => `dist/release/${name}-${version}.tgz`);
+    await Promise.all([
+      runner.write("bin/npm", NPM, 0o755),
+      runner.write("published", published),
+      runner.write("broken", broken),
+      ...[...files, `dist/release/service-api-${version}-x86_64-unknown-linux-gnu.tar.gz`]
+        .map((file) => runner.write(file, "")),
+    ]);
+    expect(await runner.step("Publish to npm", tag)).toMatchObject({ success: broken === "" });
+    expect(await runner.read("commands")).toBe(expected.map((command) => `publish ${command}\n`).join(""));
+  });
 }

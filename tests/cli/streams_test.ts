@@ -44,7 +44,7 @@ Deno.test("if the result of a deletion cannot be written, the message says what 
     stdout: brokenOutput(new Error("full")),
   });
   expect(await run(host)).toBe(1);
-  expect(host.stderr.text).toMatch(/^service-api: Successfully deleted 1 API key, but the result could not be printed/);
+  expect(host.stderr.text).toMatch(/^service-api: Successfully deleted 1 API key\. This result could not be printed/);
 });
 
 Deno.test("if the reader of standard output closes the pipe, --help prints no error message", async () => {

@@ -1,6 +1,6 @@
 /**
  * A directory in which tests run recipes. The directory contains copies of the files in `scripts/recipes/`, the program
- * in `bin/`, and the secret of an ADMIN key in `admin.key`. The server for this key runs in the test process.
+ * in `bin/`, and the secret of an ADMIN key in `admin.key`. The server that has this key runs in the test process.
  */
 import { expect } from "expect";
 import { execute, type Outcome } from "../execute.ts";
@@ -14,13 +14,13 @@ type Environment = Readonly<Record<string, string>>;
 export interface RunOptions {
   /** Variables to add to `env` of the workspace. An empty value counts as unset. */
   readonly env?: Environment;
-  /** Whether the output may contain the secret of a key. Otherwise, such output makes `run` fail. @default false */
+  /** Whether the output may contain the secret of a key. If not, `run` fails when it does. @default false */
   readonly printsSecret?: boolean;
 }
 
 export interface Workspace extends AsyncDisposable {
   readonly directory: string;
-  /** The whole environment of a command: `PATH`, `HOME`, the server and the ADMIN key. */
+  /** The environment of every command, which inherits no other variables. */
   readonly env: Environment;
   /** Replaces the system's directories and the server's address in a recipe with those of this workspace. */
   adapt(text: string): string;
@@ -98,7 +98,12 @@ export async function openWorkspace(): Promise<Workspace> {
   };
 }
 
-/** Writes a script `deploy` that writes the name of the key in `API_KEY` to the file `used`, and then runs `more`. */
+/**
+ * Writes a script `deploy`. The script asks the server for the name of the key whose secret is in `API_KEY`, and saves
+ * the response in the file `used`.
+ *
+ * @param more a shell command that the script runs at its end
+ */
 export async function writeDeploy(workspace: Workspace, more = "true"): Promise<void> {
   const request = `SERVICE_API_KEY_FILE= SERVICE_API_KEY=$API_KEY service-api request --query '{ me { name } }'`;
   await workspace.write("deploy", `#!/bin/sh\n${request} > used\n${more}\n`, 0o755);

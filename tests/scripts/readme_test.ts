@@ -22,7 +22,9 @@ Deno.test("the files, variables and flags in scripts/README.md exist", async () 
   expect(paths.length).toBeGreaterThan(5);
   await Promise.all(paths.map((path) => Deno.stat(`${ROOT}/${path}`)));
   const sources = await Promise.all(
-    ["bundle.ts", "compile.ts", "release.ts", "install.sh"].map((name) => Deno.readTextFile(`${ROOT}/scripts/${name}`)),
+    ["compile.ts", "release.ts", "runtime_base.ts", "install.sh"].map((name) =>
+      Deno.readTextFile(`${ROOT}/scripts/${name}`)
+    ),
   );
   const code = sources.join("");
   const variables = new Set(README.match(/`(PREFIX|TMPDIR|SERVICE_API_\w+|DENORT_BIN|DENO_COMPILE)`/g));

@@ -1,14 +1,14 @@
-/** Stores that fail, count or wait, in place of a real one. */
+/** Wraps stores for tests: replaces methods, records calls, or makes a method wait. */
 import type { KeyStore } from "../../src/store/key_store.ts";
 
-/** A store with some methods replaced. */
+/** Returns a store that has some methods replaced. */
 export function replaceMethods(store: KeyStore, methods: Partial<KeyStore>): KeyStore {
   return new Proxy<KeyStore>(store, {
     get: (target, name: keyof KeyStore) => methods[name] ?? target[name].bind(target),
   });
 }
 
-/** Records the name of each method that is called. */
+/** Returns a store that adds the name of each called method to `calls`. */
 export function recordCalls(store: KeyStore, calls: string[]): KeyStore {
   return new Proxy<KeyStore>(store, {
     get: (target, name: keyof KeyStore) => {
@@ -18,12 +18,12 @@ export function recordCalls(store: KeyStore, calls: string[]): KeyStore {
   });
 }
 
-/** A store with one method that waits before it does anything. */
+/** Makes one method of a store wait before it does anything. */
 export interface Gate {
   readonly wrap: (store: KeyStore) => KeyStore;
   /** Resolves when the method is called. */
   readonly reached: Promise<void>;
-  /** Ends the wait, for all calls. */
+  /** Ends the wait of all current and future calls. */
   readonly open: () => void;
   /** The results and errors of the calls. */
   readonly outcomes: readonly unknown[];

@@ -34,7 +34,7 @@ async function runOnTwoServers(openStore: OpenStore, test: (pair: Pair) => Promi
   }
 }
 
-/** @param withDatabase provides a function that opens stores on one new database */
+/** @param withDatabase calls `use` with a function that opens stores on one new database */
 function testTwoServers(
   engine: string,
   withDatabase: (use: (openStore: OpenStore) => Promise<void>) => Promise<void>,
@@ -42,20 +42,20 @@ function testTwoServers(
   const test = (rule: string, run: (pair: Pair) => Promise<void>): void =>
     Deno.test(`${engine}: ${rule}`, () => withDatabase((openStore) => runOnTwoServers(openStore, run)));
 
-  test("a key deleted through one server fails on both with the next request", async ({ one, two, admin, known }) => {
+  test("after a key is deleted through one server, both servers reject the key on its next request", async ({ one, two, admin, known }) => {
     expect((await post(one, DELETE, { ids: [known.id] }, admin.key)).data).toEqual({ apiKey: { delete: true } });
     expect((await post(two, ME, {}, known.key)).status).toBe(401);
     expect((await post(one, ME, {}, known.key)).status).toBe(401);
   });
 
-  test("after an overwrite through one server, the other rejects the old secret and accepts the new one", async ({ one, two, admin, known }) => {
+  test("after a key is replaced through one server, the other server rejects the old secret and accepts the new one", async ({ one, two, admin, known }) => {
     const input = { name: "known", roles: ["VIEWER"], overwrite: true };
     const successor = createdKey(await post(one, CREATE, { input }, admin.key));
     expect((await post(two, ME, {}, known.key)).status).toBe(401);
     expect((await post(two, "{ me { roles } }", {}, successor.key)).data).toEqual({ me: { roles: ["VIEWER"] } });
   });
 
-  test("a text that cannot be an id is the id of no key, and it is stored without secrets", async ({ one, admin }) => {
+  test("text that cannot be a key id matches no key, and the audit trail records the text without secrets", async ({ one, admin }) => {
     for (const id of ["\0", "\ud800", "", "x".repeat(100_000), "'; --", admin.key]) {
       // deno-lint-ignore no-await-in-loop -- one change after the other
       expect((await post(one, READ, { id }, admin.key)).data).toEqual({ apiKey: null });

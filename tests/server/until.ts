@@ -1,13 +1,13 @@
-/** Waits for something that happens in the background. */
+/** Lets tests wait until something happens in the background. */
 
-/** How often to check, and for how long, in milliseconds. */
+/** The time between two checks, and the maximum time to wait, in milliseconds. */
 const INTERVAL = 5;
 const TIMEOUT = 20_000;
 
 /**
  * Waits until a condition is true.
  *
- * @throws {Error} if it is not true after 20 s
+ * @throws {Error} if the condition is not true within 20 s
  */
 export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + TIMEOUT;

@@ -1,4 +1,4 @@
-/** The contract of `KeyStore` for the audit trail. Each engine registers these tests. */
+/** Tests of the audit trail that every `KeyStore` must pass. The tests run on SQLite and on PostgreSQL. */
 import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
 import type { AuditAction, AuditEvent, NewEvent } from "../../src/store/audit_event.ts";
@@ -19,18 +19,18 @@ import {
 import { type Engine, withNewStore } from "./engine.ts";
 import { newKey } from "./stored_key.ts";
 
-/** The whole trail, page by page. */
+/** Reads all events after an id, or the whole trail, page by page. */
 export async function readTrail(store: KeyStore, after?: string): Promise<readonly AuditEvent[]> {
   const page = await store.listEvents(after, 500);
   return page.length === 0 ? [] : [...page, ...await readTrail(store, page.at(-1)?.id)];
 }
 
-/** The whole trail, without ids and without the creation of the calling key. */
+/** Returns all events, without their ids, except those about the key in `REMOTE`. */
 async function events(store: KeyStore): Promise<readonly NewEvent[]> {
   return (await readTrail(store)).map(({ id: _, ...event }) => event).filter(({ keyId }) => keyId !== REMOTE.actor?.id);
 }
 
-/** The event of a rejected creation. */
+/** Returns the event for a rejected request to create a key. */
 function rejection(keyName: string, at = LOCAL.at): NewEvent {
   return { ...REMOTE, at, action: "CREATE", keyId: null, keyName, outcome: "FORBIDDEN" };
 }
@@ -39,14 +39,14 @@ const rejectAll: Precondition = () => {
   throw new Failure("FORBIDDEN", "not allowed");
 };
 
-/** Registers the tests for an engine. */
+/** Registers the tests for one database engine. */
 export function testAuditTrail(engine: Engine): void {
   const test = (rule: string, check: () => Promise<void>): void => Deno.test(`${engine.name}: ${rule}`, check);
 
   test("A new store has no events", () =>
     withNewStore(engine, async (store) => expect(await store.listEvents(undefined, 10)).toEqual([])));
 
-  test("Creations, replacements and removals are in the audit trail, with the caller and the address", () =>
+  test("The audit trail records creations, replacements and removals, with the caller and the address", () =>
     withNewStore(engine, async (store) => {
       const [old, fresh] = await Promise.all([newKey("deploy"), newKey("deploy")]);
       const [first, second] = [{ keyId: old.id, keyName: "deploy" }, { keyId: fresh.id, keyName: "deploy" }];
@@ -62,20 +62,20 @@ export function testAuditTrail(engine: Engine): void {
       ]);
     }));
 
-  test("A removal of several keys records one event for each", () =>
+  test("Removing several keys records one event for each key", () =>
     withNewStore(engine, async (store) => {
       const [a, b, c] = await Promise.all([newKey("a"), newKey("b"), newKey("c")]);
       await addDeployer(store);
       await addAll(store, [a, b, c]);
       await store.remove([c.id, a.id, c.id], REMOTE, allowAny);
-      const left = (await events(store)).slice(3);
-      expect(left.toSorted((one, two) => String(one.keyName) < String(two.keyName) ? -1 : 1)).toEqual([
+      const removals = (await events(store)).slice(3);
+      expect(removals.toSorted((one, two) => String(one.keyName) < String(two.keyName) ? -1 : 1)).toEqual([
         { ...REMOTE, action: "DELETE", keyId: a.id, keyName: "a", outcome: "DONE" },
         { ...REMOTE, action: "DELETE", keyId: c.id, keyName: "c", outcome: "DONE" },
       ]);
     }));
 
-  test("If one of the keys to remove does not exist, none is removed and its id is recorded as NOT_FOUND", () =>
+  test("If one of the keys to remove does not exist, no key is removed and the missing id is recorded as NOT_FOUND", () =>
     withNewStore(engine, async (store) => {
       const key = await newKey("deploy");
       await addDeployer(store);
@@ -87,7 +87,7 @@ export function testAuditTrail(engine: Engine): void {
       ]);
     }));
 
-  test("A deleted key cannot change anything: UNAUTHENTICATED", () =>
+  test("A change requested by a deleted key fails with UNAUTHENTICATED", () =>
     withNewStore(engine, async (store) => {
       const key = await newKey("deploy");
       await addAll(store, [key]);
@@ -101,7 +101,7 @@ export function testAuditTrail(engine: Engine): void {
       expect(await readTrail(store)).toEqual(before);
     }));
 
-  test("A change that fails, or that its precondition rejects, records no event", () =>
+  test("A change that fails or is rejected by its precondition records no event", () =>
     withNewStore(engine, async (store) => {
       const key = await newKey("deploy");
       await addDeployer(store);
@@ -117,7 +117,7 @@ export function testAuditTrail(engine: Engine): void {
       expect(await readTrail(store)).toEqual(before);
     }));
 
-  test("If the event of a change cannot be recorded, nothing is changed", () =>
+  test("If the audit event of a change cannot be recorded, the change is not made", () =>
     withNewStore(engine, async (store, location) => {
       const key = await newKey("deploy");
       await addAll(store, [key]);
@@ -128,7 +128,7 @@ export function testAuditTrail(engine: Engine): void {
       expect(await listKeys(store)).toEqual([key]);
     }));
 
-  test("The events of rejections are stored unchanged", () =>
+  test("Events for rejected changes are stored unchanged", () =>
     withNewStore(engine, async (store) => {
       const actions: readonly AuditAction[] = ["CREATE", "REPLACE", "DELETE"];
       const rejections: readonly NewEvent[] = [
@@ -140,7 +140,7 @@ export function testAuditTrail(engine: Engine): void {
       expect(await events(store)).toEqual(rejections);
     }));
 
-  test("Reading a damaged event fails with UNREACHABLE and the id of the event", () =>
+  test("Reading a damaged event fails with UNREACHABLE, and the message contains the id of the event", () =>
     withNewStore(engine, async (store, location) => {
       await store.recordEvent(rejection("deploy"));
       await location.execute(
@@ -152,7 +152,7 @@ export function testAuditTrail(engine: Engine): void {
       expect(message).toContain(`event ${Number(first?.id) + 1}.`);
     }));
 
-  test("The trail is read page by page, oldest first, with increasing ids", () =>
+  test("The pages of the audit trail list the events oldest first, with increasing ids", () =>
     withNewStore(engine, async (store) => {
       await inSequence(Array(25).keys(), (i) => store.recordEvent(rejection(`key ${i}`)));
       const first = await store.listEvents(undefined, 10);
@@ -168,7 +168,7 @@ export function testAuditTrail(engine: Engine): void {
       expect(await store.listEvents(undefined, 100)).toEqual(all);
     }));
 
-  test("Dropping deletes the events from before a time and no others", () =>
+  test("dropEventsBefore deletes only the events from before the given time", () =>
     withNewStore(engine, async (store) => {
       const times = [1, 3, 2, 5, 4, 3].map((ms) => new Date(1_800_000_000_000 + ms));
       await inSequence(times, (at) => store.recordEvent(rejection("deploy", at)));
@@ -178,7 +178,7 @@ export function testAuditTrail(engine: Engine): void {
       expect((await events(store)).length).toBe(4);
     }));
 
-  test("More than a page of old events is dropped, and newer ones stay", () =>
+  test("dropEventsBefore deletes more than one page of old events and keeps newer events", () =>
     withNewStore(engine, async (store) => {
       await inBatches(Array(1_100).fill(rejection("old")), (event) => store.recordEvent(event));
       const now = new Date(LOCAL.at.getTime() + 1);
@@ -187,7 +187,7 @@ export function testAuditTrail(engine: Engine): void {
       expect((await events(store)).map(({ keyName }) => keyName)).toEqual(Array(10).fill("new"));
     }));
 
-  test("Ids keep increasing after all events were dropped", () =>
+  test("Event ids keep increasing after all events have been deleted", () =>
     withNewStore(engine, async (store) => {
       await inSequence(["a", "b"], (name) => store.recordEvent(rejection(name)));
       const last = (await readTrail(store)).at(-1)?.id;
@@ -197,7 +197,7 @@ export function testAuditTrail(engine: Engine): void {
       expect((await store.listEvents(last, 10)).map(({ keyName }) => keyName)).toEqual(["c"]);
     }));
 
-  test("The database rejects changes of events", () =>
+  test("The database rejects updates of events", () =>
     withNewStore(engine, async (store, location) => {
       await store.recordEvent(rejection("deploy"));
       const before = await readTrail(store);

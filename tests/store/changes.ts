@@ -1,10 +1,11 @@
-/** Callers and preconditions of the changes in tests, and ways to make many changes. */
+/** Makes changes to stores in tests: callers, preconditions, and functions that make many changes. */
 import { nameTaken } from "../../src/apikey/name.ts";
 import type { Origin } from "../../src/store/audit_event.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import type { StoredKey } from "../../src/store/stored_key.ts";
 import { newKey } from "./stored_key.ts";
 
+/** A change by the local caller. */
 export const LOCAL: Origin = {
   at: new Date("2026-03-04T05:06:07.089Z"),
   actor: null,
@@ -12,6 +13,7 @@ export const LOCAL: Origin = {
   requestId: null,
 };
 
+/** A change by a key over the network. The key exists only after `addDeployer`. */
 export const REMOTE: Origin = {
   at: new Date("2026-04-05T06:07:08.009Z"),
   actor: { id: "key_0123456789abcdefghijkl", name: "deployer" },
@@ -19,7 +21,7 @@ export const REMOTE: Origin = {
   requestId: "4f1c9a52-7d1e-4c7e-9a6b-0d9d8a6f1b11",
 };
 
-/** Adds the key of `REMOTE`: deleted keys cannot change anything. */
+/** Adds the key in `REMOTE`. A store rejects changes by keys that do not exist. */
 export async function addDeployer(store: KeyStore): Promise<void> {
   await store.add(await newKey("deployer", { id: REMOTE.actor?.id ?? "" }), LOCAL, rejectTakenName);
 }
@@ -27,38 +29,38 @@ export async function addDeployer(store: KeyStore): Promise<void> {
 /** Allows every change. */
 export function allowAny(): void {}
 
-/** The precondition of a create without `overwrite`. */
+/** The precondition for creating a key without `overwrite`. */
 export function rejectTakenName(held: StoredKey | undefined): void {
   if (held !== undefined) throw nameTaken(held.name);
 }
 
-/** Adds keys one after the other, to a store where their names are free. */
+/** Adds keys one after the other. Their names must not be taken. */
 export async function addAll(store: KeyStore, keys: readonly StoredKey[]): Promise<void> {
   await inSequence(keys, (key) => store.add(key, LOCAL, rejectTakenName));
 }
 
-/** Adds keys concurrently, in any order. */
+/** Adds keys concurrently. Their order in the list may be any. */
 export async function addInParallel(store: KeyStore, keys: readonly StoredKey[]): Promise<void> {
   await inBatches(keys, (key) => store.add(key, LOCAL, rejectTakenName));
 }
 
-/** All keys that `list` returns. */
+/** Returns all keys that `list` yields. */
 export function listKeys(store: KeyStore, owner?: string): Promise<readonly StoredKey[]> {
   return Array.fromAsync(store.list(owner));
 }
 
-/** Awaits each call before the next. */
+/** Calls `act` with each item, and awaits each call before the next. */
 export async function inSequence<Item>(items: Iterable<Item>, act: (item: Item) => Promise<unknown>): Promise<void> {
   for (const item of items) {
-    // deno-lint-ignore no-await-in-loop -- one after the other is the point
+    // deno-lint-ignore no-await-in-loop -- this function calls one after the other
     await act(item);
   }
 }
 
-/** The number of changes that wait for a store at the same time, small enough for the timeouts on a slow machine. */
+/** The maximum number of concurrent changes. With more of them, some would exceed their timeout on a slow machine. */
 const BATCH = 100;
 
-/** Runs many calls concurrently, at most a batch at a time. */
+/** Calls `act` with each item, in concurrent batches. */
 export async function inBatches<Item>(items: readonly Item[], act: (item: Item) => Promise<unknown>): Promise<void> {
   for (let start = 0; start < items.length; start += BATCH) {
     // deno-lint-ignore no-await-in-loop -- each batch begins after the previous one
@@ -66,7 +68,7 @@ export async function inBatches<Item>(items: readonly Item[], act: (item: Item) 
   }
 }
 
-/** Runs `count` calls concurrently, with the arguments 0, 1, 2 … */
+/** Calls `act` with 0, 1, 2 and so on, `count` times, concurrently. */
 export function inParallel<Result>(count: number, act: (i: number) => Promise<Result>): Promise<readonly Result[]> {
   return Promise.all(Array.from({ length: count }, (_, i) => act(i)));
 }

@@ -1,21 +1,21 @@
-/** The engines that the contract of `KeyStore` is tested on. */
+/** Lets the tests of `KeyStore` run on both database engines, SQLite and PostgreSQL. */
 import type { KeyStore } from "../../src/store/key_store.ts";
 import type { RacerOptions } from "./racers.ts";
 
 export interface Engine {
-  /** Its name in the names of tests. */
+  /** The prefix of test names. */
   readonly name: string;
-  /** Runs `test` with a new, empty location, and removes it afterwards. */
+  /** Runs `test` with a new, empty location, and removes the location afterwards. */
   readonly withNewLocation: (test: (location: Location) => Promise<void>) => Promise<void>;
 }
 
-/** A place for the data of stores. */
+/** A data directory or a database. */
 export interface Location {
-  /** Opens a store on the data. Any number may be open. */
+  /** Opens a store on this data. Several stores may be open at once. */
   readonly open: () => Promise<KeyStore>;
-  /** Runs SQL on the data as another program would, with all rights. */
+  /** Runs SQL on the data, as another program with all database rights would. */
   readonly execute: (sql: string) => Promise<void>;
-  /** How other processes open the store. */
+  /** Starts other processes that open a store on this data. */
   readonly racer: RacerOptions;
 }
 

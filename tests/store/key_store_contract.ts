@@ -1,4 +1,4 @@
-/** The contract of `KeyStore` for keys. Each engine registers these tests. */
+/** Tests of keys that every `KeyStore` must pass. The tests run on SQLite and on PostgreSQL. */
 import { expect } from "expect";
 import fc from "fast-check";
 import { Failure } from "../../src/apikey/failure.ts";
@@ -18,7 +18,7 @@ function threeKeys(): Promise<readonly [StoredKey, StoredKey, StoredKey]> {
   return Promise.all([newKey("a"), newKey("b"), newKey("c")]);
 }
 
-/** A precondition that allows every change and records its calls. */
+/** Returns a precondition that allows every change and records its calls. */
 function recordCalls(): { readonly precondition: Precondition; readonly calls: (StoredKey | undefined)[] } {
   const calls: (StoredKey | undefined)[] = [];
   return { precondition: (held) => void calls.push(held), calls };
@@ -26,14 +26,14 @@ function recordCalls(): { readonly precondition: Precondition; readonly calls: (
 
 const REJECTION = new Failure("FORBIDDEN", "not this one");
 
-/** A precondition that allows only the removal of these keys. */
+/** Returns a precondition that allows only the removal of these keys. */
 function allowOnly(...allowed: readonly (StoredKey | undefined)[]): Precondition {
   return (held) => {
     if (!allowed.some((key) => key?.id === held?.id)) throw REJECTION;
   };
 }
 
-/** Registers the tests for an engine. */
+/** Registers the tests for one database engine. */
 export function testKeys(engine: Engine): void {
   const test = (rule: string, check: () => Promise<void>): void => Deno.test(`${engine.name}: ${rule}`, check);
 
@@ -43,7 +43,7 @@ export function testKeys(engine: Engine): void {
       expect(await listKeys(store)).toEqual([]);
     }));
 
-  test("A key is found by its id, its name and the hash of its secret, with every field", () =>
+  test("findById and findByName return a key with all of its fields, and findIdBySecretHash returns its id", () =>
     withNewStore(engine, async (store) => {
       const key = await newKey("CI runner 7", {
         description: "for the nightly build",
@@ -64,7 +64,7 @@ export function testKeys(engine: Engine): void {
       expect(await store.findIdBySecretHash(missing.secretHash)).toBeUndefined();
     }));
 
-  test("Of many concurrent look-ups, each gets its own result", () =>
+  test("Each of many concurrent look-ups gets its own result", () =>
     withNewStore(engine, async (store) => {
       const [known, unknown] = await Promise.all([newKeys(60, "known"), newKeys(60, "unknown")]);
       await addInParallel(store, known);
@@ -82,7 +82,7 @@ export function testKeys(engine: Engine): void {
       expect(await store.findByName(sharp.name)).toEqual(sharp);
     }));
 
-  test("Keys are listed in the order of creation, even after removals and replacements", () =>
+  test("list returns keys in the order of creation, even after removals and replacements", () =>
     withNewStore(engine, async (store) => {
       const [[a, b, c], newA, d] = await Promise.all([threeKeys(), newKey("a"), newKey("d")]);
       await addAll(store, [a, b, c]);
@@ -93,7 +93,7 @@ export function testKeys(engine: Engine): void {
       expect(await idsIn(store)).toEqual([b.id, newA.id, d.id]);
     }));
 
-  test("The precondition of an addition gets the current key of that name, or undefined", () =>
+  test("The precondition of add gets the current key with the same name, or undefined", () =>
     withNewStore(engine, async (store) => {
       const [old, fresh] = await Promise.all([newKey("deploy"), newKey("deploy")]);
       const { precondition, calls } = recordCalls();
@@ -104,7 +104,7 @@ export function testKeys(engine: Engine): void {
       expect(calls).toEqual([undefined, { ...old, lastUsedAt }]);
     }));
 
-  test("If the precondition rejects a replacement, the existing key stays unchanged", () =>
+  test("If the precondition rejects a replacement, the existing key is unchanged", () =>
     withNewStore(engine, async (store) => {
       const [first, second] = await Promise.all([newKey("deploy"), newKey("deploy")]);
       await addAll(store, [first]);
@@ -125,7 +125,7 @@ export function testKeys(engine: Engine): void {
       expect(await store.findIdBySecretHash(old.secretHash)).toBe(old.id);
     }));
 
-  test("Removal removes the given keys and no others", () =>
+  test("remove deletes only the given keys", () =>
     withNewStore(engine, async (store) => {
       const [a, b, c] = await threeKeys();
       await addAll(store, [a, b, c]);
@@ -136,7 +136,7 @@ export function testKeys(engine: Engine): void {
       expect(await store.isEmpty()).toBe(true);
     }));
 
-  test("The precondition of a removal gets each key once", () =>
+  test("The precondition of remove gets each key once", () =>
     withNewStore(engine, async (store) => {
       const [a, b, c] = await threeKeys();
       await addAll(store, [a, b, c]);
@@ -146,7 +146,7 @@ export function testKeys(engine: Engine): void {
       expect(calls.length).toBe(2);
     }));
 
-  test("If the precondition rejects one of the keys, none is removed", () =>
+  test("If the precondition rejects one of the keys, remove deletes no key", () =>
     withNewStore(engine, async (store) => {
       const [a, b, c] = await threeKeys();
       await addAll(store, [a, b, c]);
@@ -173,7 +173,7 @@ export function testKeys(engine: Engine): void {
       expect(await store.findByName(longest.name)).toEqual(longest);
     }));
 
-  test("The last use of a key is recorded, and never replaced by an earlier one", () =>
+  test("recordUses records the last use of a key and never replaces it with an earlier use", () =>
     withNewStore(engine, async (store) => {
       const [a, b, c] = await threeKeys();
       await addAll(store, [a, b, c]);
@@ -183,7 +183,7 @@ export function testKeys(engine: Engine): void {
       expect(await listKeys(store)).toEqual([{ ...a, lastUsedAt: late }, { ...b, lastUsedAt: late }, c]);
     }));
 
-  test("Recording uses ignores keys that do not exist", () =>
+  test("recordUses ignores keys that do not exist", () =>
     withNewStore(engine, async (store) => {
       const [gone, left] = await threeKeys();
       await addAll(store, [gone, left]);
@@ -194,7 +194,7 @@ export function testKeys(engine: Engine): void {
       expect(await listKeys(store)).toEqual([{ ...left, lastUsedAt }]);
     }));
 
-  test("The keys of an owner are the owner and the keys it created, in the order of creation", () =>
+  test("list with an owner returns the owner and the keys that it created, in the order of creation", () =>
     withNewStore(engine, async (store) => {
       const owner = await newKey("owner");
       const children = await Promise.all(["z", "m", "a"].map((name) => newKey(name, { createdBy: owner.id })));
@@ -208,7 +208,7 @@ export function testKeys(engine: Engine): void {
       expect(await listKeys(store, "key_nowhere")).toEqual([]);
     }));
 
-  test("The keys that an owner created stay its own after its removal", () =>
+  test("list with an owner returns the keys that the owner created, even after the owner is removed", () =>
     withNewStore(engine, async (store) => {
       const owner = await newKey("owner");
       const child = await newKey("child", { createdBy: owner.id });
@@ -217,7 +217,7 @@ export function testKeys(engine: Engine): void {
       expect(await listKeys(store, owner.id)).toEqual([child]);
     }));
 
-  test("Reading a damaged key fails with UNREACHABLE and the id of the key", () =>
+  test("Reading a damaged key fails with UNREACHABLE, and the message contains the id of the key", () =>
     withNewStore(engine, async (store, location) => {
       const key = await newKey("deploy");
       await addAll(store, [key]);
@@ -231,7 +231,7 @@ export function testKeys(engine: Engine): void {
       expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
     }));
 
-  test("A list of more than a page has each key once, in the same order for all keys and for an owner's", () =>
+  test("list returns each key once if there is more than one page, in the same order with and without an owner", () =>
     withNewStore(engine, async (store) => {
       const owner = await newKey("owner");
       const keys = [owner, ...(await newKeys(1_100)).map((key) => ({ ...key, createdBy: owner.id }))];
@@ -241,7 +241,7 @@ export function testKeys(engine: Engine): void {
       expect((await listKeys(store, owner.id)).map(({ id }) => id)).toEqual(ids);
     }));
 
-  test("Two stores on the same data see each other's changes at once", () =>
+  test("Two stores on the same data see each other's changes immediately", () =>
     withTwoStores(engine, async (one, two) => {
       const [[a, b], newB] = await Promise.all([threeKeys(), newKey("b")]);
       await one.add(a, LOCAL, rejectTakenName);
@@ -256,7 +256,7 @@ export function testKeys(engine: Engine): void {
       expect(await one.findById(a.id)).toBeUndefined();
     }));
 
-  test("After any sequence of changes, the store holds what a plain list of keys would hold", () => {
+  test("After any sequence of changes, the store holds the same keys as a simple array with the same changes", () => {
     const anyName = fc.constantFrom("a", "b", "c");
     const anyStep = fc.oneof(
       fc.record({ what: fc.constant("add"), name: anyName, overwrite: fc.boolean() }),

@@ -1,4 +1,7 @@
-/** The contract of `KeyStore` under concurrency, between stores and processes. Each engine registers these tests. */
+/**
+ * Concurrency tests that every `KeyStore` must pass, with several stores and processes. They run on SQLite and
+ * PostgreSQL.
+ */
 import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
 import { parseName } from "../../src/apikey/name.ts";
@@ -21,7 +24,7 @@ import { type Engine, withNewStore, withStore, withTwoStores } from "./engine.ts
 import { startRacer } from "./racers.ts";
 import { newKey, newKeys } from "./stored_key.ts";
 
-/** What a change returned, or the code of its failure. */
+/** Returns the result of a change, or the code of its failure. */
 async function outcomeOf(change: Promise<unknown>): Promise<unknown> {
   try {
     return await change;
@@ -47,19 +50,19 @@ async function repeatUntilDone(work: Promise<unknown>, act: () => Promise<void>)
   let isOver = false;
   const end = work.finally(() => isOver = true);
   while (!isOver) {
-    // deno-lint-ignore no-await-in-loop -- one after the other is the point
+    // deno-lint-ignore no-await-in-loop -- calls `act` one at a time
     await act();
-    // deno-lint-ignore no-await-in-loop -- lets the work go on
+    // deno-lint-ignore no-await-in-loop -- lets `work` continue
     await new Promise((resolve) => setTimeout(resolve));
   }
   await end;
 }
 
-/** Registers the tests for an engine. */
+/** Registers the tests for one database engine. */
 export function testRaces(engine: Engine): void {
   const test = (rule: string, check: () => Promise<void>): void => Deno.test(`${engine.name}: ${rule}`, check);
 
-  test("A hundred concurrent replacements of one key through two stores all succeed, one after the other", () =>
+  test("A hundred concurrent replacements of one key through two stores all succeed, and each replaces the previous key", () =>
     withTwoStores(engine, async (one, two) => {
       const keys = await inParallel(100, () => newKey("deploy"));
       await Promise.all(keys.map((key, i) => (i % 2 === 0 ? one : two).add(key, LOCAL, allowAny)));
@@ -72,7 +75,7 @@ export function testRaces(engine: Engine): void {
       expect(created.toSorted()).toEqual(keys.map(({ id }) => id).toSorted());
     }));
 
-  test("While a key is replaced repeatedly, readers always see exactly one key of that name", () =>
+  test("While a key is replaced repeatedly, readers always see exactly one key with its name", () =>
     withTwoStores(engine, async (one, two) => {
       const keys = await inParallel(60, () => newKey("deploy"));
       await addAll(one, keys.slice(0, 1));
@@ -97,7 +100,7 @@ export function testRaces(engine: Engine): void {
       expect(known).toEqual(keys.map(({ id }) => id));
     }));
 
-  test("Removals of the same keys in different orders, with concurrent recording of uses, do not deadlock", () =>
+  test("Concurrent remove and recordUses calls with the same keys in different orders do not deadlock", () =>
     withTwoStores(engine, async (one, two) => {
       await inSequence(Array(5).keys(), async (round) => {
         const keys = await newKeys(40, `round ${round} key`);
@@ -115,7 +118,7 @@ export function testRaces(engine: Engine): void {
       expect(await one.isEmpty()).toBe(true);
     }));
 
-  test("Concurrent recordings of uses of the same keys in different orders do not deadlock, and the latest use wins", () =>
+  test("Concurrent recordUses calls with the same keys in different orders do not deadlock, and the latest use is stored", () =>
     withTwoStores(engine, async (one, two) => {
       const keys = await newKeys(200);
       await addInParallel(one, keys);
@@ -130,7 +133,7 @@ export function testRaces(engine: Engine): void {
       expect(tally(times)).toEqual({ 19: 200 });
     }));
 
-  test("Concurrent writes succeed or fail independently of each other", () =>
+  test("Each of many concurrent writes succeeds or fails independently of the others", () =>
     withNewStore(engine, async (store) => {
       const [taken, gone] = await Promise.all([newKey("taken"), newKey("gone")]);
       await addAll(store, [taken, gone]);
@@ -153,7 +156,7 @@ export function testRaces(engine: Engine): void {
       expect(await tallyOfTrail(store)).toEqual({ "CREATE DONE": 52, "DELETE DONE": 1, "DELETE NOT_FOUND": 50 });
     }));
 
-  test("A list that is read during removals and additions has each of the other keys exactly once", () =>
+  test("While keys are added and removed, list returns each of the other keys exactly once", () =>
     withTwoStores(engine, async (one, two) => {
       const keys = await newKeys(1_100);
       await addInParallel(one, keys);
@@ -169,7 +172,7 @@ export function testRaces(engine: Engine): void {
       expect(new Set(seen.map(({ id }) => id)).size).toBe(seen.length);
     }));
 
-  test("A reader that continues after the last event misses no event of four concurrent writers", () =>
+  test("While four writers add events, a reader that always continues after the last event it has read misses no event", () =>
     withTwoStores(engine, async (one, two) => {
       await addDeployer(one);
       const read: string[] = [];
@@ -190,7 +193,7 @@ export function testRaces(engine: Engine): void {
       expect(read.length).toBe(1 + 4 * 25 * 2);
     }));
 
-  test("If ten processes open a new store and compete for names, exactly one gets each name", () =>
+  test("If ten processes open a new store and create keys with the same names, exactly one process gets each name", () =>
     engine.withNewLocation(async (location) => {
       const names = Array.from({ length: 30 }, (_, i) => `key ${i}`);
       const racers = Array.from({ length: 10 }, () => startRacer(location.racer, names));

@@ -1,7 +1,8 @@
 /**
- * A program that competes with other processes for names: `racer.ts sqlite DIRECTORY NAME…` or
- * `racer.ts postgres ADDRESS NAME…`. It prints `ready`, waits for the end of standard input, opens the store, creates a
- * key of each name, and prints the outcomes: `won`, or the code of the failure.
+ * A program that competes with other processes for names. Usage: `racer.ts sqlite DIRECTORY NAME…` or `racer.ts
+ * postgres ADDRESS NAME…`, where ADDRESS is a `DatabaseAddress` in JSON. The program prints `ready`, waits until
+ * standard input ends, opens the store, and creates a key with each name. For each name it prints `won` or the code of
+ * the failure.
  */
 import { Failure } from "../../src/apikey/failure.ts";
 import { openPostgresStore } from "../../src/store/postgres.ts";

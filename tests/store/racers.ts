@@ -11,7 +11,7 @@ export function sqliteRacer(directory: string): RacerOptions {
   return { args: ["sqlite", directory], permissions: ["--allow-read", "--allow-write"] };
 }
 
-/** The driver reads these variables in any case. */
+/** Allows the environment variables that the PostgreSQL driver always reads. */
 export function postgresRacer(address: DatabaseAddress): RacerOptions {
   return {
     args: ["postgres", JSON.stringify(address)],
@@ -20,8 +20,9 @@ export function postgresRacer(address: DatabaseAddress): RacerOptions {
 }
 
 export interface Racer {
+  /** Resolves when the process is ready for the race. */
   readonly ready: Promise<void>;
-  /** Starts the race. Returns the outcome of each name. */
+  /** Starts the race. Returns the outcome for each name: `won`, or the code of the failure. */
   readonly run: () => Promise<readonly string[]>;
 }
 

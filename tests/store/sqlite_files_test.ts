@@ -1,4 +1,7 @@
-/** The files of the SQLite store: modes, foreign and damaged files, migrations, and locks of other processes. */
+/**
+ * The files of the SQLite store: file modes, damaged files and other programs' files, migrations, and other processes'
+ * locks.
+ */
 import { expect } from "expect";
 import fc from "fast-check";
 import { DatabaseSync } from "node:sqlite";
@@ -15,7 +18,7 @@ import { inTemporaryDirectory, withNewStore, withStoreIn } from "./temporary_sto
 
 const hasNoFileModes = Deno.build.os === "windows";
 
-/** A busy timeout that tests wait for, in milliseconds. */
+/** A busy timeout that a test can wait for, in milliseconds. */
 const SHORT_TIMEOUT = 50;
 
 function open(directory: string, busyTimeout = 5_000): Promise<KeyStore> {
@@ -34,7 +37,7 @@ async function sha256(path: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", await Deno.readFile(path))).toHex();
 }
 
-/** The failure of opening a store. Checks that `keys.db` stays the same, byte for byte. */
+/** Returns the failure of opening a store. Checks that `keys.db` does not change by a single byte. */
 async function failureWithoutChange(directory: string): Promise<Failure> {
   const before = await sha256(`${directory}/keys.db`);
   const failure = await failureOfPromise(open(directory));
@@ -52,7 +55,7 @@ async function inDatabase(directory: string, act: (database: DatabaseSync) => vo
   }
 }
 
-/** Creates a store as version 1 of the schema, with one key. */
+/** Creates a store with schema version 1 and one key. */
 function createFirstVersion(directory: string, key: StoredKey): Promise<void> {
   return inDatabase(directory, (database) => {
     database.exec(`${SQLITE_MIGRATIONS[0]}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1`);
@@ -86,13 +89,13 @@ Deno.test({
     }),
 });
 
-Deno.test("A closed store is one file", () =>
+Deno.test("After the store is closed, its only file is keys.db", () =>
   inTemporaryDirectory(async (directory) => {
     await withStoreIn(directory, async (store) => addAll(store, [await newKey("deploy")]));
     expect(await filesIn(directory)).toEqual(["keys.db"]);
   }));
 
-Deno.test("No file contains the secret, neither while the store is open nor afterwards", () =>
+Deno.test("No file contains the secret while the store is open or after it is closed", () =>
   inTemporaryDirectory(async (directory) => {
     const { key, secret } = await newKeyWithSecret("deploy", { description: "in the files" });
     async function everyByte(): Promise<string> {
@@ -118,7 +121,7 @@ Deno.test("An empty keys.db becomes a store", () =>
     await withStoreIn(directory, async (store) => expect(await store.isEmpty()).toBe(true));
   }));
 
-Deno.test("A data directory that is a file is rejected as USAGE, and the file stays unchanged", () =>
+Deno.test("If the data directory is a file, opening fails with USAGE and the file is unchanged", () =>
   inTemporaryDirectory(async (directory) => {
     const file = `${directory}/file`;
     await Deno.writeTextFile(file, "mine");
@@ -131,7 +134,7 @@ Deno.test("A data directory that is a file is rejected as USAGE, and the file st
     expect(await Deno.readTextFile(file)).toBe("mine");
   }));
 
-Deno.test("A keys.db that is a directory is rejected as UNREACHABLE", () =>
+Deno.test("If keys.db is a directory, opening fails with UNREACHABLE", () =>
   inTemporaryDirectory(async (directory) => {
     await Deno.mkdir(`${directory}/keys.db`);
     const { code, message } = await failureOfPromise(open(directory));
@@ -139,7 +142,7 @@ Deno.test("A keys.db that is a directory is rejected as UNREACHABLE", () =>
     expect(message).toContain(`${directory}/keys.db`);
   }));
 
-Deno.test("A keys.db that is not a database is rejected as UNREACHABLE and stays unchanged, without new files", () =>
+Deno.test("If keys.db is not a database, opening fails with UNREACHABLE, keys.db is unchanged and no file is added", () =>
   inTemporaryDirectory(async (directory) => {
     await Deno.writeTextFile(`${directory}/keys.db`, "any text\n".repeat(500));
     const { code, message } = await failureWithoutChange(directory);
@@ -149,7 +152,7 @@ Deno.test("A keys.db that is not a database is rejected as UNREACHABLE and stays
     expect(await filesIn(directory)).toEqual(["keys.db"]);
   }));
 
-Deno.test("A keys.db with arbitrary bytes is rejected as UNREACHABLE and stays unchanged", () =>
+Deno.test("If keys.db contains arbitrary bytes, opening fails with UNREACHABLE and keys.db is unchanged", () =>
   inTemporaryDirectory((directory) =>
     fc.assert(
       fc.asyncProperty(
@@ -164,7 +167,7 @@ Deno.test("A keys.db with arbitrary bytes is rejected as UNREACHABLE and stays u
     )
   ));
 
-Deno.test("A damaged store is rejected as UNREACHABLE and stays unchanged", () =>
+Deno.test("If keys.db is damaged, opening fails with UNREACHABLE and keys.db is unchanged", () =>
   inTemporaryDirectory(async (directory) => {
     await withStoreIn(directory, async (store) => addAll(store, [await newKey("deploy")]));
     const bytes = await Deno.readFile(`${directory}/keys.db`);
@@ -172,7 +175,7 @@ Deno.test("A damaged store is rejected as UNREACHABLE and stays unchanged", () =
     expect((await failureWithoutChange(directory)).code).toBe("UNREACHABLE");
   }));
 
-Deno.test("A store of a newer version is rejected as UNREACHABLE, and stays unchanged", () =>
+Deno.test("If a newer version wrote keys.db, opening fails with UNREACHABLE and keys.db is unchanged", () =>
   inTemporaryDirectory(async (directory) => {
     await withStoreIn(directory, async (store) => addAll(store, [await newKey("deploy")]));
     await inDatabase(directory, (database) => database.exec("PRAGMA user_version = 99"));
@@ -181,7 +184,7 @@ Deno.test("A store of a newer version is rejected as UNREACHABLE, and stays unch
     expect(message).toContain("newer version");
   }));
 
-Deno.test("A store of the first version is migrated and keeps its keys", () =>
+Deno.test("Opening a store with schema version 1 migrates the store and keeps its keys", () =>
   inTemporaryDirectory(async (directory) => {
     const [old, fresh] = await Promise.all([newKey("deploy", { permissions: ["DOCKER:READ_ANY"] }), newKey("fresh")]);
     await createFirstVersion(directory, old);
@@ -201,7 +204,7 @@ Deno.test("A store of the first version is migrated and keeps its keys", () =>
     });
   }));
 
-Deno.test("If five processes open a store of the first version, it is migrated once", () =>
+Deno.test("If five processes open a store with schema version 1 at once, the store is migrated once", () =>
   inTemporaryDirectory(async (directory) => {
     const old = await newKey("deploy");
     await createFirstVersion(directory, old);
@@ -216,7 +219,7 @@ Deno.test("If five processes open a store of the first version, it is migrated o
     });
   }));
 
-Deno.test("If a migration fails, opening fails with UNREACHABLE and the store stays unchanged", () =>
+Deno.test("If a migration fails, opening fails with UNREACHABLE and keys.db is unchanged", () =>
   inTemporaryDirectory(async (directory) => {
     await createFirstVersion(directory, await newKey("deploy"));
     await inDatabase(
@@ -227,7 +230,7 @@ Deno.test("If a migration fails, opening fails with UNREACHABLE and the store st
   }));
 
 for (const version of [0, 1]) {
-  Deno.test(`Another program's database with user_version ${version} is rejected and stays unchanged`, () =>
+  Deno.test(`If keys.db is another program's database with user_version ${version}, opening fails and keys.db is unchanged`, () =>
     inTemporaryDirectory(async (directory) => {
       await inDatabase(directory, (other) => other.exec(`CREATE TABLE song (title); PRAGMA user_version = ${version}`));
       const { code, message } = await failureWithoutChange(directory);
@@ -237,7 +240,7 @@ for (const version of [0, 1]) {
     }));
 }
 
-Deno.test("A write fails with TIMEOUT and changes nothing if another process locks the store for too long", () =>
+Deno.test("If another process keeps the store locked for too long, a write fails with TIMEOUT and changes nothing", () =>
   inTemporaryDirectory((directory) =>
     withStoreIn(directory, async (store) => {
       const [first, second] = await Promise.all([newKey("first"), newKey("second")]);
@@ -255,7 +258,7 @@ Deno.test("A write fails with TIMEOUT and changes nothing if another process loc
     }, SHORT_TIMEOUT)
   ));
 
-Deno.test("Reads do not wait for a writing process", () =>
+Deno.test("A read does not wait for another process that is writing", () =>
   withNewStore(async (store, directory) => {
     const key = await newKey("deploy");
     await addAll(store, [key]);
@@ -266,7 +269,7 @@ Deno.test("Reads do not wait for a writing process", () =>
     });
   }));
 
-Deno.test("While many writes wait for another process, reads continue, and each write waits no longer than its timeout", () =>
+Deno.test("While many writes wait for another process, reads continue and each write ends at its timeout", () =>
   inTemporaryDirectory((directory) =>
     withStoreIn(directory, async (store) => {
       const keys = await Promise.all(Array.from({ length: 50 }, (_, i) => newKey(`key ${i}`)));
@@ -284,14 +287,14 @@ Deno.test("While many writes wait for another process, reads continue, and each 
           reads.push(performance.now() - before);
         }
         expect(await writes).toEqual(keys.map(() => "TIMEOUT"));
-        // If each of the fifty waited inside SQLite, a read would wait for all of them.
+        // If each of the fifty writes waited inside SQLite, a read would wait for all fifty.
         expect(reads.toSorted((a, b) => a - b)[10]).toBeLessThan(100);
         expect(performance.now() - start).toBeLessThan(10 * 1000);
       });
     }, 1000)
   ));
 
-Deno.test("Opening fails with TIMEOUT if another process locks the new store for too long", () =>
+Deno.test("If another process keeps a new store locked for too long, opening fails with TIMEOUT", () =>
   inTemporaryDirectory((directory) =>
     inDatabase(directory, async (other) => {
       other.exec("BEGIN EXCLUSIVE; CREATE TABLE held (x)");

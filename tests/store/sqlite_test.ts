@@ -1,4 +1,4 @@
-/** The contract of `KeyStore` on SQLite. */
+/** Runs the tests that every `KeyStore` must pass on SQLite. */
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
@@ -29,5 +29,5 @@ function sqlite(name: string, beforeCommit?: () => Promise<void>): Engine {
 testKeys(sqlite("SQLite"));
 testAuditTrail(sqlite("SQLite"));
 testRaces(sqlite("SQLite"));
-// As `serve` opens the store.
+// `serve` opens the store with such a `beforeCommit`.
 testRaces(sqlite("SQLite with grouped commits", () => new Promise((resolve) => setImmediate(resolve))));

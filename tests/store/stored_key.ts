@@ -1,12 +1,12 @@
-/** New keys for stores. */
+/** Makes keys for tests of stores. */
 import { parseName } from "../../src/apikey/name.ts";
 import { hashSecret, makeSecret, SECRET_BYTES, secretTail } from "../../src/apikey/secret.ts";
 import type { StoredKey } from "../../src/store/stored_key.ts";
 
-/** A unique key and its secret. */
+/** Makes a unique key, and returns it with its secret. */
 export async function newKeyWithSecret(
   name: string,
-  others: Partial<StoredKey> = {},
+  fields: Partial<StoredKey> = {},
 ): Promise<{ readonly key: StoredKey; readonly secret: string }> {
   const secret = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
   const key: StoredKey = {
@@ -20,17 +20,17 @@ export async function newKeyWithSecret(
     lastUsedAt: null,
     secretHash: await hashSecret(secret),
     secretTail: secretTail(secret),
-    ...others,
+    ...fields,
   };
   return { key, secret };
 }
 
-/** A unique key. */
-export async function newKey(name: string, others: Partial<StoredKey> = {}): Promise<StoredKey> {
-  return (await newKeyWithSecret(name, others)).key;
+/** Makes a unique key. */
+export async function newKey(name: string, fields: Partial<StoredKey> = {}): Promise<StoredKey> {
+  return (await newKeyWithSecret(name, fields)).key;
 }
 
-/** Unique keys with the names `prefix 1`, `prefix 2` … */
+/** Makes unique keys with the names `prefix 1`, `prefix 2` and so on. */
 export function newKeys(count: number, prefix = "key"): Promise<readonly StoredKey[]> {
   return Promise.all(Array.from({ length: count }, (_, i) => newKey(`${prefix} ${i + 1}`)));
 }

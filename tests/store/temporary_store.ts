@@ -1,4 +1,4 @@
-/** Temporary directories and stores. */
+/** Runs tests with temporary directories and stores. */
 import type { KeyStore } from "../../src/store/key_store.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 
@@ -26,7 +26,7 @@ export async function withStoreIn(
   }
 }
 
-/** Runs `test` with a new store and its directory. */
+/** Runs `test` with a new store and its directory, and removes both afterwards. */
 export function withNewStore(test: (store: KeyStore, directory: string) => Promise<void>): Promise<void> {
   return inTemporaryDirectory((directory) => withStoreIn(directory, (store) => test(store, directory)));
 }

@@ -136,7 +136,9 @@ function createUnproxiedClient({ hostname, port }: URL): Deno.HttpClient {
 
 async function createTlsClient(caCertificates: string | undefined, host: Host): Promise<Deno.HttpClient> {
   const { systemCertificates } = await import("../../client/system_certificates.ts");
-  const caCerts = caCertificates === undefined ? await systemCertificates(host.env("SSL_CERT_FILE")) : [caCertificates];
+  const caCerts = caCertificates === undefined
+    ? await systemCertificates(host.env("SSL_CERT_FILE"), host.platform === "windows")
+    : [caCertificates];
   try {
     return Deno.createHttpClient({ caCerts });
   } catch (error) {

@@ -105,7 +105,7 @@ async function readTls(
 async function readCaCertificates(file: string | undefined, setting: string, host: Host): Promise<readonly string[]> {
   if (file !== undefined && file !== "system") return [await readSettingFile(file, `${setting} (sslrootcert)`)];
   const { systemCertificates } = await import("../../client/system_certificates.ts");
-  return await systemCertificates(host.env("SSL_CERT_FILE"));
+  return await systemCertificates(host.env("SSL_CERT_FILE"), host.platform === "windows");
 }
 
 function withoutBrackets(hostname: string): string {

@@ -54,14 +54,19 @@ export function precedenceOf(setting: SourcedSetting | undefined): number {
   return setting === undefined ? 0 : PRECEDENCE[setting.source];
 }
 
+/** The byte order mark of UTF-16LE. Windows PowerShell 5 writes it, and UTF-16, to files with `>`. */
+const UTF_16_MARK = [0xff, 0xfe];
+
 /**
- * Reads the file that a setting names.
+ * Reads the file that a setting names: UTF-8, or UTF-16LE with a byte order mark. Omits the byte order mark.
  *
  * @throws {Failure} `USAGE` if it cannot be read
  */
 export async function readSettingFile(path: string, setting: string): Promise<string> {
   try {
-    return await Deno.readTextFile(path);
+    const bytes = await Deno.readFile(path);
+    const isUtf16 = UTF_16_MARK.every((byte, index) => bytes[index] === byte);
+    return new TextDecoder(isUtf16 ? "utf-16le" : "utf-8").decode(bytes);
   } catch (error) {
     const reason = error instanceof Deno.errors.NotCapable ? "Deno does not allow this path" : reasonOf(error);
     throw new Failure("USAGE", `${setting}: cannot read ${quote(path)}: ${reason}.`, { cause: error });

@@ -18,7 +18,7 @@ export interface ListeningServer {
   listen(port: number, hostname: string): unknown;
 }
 
-/** With fewer open connections, the process cannot run out of file descriptors, so the watchdog does not check. */
+/** With fewer open connections, the process is unlikely to run out of file descriptors, so the watchdog does not check. */
 const MANY_CONNECTIONS = 100;
 
 /** Times in milliseconds. */

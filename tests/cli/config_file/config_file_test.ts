@@ -272,7 +272,11 @@ for (
   const [platform, env, path] of [
     ["linux", (home: string) => ({ HOME: home }), ".config/service-api/config.yaml"],
     ["linux", (home: string) => ({ XDG_CONFIG_HOME: `${home}/xdg` }), "xdg/service-api/config.yaml"],
-    ["darwin", (home: string) => ({ HOME: home }), "Library/Application Support/service-api/config.yaml"],
+    [
+      "darwin",
+      (home: string) => ({ HOME: home, XDG_CONFIG_HOME: `${home}/xdg` }),
+      "Library/Application Support/service-api/config.yaml",
+    ],
     ["windows", (home: string) => ({ APPDATA: `${home}/Roaming` }), "Roaming\\service-api\\config.yaml"],
   ] as const
 ) {
@@ -298,7 +302,14 @@ for (
     ["linux", "/a.key", "/a.key"],
     ["linux", "~/a.key", "/home/u/a.key"],
     ["linux", "~other/a.key", "/etc/service-api/~other/a.key"],
+    ["darwin", "~/a.key", "/home/u/a.key"],
+    ["darwin", "keys\\a.key", "/etc/service-api/keys\\a.key"],
     ["windows", "keys\\a.key", "C:\\Users\\u\\AppData\\keys\\a.key"],
+    ["windows", "keys/a.key", "C:\\Users\\u\\AppData\\keys/a.key"],
+    ["windows", "d:a.key", "d:a.key"],
+    ["windows", "\\a.key", "\\a.key"],
+    ["windows", "/a.key", "/a.key"],
+    ["windows", "~/a.key", "C:\\Users\\u/a.key"],
     ["windows", "D:\\a.key", "D:\\a.key"],
     ["windows", "\\\\server\\share\\a.key", "\\\\server\\share\\a.key"],
     ["windows", "~\\a.key", "C:\\Users\\u\\a.key"],

@@ -19,14 +19,18 @@ function settings(flags: ServerFlags, surroundings: Surroundings = {}): ReturnTy
 const EMPTY_FILE = await Deno.makeTempFile();
 Deno.test.afterAll(() => Deno.remove(EMPTY_FILE));
 
-async function withFile(text: string, use: (path: string) => Promise<void>): Promise<void> {
+async function withFile(content: string | Uint8Array, use: (path: string) => Promise<void>): Promise<void> {
   const path = await Deno.makeTempFile();
   try {
-    await Deno.writeTextFile(path, text);
+    await Deno.writeFile(path, typeof content === "string" ? new TextEncoder().encode(content) : content);
     await use(path);
   } finally {
     await Deno.remove(path);
   }
+}
+
+function inUtf16(text: string): Uint8Array {
+  return new Uint8Array(Uint16Array.from(text, (character) => character.charCodeAt(0)).buffer);
 }
 
 function parse(value: string, allowHttp = false): string {
@@ -100,7 +104,9 @@ for (
     ["linux", { ...HOME, XDG_DATA_HOME: "/data" }, "/data/service-api"],
     ["linux", { ...HOME, XDG_DATA_HOME: "relative" }, "/home/user/.local/share/service-api"],
     ["darwin", HOME, "/home/user/Library/Application Support/service-api"],
+    ["darwin", { ...HOME, XDG_DATA_HOME: "/data" }, "/home/user/Library/Application Support/service-api"],
     ["windows", { LOCALAPPDATA: "C:\\Users\\u\\AppData\\Local" }, "C:\\Users\\u\\AppData\\Local\\service-api"],
+    ["windows", { ...HOME, LOCALAPPDATA: "D:\\Data", XDG_DATA_HOME: "/data" }, "D:\\Data\\service-api"],
   ] as const
 ) {
   Deno.test(`on ${platform} with ${JSON.stringify(env)} the store is in ${directory}`, async () => {
@@ -135,6 +141,8 @@ Deno.test("SERVICE_API_URL wins over SERVICE_API_DATABASE_URL", async () => {
 
 Deno.test("without a home directory, the message says how to set the data directory", async () => {
   await expect(settings({})).rejects.toThrow(/--data-dir or SERVICE_API_DATA_DIR/);
+  const windows = Object.assign(new FakeHost([], { env: HOME }), { platform: "windows" as const });
+  await expect(readSettings({}, windows, SILENT_LOG)).rejects.toThrow(/--data-dir or SERVICE_API_DATA_DIR/);
 });
 
 Deno.test("the key is sent in Authorization as a bearer credential", async () => {
@@ -164,6 +172,33 @@ Deno.test("the key may come from a file or from standard input", async () => {
   });
   const piped = await settings({ keyFile: "-" }, { env: HOME, stdin: "sak_piped\n" });
   expect(piped.headers.get("authorization")).toBe("Bearer sak_piped");
+});
+
+for (
+  const [what, content] of [
+    ["a byte order mark", "\ufeffsak_from_file\n"],
+    ["a byte order mark and Windows line ends", "\ufeffsak_from_file\r\n"],
+    ["Windows line ends and empty lines", "\r\nsak_from_file\r\n\r\n"],
+    ["UTF-16, as PowerShell writes it with >", inUtf16("\ufeffsak_from_file\r\n")],
+  ] as const
+) {
+  Deno.test(`a key file may contain ${what}`, async () => {
+    await withFile(content, async (path) => {
+      const { headers } = await settings({ keyFile: path }, { env: HOME });
+      expect(headers.get("authorization")).toBe("Bearer sak_from_file");
+    });
+  });
+}
+
+Deno.test("a piped key may have a byte order mark and a Windows line end", async () => {
+  const { headers } = await settings({ keyFile: "-" }, { env: HOME, stdin: "\ufeffsak_piped\r\n" });
+  expect(headers.get("authorization")).toBe("Bearer sak_piped");
+});
+
+Deno.test("the case of the letters in --key-header does not matter", async () => {
+  const flags = { baseUrl: "https://host.example", keyHeader: "AUTHORIZATION" };
+  const { headers } = await settings(flags, { env: { ...HOME, SERVICE_API_KEY: "abc" } });
+  expect([...headers]).toEqual([["authorization", "Bearer abc"]]);
 });
 
 Deno.test("a key is never read from a terminal", async () => {

@@ -1,4 +1,4 @@
-/** Spec section 5: who may make requests, and how the others are rejected. */
+/** Spec section 5: which requests are authenticated, and how all other requests are rejected. */
 import { expect } from "expect";
 import { makeSecret } from "../../../src/apikey/secret.ts";
 import {
@@ -33,19 +33,19 @@ function expectUnauthenticated({ status, headers, codes, data, messages }: Resul
   expect(messages[0]).toContain(message);
 }
 
-Deno.test("A request without a key gets 401 and how to send one", () =>
+Deno.test("A request without a key gets 401, and the message says how to send a key", () =>
   withServer(async ({ network }) => {
     expectUnauthenticated(await post(network, LIST), "Authorization: Bearer <API_KEY>");
   }));
 
-Deno.test("Without a key even introspection and malformed requests get 401", () =>
+Deno.test("Without a key, even introspection queries and malformed requests get 401", () =>
   withServer(async ({ network }) => {
     expectUnauthenticated(await post(network, "{ __schema { types { name } } }"));
     expectUnauthenticated(await send(network, new Request(GRAPHQL_URL, { method: "POST", body: "{" })));
     expectUnauthenticated(await send(network, new Request(`${GRAPHQL_URL}?query={__typename}`)));
   }));
 
-Deno.test("An Authorization header without a bearer key gets 401, and the response does not repeat it", () =>
+Deno.test("A request whose Authorization header has no bearer key gets 401, and the response does not repeat the header", () =>
   withServer(async ({ network, create }) => {
     const { key } = await create({ name: "admin", roles: ["ADMIN"] });
     const headers = ["Bearer", key, `Basic ${btoa(`user:${key}`)}`, `Bearer ${key} ${key}`, `Token ${key}`];
@@ -55,7 +55,7 @@ Deno.test("An Authorization header without a bearer key gets 401, and the respon
     }
   }));
 
-Deno.test("A mistyped key is reported as mistyped", () =>
+Deno.test("A mistyped key gets 401, and the message says that the key is mistyped", () =>
   withServer(async ({ network, create }) => {
     const { key } = await create({ name: "admin", roles: ["ADMIN"] });
     const mistyped = [`${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`, key.slice(0, -1), `${key}0`, "hunter2"];
@@ -64,14 +64,14 @@ Deno.test("A mistyped key is reported as mistyped", () =>
     }
   }));
 
-Deno.test("A well-formed key that the server does not know is reported as unknown and not repeated", () =>
+Deno.test("An unknown key gets 401, and the message says so without repeating the key", () =>
   withServer(async ({ network }) => {
     const result = await post(network, LIST, {}, UNKNOWN_SECRET);
     expectUnauthenticated(result, "does not know it");
     expect(result.text).not.toContain(UNKNOWN_SECRET.slice(4, 12));
   }));
 
-Deno.test("A valid key authenticates, with Bearer in any case and spaces around", () =>
+Deno.test("A valid key authenticates, with Bearer in any letter case and with extra spaces", () =>
   withServer(async ({ network, create }) => {
     const { key, id } = await create({ name: "admin", roles: ["ADMIN"] });
     const headers = [`Bearer ${key}`, `bearer ${key}`, `BEARER  ${key}`, `  Bearer ${key}  `];
@@ -79,7 +79,7 @@ Deno.test("A valid key authenticates, with Bearer in any case and spaces around"
     expect(results.map(listedIds)).toEqual(headers.map(() => [id]));
   }));
 
-Deno.test("A deleted key fails at once, and other keys keep working", () =>
+Deno.test("A deleted key gets 401 on its next request, and other keys keep working", () =>
   withServer(async ({ network, create }) => {
     const [deleted, admin] = await Promise.all([
       create({ name: "deleted", roles: ["ADMIN"] }),
@@ -91,13 +91,13 @@ Deno.test("A deleted key fails at once, and other keys keep working", () =>
     expect((await post(network, LIST, {}, admin.key)).status).toBe(200);
   }));
 
-Deno.test("In embedded mode a request without a key comes from the local caller, who has every right", () =>
+Deno.test("In embedded mode, a request without a key comes from the local caller, who has every right", () =>
   withServer(async ({ local, create }) => {
     const { id } = await create({ name: "deploy", roles: ["ADMIN"] });
     expect(listedIds(await post(local, LIST))).toEqual([id]);
   }));
 
-Deno.test("In embedded mode too, a request with an invalid key is rejected", () =>
+Deno.test("In embedded mode, a request with an invalid key gets 401", () =>
   withServer(async ({ local }) => {
     expectUnauthenticated(await post(local, LIST, {}, "hunter2"));
     expectUnauthenticated(await post(local, LIST, {}, UNKNOWN_SECRET));

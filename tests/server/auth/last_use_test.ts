@@ -1,4 +1,6 @@
-/** `lastUsedAt`: when a key last authenticated a request. Requests do not write it one by one. */
+/**
+ * `lastUsedAt`: when a key last authenticated a request. The server keeps the times in memory and writes them together.
+ */
 import { expect } from "expect";
 import { LastUse } from "../../../src/server/auth/last_use.ts";
 import type { KeyStore } from "../../../src/store/key_store.ts";
@@ -11,7 +13,7 @@ import { recordCalls, replaceMethods } from "../replaced_store.ts";
 
 const LAST_USE = "query ($id: PrefixedID!) { apiKey(id: $id) { lastUsedAt } }";
 
-/** So many milliseconds after the start of the test. */
+/** Returns a time after `NOW`. */
 function after(milliseconds: number): Date {
   return new Date(NOW.getTime() + milliseconds);
 }
@@ -22,12 +24,12 @@ async function lastUsedAt(fetch: Fetch, id: string, secret: string): Promise<unk
   return data;
 }
 
-/** What {@linkcode lastUsedAt} returns for a time. */
+/** Returns what {@linkcode lastUsedAt} returns for a key that was last used at this time. */
 function used(time: Date | null): unknown {
   return { apiKey: { lastUsedAt: time?.toISOString() ?? null } };
 }
 
-Deno.test("lastUsedAt is null for a new key, then the time of its last request, valid or not", () => {
+Deno.test("lastUsedAt is null for a new key, and then the time of its last request, even if that request was invalid", () => {
   let time = NOW;
   return withHttp(async ({ network, create }) => {
     const { key: reader } = await create({ name: "reader", roles: ["VIEWER"] });
@@ -42,13 +44,13 @@ Deno.test("lastUsedAt is null for a new key, then the time of its last request, 
   }, { now: () => time });
 });
 
-Deno.test("A key that reads itself is used by that request", () =>
+Deno.test("A key that reads its own lastUsedAt gets the time of that request", () =>
   withHttp(async ({ network, create }) => {
     const { id, key } = await create({ name: "used", permissions: toInput(["API_KEY:READ_OWN"]) });
     expect(await lastUsedAt(network, id, key)).toEqual(used(NOW));
   }, { now: () => NOW }));
 
-Deno.test("A mistyped key does not count as a use", () =>
+Deno.test("A request with a mistyped key does not change lastUsedAt", () =>
   withHttp(async ({ network, create }) => {
     const { id, key } = await create({ name: "used", roles: ["GUEST"] });
     expect((await post(network, ME, {}, `${key}0`)).status).toBe(401);
@@ -71,7 +73,7 @@ Deno.test("Times of last use are written when the server stops, and another serv
     });
   }));
 
-Deno.test("A hundred requests write nothing, and look up the key each time", () => {
+Deno.test("A hundred requests write nothing to the store, and each of them looks up its key", () => {
   const calls: string[] = [];
   return withHttp(async ({ url, create }) => {
     const { key } = await create({ name: "used", roles: ["GUEST"] });
@@ -83,7 +85,7 @@ Deno.test("A hundred requests write nothing, and look up the key each time", () 
   }, { wrap: (store) => recordCalls(store, calls) });
 });
 
-Deno.test("All unwritten times are written together, once", () =>
+Deno.test("LastUse.write writes all unwritten times in one call, and does not write them again", () =>
   withNewStore(async (store) => {
     const [one, two] = [await newKey("one"), await newKey("two")];
     await store.add(one, LOCAL_ORIGIN, () => {});
@@ -100,7 +102,7 @@ Deno.test("All unwritten times are written together, once", () =>
     expect((await store.findById(two.id))?.lastUsedAt).toEqual(after(2));
   }));
 
-Deno.test("After a failed write, times are kept for the next write unless there are newer ones", () =>
+Deno.test("If a write fails, the next write includes its times, except those that newer times have replaced", () =>
   withNewStore(async (store) => {
     const written: ReadonlyMap<string, Date>[] = [];
     let isAvailable = false;
@@ -121,7 +123,7 @@ Deno.test("After a failed write, times are kept for the next write unless there 
     expect(written).toEqual([new Map([["one", after(1)], ["two", after(3)]])]);
   }));
 
-Deno.test("Of the stored and the unwritten time the later one is reported", () =>
+Deno.test("LastUse.of returns the later of the stored time and the unwritten time", () =>
   withNewStore((store) => {
     const lastUse = new LastUse(store);
     lastUse.record("one", NOW);
@@ -132,7 +134,7 @@ Deno.test("Of the stored and the unwritten time the later one is reported", () =
     return Promise.resolve();
   }));
 
-Deno.test("If times cannot be written when the server stops, it logs an error and stops", () =>
+Deno.test("If the times of last use cannot be written when the server stops, the server logs an error and still stops", () =>
   withHttp(async ({ network, create, server, errorLog }) => {
     const { key } = await create({ name: "used", roles: ["GUEST"] });
     await post(network, ME, {}, key);

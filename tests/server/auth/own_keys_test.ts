@@ -1,4 +1,4 @@
-/** `_OWN` permissions on keys cover the key itself and the keys that it created. */
+/** `_OWN` permissions cover the calling key itself and the keys that it created. */
 import { expect } from "expect";
 import {
   type ApiKey,
@@ -23,13 +23,13 @@ const CREATED_BY = "query ($id: PrefixedID!) { apiKey(id: $id) { createdBy } }";
 const RIGHTS = ["API_KEY:CREATE_ANY", "API_KEY:READ_OWN", "API_KEY:DELETE_OWN"];
 
 interface Family extends TestServer {
-  /** May create keys, and read and delete its own. */
+  /** A key that may create keys, and may read and delete itself and the keys it created. */
   readonly parent: ApiKey;
   /** The two keys that the parent created. */
   readonly children: readonly [ApiKey, ApiKey];
   /** A key that the local caller created. */
   readonly stranger: ApiKey;
-  /** Posts with the parent's key. */
+  /** Posts a GraphQL operation with the parent's key. */
   readonly asParent: (query: string, variables?: Readonly<Record<string, unknown>>) => Promise<Result>;
   /** The ids of all keys in the store. */
   readonly ids: () => Promise<readonly string[]>;
@@ -48,7 +48,7 @@ function withFamily(test: (family: Family) => Promise<void>): Promise<void> {
   });
 }
 
-Deno.test("createdBy is the id of the key that created a key, and null for the local caller", () =>
+Deno.test("createdBy is the id of the creating key, or null if the local caller created the key", () =>
   withFamily(async ({ parent, children: [one], stranger, local }) => {
     const results = await Promise.all([parent, one, stranger].map(({ id }) => post(local, CREATED_BY, { id })));
     expect(results.map(({ data }) => data)).toEqual(
@@ -65,9 +65,9 @@ Deno.test("A key with READ_OWN lists itself and the keys it created, in order of
 Deno.test("A key with READ_OWN reads itself and the keys it created, by id and by name", () =>
   withFamily(async ({ parent, children: [one], asParent }) => {
     for (const { id, name } of [parent, one]) {
-      // deno-lint-ignore no-await-in-loop -- two keys
+      // deno-lint-ignore no-await-in-loop -- only two keys
       expect(readKey(await asParent(READ, { id }))?.name).toBe(name);
-      // deno-lint-ignore no-await-in-loop -- two keys
+      // deno-lint-ignore no-await-in-loop -- only two keys
       expect((await asParent(BY_NAME, { name })).data).toEqual({ apiKeysByName: [{ id }] });
     }
   }));
@@ -81,7 +81,7 @@ Deno.test("A key with READ_OWN does not learn which other keys exist, by id or b
     expect((await asParent(BY_NAME, { name: "stranger" })).data).toEqual({ apiKeysByName: [] });
   }));
 
-Deno.test("A key cannot reach its creator, keys with the same creator, or keys that its own keys created", () =>
+Deno.test("_OWN permissions do not cover a key's creator, keys with the same creator, or keys created by the key's own keys", () =>
   withFamily(async ({ network, parent, children: [one, two], asParent }) => {
     const input = { name: "grandchild", permissions: toInput(RIGHTS) };
     const grandchild = createdKey(await post(network, CREATE, { input }, one.key));
@@ -97,7 +97,7 @@ Deno.test("A key cannot reach its creator, keys with the same creator, or keys t
     expect(results.map(({ codes }) => codes.join())).toEqual(results.map(() => "FORBIDDEN"));
   }));
 
-Deno.test("A key with DELETE_OWN deletes keys it created, several at once", () =>
+Deno.test("With one request, a key with DELETE_OWN deletes several keys that it created", () =>
   withFamily(async ({ parent, children: [one, two], stranger, asParent, ids }) => {
     expect((await asParent(DELETE, { ids: [one.id, two.id] })).data).toEqual({ apiKey: { delete: true } });
     expect(await ids()).toEqual([parent.id, stranger.id]);
@@ -110,7 +110,7 @@ Deno.test("A key with DELETE_OWN deletes itself and then no longer authenticates
     expect(await ids()).toEqual([...children, stranger].map(({ id }) => id));
   }));
 
-Deno.test("With DELETE_OWN, a request that names any other key is FORBIDDEN and deletes none", () =>
+Deno.test("With DELETE_OWN, a request to delete a key that another caller created is FORBIDDEN and deletes no key", () =>
   withFamily(async ({ children: [one, two], stranger, asParent, ids }) => {
     const before = await ids();
     for (const named of [[stranger.id], [one.id, stranger.id], [stranger.id, one.id, two.id]]) {
@@ -131,7 +131,7 @@ Deno.test("A key with DELETE_OWN replaces a key it created, and becomes the crea
     expect((await post(local, CREATED_BY, { id: successor.id })).data).toEqual({ apiKey: { createdBy: parent.id } });
   }));
 
-Deno.test("A key with DELETE_OWN replaces itself, and its successor owns the keys it created", () =>
+Deno.test("A key with DELETE_OWN replaces itself, and the new key becomes the creator of the old key's keys", () =>
   withFamily(async ({ parent, children, asParent, network }) => {
     const input = { name: "parent", permissions: toInput(RIGHTS), overwrite: true };
     const successor = createdKey(await asParent(CREATE, { input }));
@@ -143,7 +143,7 @@ Deno.test("A key with DELETE_OWN replaces itself, and its successor owns the key
     expect(data).toEqual({ apiKey: { delete: true } });
   }));
 
-Deno.test("With DELETE_OWN, replacing another key is FORBIDDEN and that key keeps working", () =>
+Deno.test("With DELETE_OWN, replacing a key that another caller created is FORBIDDEN, and that key keeps working", () =>
   withFamily(async ({ stranger, asParent, network }) => {
     const input = { name: "stranger", permissions: toInput(["API_KEY:READ_OWN"]), overwrite: true };
     const { codes, messages } = await asParent(CREATE, { input });
@@ -157,7 +157,7 @@ Deno.test("With DELETE_OWN, replacing another key is FORBIDDEN and that key keep
     expect((await post(network, LIST, {}, stranger.key)).status).toBe(200);
   }));
 
-Deno.test("Without a permission to delete, a key cannot replace even a key it created", () =>
+Deno.test("A key without a DELETE permission cannot replace even a key that it created", () =>
   withServer(async ({ network, create }) => {
     const parent = await create({ name: "parent", permissions: toInput(["API_KEY:CREATE_ANY"]) });
     const input = { name: "child", permissions: toInput(["API_KEY:CREATE_OWN"]), overwrite: true };
@@ -168,7 +168,7 @@ Deno.test("Without a permission to delete, a key cannot replace even a key it cr
     expect((await post(network, ME, {}, child.key)).data).toEqual({ me: { name: "child" } });
   }));
 
-Deno.test("If its creator is deleted, a key can be reached only by itself, not by a new key of the creator's name", () =>
+Deno.test("After a key's creator is deleted, a new key with the creator's name cannot read or delete the key", () =>
   withFamily(async ({ network, local, parent, children: [one, two], asParent, create }) => {
     await asParent(DELETE, { ids: [parent.id] });
     await create({ name: "parent", permissions: toInput(RIGHTS) });

@@ -1,4 +1,6 @@
-/** Which rights a key can grant, and which rights the roles have on keys. `graphql/schema_rules_test.ts` covers fields. */
+/**
+ * Which rights a key can grant, and which rights the roles have on keys. `graphql/schema_rules_test.ts` covers fields.
+ */
 import { expect } from "expect";
 import fc from "fast-check";
 import { rightsByDesign, SPEC_ACTIONS, SPEC_RESOURCES, SPEC_ROLES } from "../../apikey/rights_by_design.ts";
@@ -22,12 +24,12 @@ function expectForbidden({ codes, messages, text }: Result, missing: string): vo
   expect(text).not.toContain("sak_");
 }
 
-/** The permissions of a key as pairs. */
+/** Returns the permissions of a key as `RESOURCE:ACTION` pairs. */
 function pairsOf({ permissions }: ApiKey): readonly string[] {
   return permissions.flatMap(({ resource, actions }) => actions.map((action) => `${resource}:${action}`));
 }
 
-Deno.test("A key with only API_KEY:CREATE_ANY can create keys with the rights it has", () =>
+Deno.test("A key that has only API_KEY:CREATE_ANY can create keys with the rights that it has", () =>
   withServer(async ({ network, keyWith }) => {
     const creator = await keyWith("API_KEY:CREATE_ANY");
     const permissions = [{ resource: "API_KEY", actions: ["CREATE_ANY", "CREATE_OWN"] }];
@@ -35,7 +37,7 @@ Deno.test("A key with only API_KEY:CREATE_ANY can create keys with the rights it
     expect(createdKey(result).permissions).toEqual(permissions);
   }));
 
-Deno.test("A key cannot grant rights it lacks, and the message names them", () =>
+Deno.test("A key cannot grant rights that it lacks, and the message names a missing right", () =>
   withServer(async ({ network, keyWith, store }) => {
     const creator = await keyWith("API_KEY:CREATE_ANY", "DOCKER:READ_OWN");
     const cases: readonly (readonly [Record<string, unknown>, string])[] = [
@@ -52,7 +54,7 @@ Deno.test("A key cannot grant rights it lacks, and the message names them", () =
     expect((await keysIn(store)).map(({ id }) => id)).toEqual([creator.id]);
   }));
 
-Deno.test("An overwrite that would grant rights the caller lacks is FORBIDDEN, and the old key keeps working", () =>
+Deno.test("Replacing a key is FORBIDDEN if the new key would have rights that the caller lacks, and the old key keeps working", () =>
   withServer(async ({ network, keyWith, create }) => {
     const creator = await keyWith("API_KEY:CREATE_ANY", "API_KEY:DELETE_ANY");
     const admin = await create({ name: "admin", roles: ["ADMIN"] });
@@ -61,7 +63,7 @@ Deno.test("An overwrite that would grant rights the caller lacks is FORBIDDEN, a
     expect((await post(network, LIST, {}, admin.key)).status).toBe(200);
   }));
 
-Deno.test("ADMIN can create, read and delete keys, VIEWER can read them, CONNECT and GUEST can do none of this", () =>
+Deno.test("ADMIN can create, read and delete keys; VIEWER can only read keys; CONNECT and GUEST can do none of these", () =>
   withServer(async ({ network, create }) => {
     const target = await create({ name: "other", roles: ["GUEST"] });
     const outcomes = await Promise.all(SPEC_ROLES.map(async (role) => {
@@ -82,7 +84,7 @@ Deno.test("ADMIN can create, read and delete keys, VIEWER can read them, CONNECT
     ]);
   }));
 
-Deno.test("No key can create a key with rights that it lacks itself, whatever its roles and permissions", () => {
+Deno.test("Whatever its roles and permissions, a key can never create a key with rights that it lacks", () => {
   const anyRoles = fc.oneof(
     fc.constant<string[]>([]),
     fc.uniqueArray(fc.constantFrom(...SPEC_ROLES), { maxLength: 3 }),

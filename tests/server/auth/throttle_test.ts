@@ -1,4 +1,4 @@
-/** How the server slows down clients that keep failing to authenticate. */
+/** The limit on failed authentications from one client address. */
 import { expect } from "expect";
 import { FailureThrottle } from "../../../src/server/auth/throttle.ts";
 import { GRAPHQL_URL, LOCAL_ORIGIN, ME, NOW, post, send } from "../graphql/graphql.ts";
@@ -9,11 +9,11 @@ const START = NOW.getTime();
 interface Throttled extends HttpTest {
   /** Moves the clock of the server forward, in milliseconds. */
   readonly pass: (duration: number) => void;
-  /** Fails to authenticate and returns the status, optionally with an `X-Forwarded-For`. */
+  /** Sends a request with an invalid key and, optionally, an `X-Forwarded-For` header. Returns the status. */
   readonly fail: (forwardedFor?: string) => Promise<number>;
 }
 
-/** Runs a test on a server that allows three failures per address and minute. */
+/** Runs a test on a server that allows three failed authentications per address and minute. */
 function withThrottle(
   test: (server: Throttled) => Promise<void>,
   options: { readonly maxAuthFailures?: number; readonly trustedProxies?: readonly string[] } = {},
@@ -32,7 +32,7 @@ function withThrottle(
   );
 }
 
-/** Runs something several times, one after the other. */
+/** Calls `act` several times, one call after the other. Returns the statuses. */
 async function repeat(count: number, act: () => Promise<number>): Promise<readonly number[]> {
   const statuses: number[] = [];
   // deno-lint-ignore no-await-in-loop -- the order matters
@@ -40,7 +40,7 @@ async function repeat(count: number, act: () => Promise<number>): Promise<readon
   return statuses;
 }
 
-Deno.test("After too many failures an address gets 429 and the seconds to wait", () =>
+Deno.test("After too many failed authentications, an address gets 429 with the number of seconds to wait", () =>
   withThrottle(async ({ fail, network, pass }) => {
     expect(await repeat(3, fail)).toEqual([401, 401, 401]);
     const { status, headers, codes, messages } = await post(network, ME, {}, "sak_bad");
@@ -55,7 +55,7 @@ Deno.test("After too many failures an address gets 429 and the seconds to wait",
     expect((await post(network, ME, {}, "sak_bad")).headers.get("retry-after")).toBe("15");
   }));
 
-Deno.test("Requests without a key, without a bearer key and with an unknown key count as failures", () =>
+Deno.test("Requests without a key, without a bearer key, or with an invalid key count as failures", () =>
   withThrottle(async ({ network, fail }) => {
     const get = async (headers: HeadersInit): Promise<number> =>
       (await send(network, new Request(GRAPHQL_URL, { headers }))).status;
@@ -77,7 +77,7 @@ Deno.test("Invalid and forbidden requests with a valid key do not count as failu
     expect(await repeat(4, fail)).toEqual([401, 401, 401, 429]);
   }));
 
-Deno.test("A key that authenticated before keeps working while its address has to wait", () =>
+Deno.test("While an address must wait, a key that authenticated before keeps working", () =>
   withThrottle(async ({ network, create, fail }) => {
     const { key } = await create({ name: "known", roles: ["GUEST"] });
     expect((await post(network, ME, {}, key)).status).toBe(200);
@@ -86,7 +86,7 @@ Deno.test("A key that authenticated before keeps working while its address has t
     expect(await fail()).toBe(429);
   }));
 
-Deno.test("A key that authenticated before and was deleted is rejected, then throttled", () =>
+Deno.test("While an address must wait, a deleted key that authenticated before gets 401 once and then 429", () =>
   withThrottle(async ({ network, create, fail, store }) => {
     const { key, id } = await create({ name: "known", roles: ["GUEST"] });
     const use = async (): Promise<number> => (await post(network, ME, {}, key)).status;
@@ -96,7 +96,7 @@ Deno.test("A key that authenticated before and was deleted is rejected, then thr
     expect([await use(), await use()]).toEqual([401, 429]);
   }));
 
-Deno.test("A valid key that is new to the server has to wait too, because it might be a guess", () =>
+Deno.test("While an address must wait, a valid key that is new to the server gets 429, because it might be a guess", () =>
   withThrottle(async ({ network, create, fail, pass }) => {
     const { key } = await create({ name: "new", roles: ["GUEST"] });
     const use = async (): Promise<number> => (await post(network, ME, {}, key)).status;
@@ -108,7 +108,7 @@ Deno.test("A valid key that is new to the server has to wait too, because it mig
     expect(await use()).toBe(200);
   }));
 
-Deno.test("Requests during the wait do not extend it, and afterwards the count starts again", () =>
+Deno.test("Requests during the wait do not extend the wait, and after the wait the count starts again at 0", () =>
   withThrottle(async ({ fail, pass }) => {
     await repeat(3, fail);
     pass(59_000);
@@ -124,19 +124,19 @@ Deno.test("Failures older than a minute do not count", () =>
     expect(await repeat(4, fail)).toEqual([401, 401, 401, 429]);
   }));
 
-Deno.test("With a limit of 0 an address may fail any number of times", () =>
+Deno.test("With a limit of 0, an address may fail any number of times", () =>
   withThrottle(async ({ fail }) => {
     expect(new Set(await repeat(30, fail))).toEqual(new Set([401]));
   }, { maxAuthFailures: 0 }));
 
-Deno.test("Behind a trusted proxy each client has its own count", () =>
+Deno.test("Behind a trusted proxy, each client has its own count", () =>
   withThrottle(async ({ fail }) => {
     expect(await repeat(4, () => fail("203.0.113.7"))).toEqual([401, 401, 401, 429]);
     expect(await fail("203.0.113.7, 10.1.2.3")).toBe(429);
     expect(await fail("203.0.113.8")).toBe(401);
   }, { trustedProxies: ["127.0.0.1", "10.0.0.0/8"] }));
 
-Deno.test("IPv6 addresses in one /64 share a count, however they are written", () => {
+Deno.test("IPv6 addresses in the same /64 network share a count, in any spelling of the address", () => {
   const throttle = new FailureThrottle(2);
   throttle.recordFailure("2001:db8:1:2::1", START);
   throttle.recordFailure("2001:db8:1:2:ffff:ffff:ffff:ffff", START);
@@ -155,7 +155,7 @@ Deno.test("The local caller, who has no address, never waits", () => {
   expect(throttle.secondsToWait(null, START)).toBe(0);
 });
 
-Deno.test("Beyond 100,000 addresses the one with the oldest failures is forgotten", () => {
+Deno.test("With more than 100,000 addresses, the address with the oldest failures is forgotten", () => {
   const throttle = new FailureThrottle(1);
   for (let i = 0; i < 100_001; i++) throttle.recordFailure(`10.${i >> 16}.${i >> 8 & 255}.${i & 255}`, START);
   const waits = ["10.0.0.0", "10.0.0.1", "10.1.134.160"].map((address) => throttle.secondsToWait(address, START));

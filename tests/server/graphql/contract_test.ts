@@ -1,4 +1,4 @@
-/** The public GraphQL contract, and how requests that violate it are rejected. */
+/** The public GraphQL contract, and how the server rejects requests that violate it. */
 import { expect } from "expect";
 import {
   buildSchema,
@@ -17,12 +17,12 @@ import { SPEC_ACTIONS, SPEC_RESOURCES, SPEC_ROLES } from "../../apikey/rights_by
 import { contractSdl } from "../../contract.ts";
 import { post, type Result, withServer } from "./graphql.ts";
 
-/** The SDL of the contract, with the lists of spec section 2 as enums. */
+/** The schema of the contract. Its enums are the lists in spec section 2. */
 const CONTRACT = buildSchema(
   contractSdl({ roles: SPEC_ROLES, resources: SPEC_RESOURCES, actions: SPEC_ACTIONS }),
 );
 
-/** Fields and types that only this server has. */
+/** The fields and types that this server adds to the contract. */
 const OWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   ApiKey: ["createdBy", "lastUsedAt"],
   ApiKeyMutations: ["refusesTakenNames"],
@@ -30,7 +30,7 @@ const OWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
 };
 const OWN_TYPES: readonly string[] = ["Me", "AuditEvent", "AuditKey", "AuditAction"];
 
-/** The SDL of a schema without descriptions and what only this server has, in alphabetical order. */
+/** Returns the SDL of a schema in alphabetical order, without descriptions and without what this server adds. */
 function contractOf(schema: GraphQLSchema): string {
   const isOwnType = ({ name }: { readonly name: NameNode }): boolean => OWN_TYPES.includes(name.value);
   const document = visit(parse(printSchema(lexicographicSortSchema(schema))), {
@@ -57,7 +57,7 @@ Deno.test("The schema has every type, field, argument, value and nullability of 
   expect(contractOf(schema)).toBe(contractOf(CONTRACT));
 });
 
-Deno.test("The schema has the server's own fields and types", () => {
+Deno.test("The schema has every field and type that the server adds to the contract", () => {
   const own = Object.entries(OWN_FIELDS).map(([name, fields]) => {
     const type = schema.getType(name);
     const offered = isObjectType(type) ? Object.keys(type.getFields()) : [];
@@ -67,17 +67,17 @@ Deno.test("The schema has the server's own fields and types", () => {
   expect(OWN_TYPES.filter((name) => schema.getType(name) === undefined)).toEqual([]);
 });
 
-Deno.test("The schema is valid, which the server assumes", () => {
+Deno.test("The schema is valid (the server does not check this when it starts)", () => {
   expect(validateSchema(buildSchema(printSchema(schema)))).toEqual([]);
 });
 
-Deno.test("Clients can see in advance that create rejects names in use", () =>
+Deno.test("refusesTakenNames is true, so clients know in advance that create rejects a name in use", () =>
   withServer(async ({ local }) => {
     const { data } = await post(local, "mutation { apiKey { refusesTakenNames } }");
     expect(data).toEqual({ apiKey: { refusesTakenNames: true } });
   }));
 
-Deno.test("An invalid document is USAGE, and its errors say where and what", () =>
+Deno.test("An invalid document is rejected with USAGE, and its errors say what is wrong and where", () =>
   withServer(async ({ local }) => {
     const cases = [
       ["{ apiKeys", "Syntax Error"],
@@ -95,7 +95,7 @@ Deno.test("An invalid document is USAGE, and its errors say where and what", () 
     expectUsage(await post(local, "query ($id: PrefixedID!) { apiKey(id: $id) { id } }", { id: 5 }));
   }));
 
-Deno.test("A repeated document gets the same result, valid or not", () =>
+Deno.test("A repeated document gets the same result, whether it is valid or invalid", () =>
   withServer(async ({ local }) => {
     expectUsage(await post(local, "{ nonsense }"));
     expectUsage(await post(local, "{ nonsense }"));
@@ -103,7 +103,7 @@ Deno.test("A repeated document gets the same result, valid or not", () =>
     expect((await post(local, "{ apiKeysExist }")).data).toEqual({ apiKeysExist: false });
   }));
 
-Deno.test("More documents than the cache holds are all answered", () =>
+Deno.test("The server answers every document, even if there are more documents than its cache holds", () =>
   withServer(async ({ local }) => {
     const results = await Promise.all(Array.from({ length: 510 }, (_, i) => post(local, `{ a${i}: apiKeysExist }`)));
     expect(results.map(({ data }) => data)).toEqual(results.map((_, i) => ({ [`a${i}`]: false })));

@@ -1,4 +1,4 @@
-/** The embedded server without a network: GraphQL operations in, results out. */
+/** Sends GraphQL operations to the server inside the test process, without a network. */
 import * as z from "zod";
 import { hashSecret } from "../../../src/apikey/secret.ts";
 import { LOCAL_CALLER } from "../../../src/server/auth/caller.ts";
@@ -50,7 +50,7 @@ const key = z.object({
   createdAt: z.string(),
 });
 
-/** `ApiKey` of the contract. */
+/** An `ApiKey` in a response. */
 export type ApiKey = z.infer<typeof key>;
 
 const created = z.object({ apiKey: z.object({ create: key }) });
@@ -96,23 +96,23 @@ export function post(
   );
 }
 
-/** The key in a result of {@linkcode CREATE}. */
+/** Returns the key in a result of {@linkcode CREATE}. */
 export function createdKey({ data, messages }: Result): ApiKey {
   if (messages.length > 0) throw new Error(messages.join("; "));
   return created.parse(data).apiKey.create;
 }
 
-/** The ids of the keys in a result of {@linkcode LIST}. */
+/** Returns the ids of the keys in a result of {@linkcode LIST}. */
 export function listedIds({ data }: Result): readonly string[] {
   return listed.parse(data).apiKeys.map(({ id }) => id);
 }
 
-/** The key in a result of {@linkcode READ}. */
+/** Returns the key in a result of {@linkcode READ}. */
 export function readKey({ data }: Result): ApiKey | null {
   return read.parse(data).apiKey;
 }
 
-/** Permissions as `CreateApiKeyInput` has them, one group per pair. */
+/** Converts `RESOURCE:ACTION` pairs to the `permissions` of `CreateApiKeyInput`, with one group for each pair. */
 export function toInput(
   permissions: readonly string[],
 ): readonly { readonly resource: string | undefined; readonly actions: readonly (string | undefined)[] }[] {
@@ -130,10 +130,10 @@ export async function namesIn(store: KeyStore): Promise<readonly string[]> {
   return (await keysIn(store)).map(({ name }) => name);
 }
 
-/** Errors that the server logged. */
+/** The errors that the server logged. */
 export type ErrorLog = readonly { readonly message: string; readonly properties: Record<string, unknown> }[];
 
-/** A server over a store. */
+/** A server and its store. */
 export interface TestServer {
   readonly store: KeyStore;
   /** The server as `serve` runs it: each request needs a key. */
@@ -147,7 +147,7 @@ export interface TestServer {
   readonly keyWith: (...permissions: readonly string[]) => Promise<ApiKey>;
 }
 
-/** A handler over any store, without throttling. */
+/** Returns a handler for a store. The handler allows any number of failed authentications. */
 export function handlerOver(
   options: Pick<HandlerOptions, "store" | "now" | "logError"> & Partial<HandlerOptions>,
 ): Fetch {
@@ -181,7 +181,7 @@ export function serverOver(store: KeyStore): TestServer {
   };
 }
 
-/** Runs a test on a new server over a new store. */
+/** Runs a test on a new server with a new store. */
 export function withServer(test: (server: TestServer) => Promise<void>): Promise<void> {
   return withNewStore((store) => test(serverOver(store)));
 }

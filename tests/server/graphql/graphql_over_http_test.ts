@@ -1,4 +1,4 @@
-/** GraphQL over HTTP, by its specification: https://graphql.github.io/graphql-over-http/draft/. */
+/** GraphQL over HTTP, as specified in https://graphql.github.io/graphql-over-http/draft/. */
 import { expect } from "expect";
 import { serverAudits } from "graphql-http";
 import { withHttp } from "../http/http_server.ts";
@@ -32,7 +32,7 @@ function withKey(test: (server: KeyTest) => Promise<void>): Promise<void> {
   });
 }
 
-/** A body for which `Request` adds no content type. */
+/** Encodes a body as bytes. For bytes, `Request` adds no content type. */
 function bytes(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
 }
@@ -44,7 +44,7 @@ function expectError({ status, headers, codes, messages, data }: Result, expecte
   expect(headers.get("cache-control")).toBe("no-store");
 }
 
-Deno.test("Every audit of graphql-http passes over the network, without errors, warnings or notices", () =>
+Deno.test("Every server audit of the package graphql-http passes without errors, warnings or notices", () =>
   withHttp(async ({ url, create }) => {
     const { key } = await create({ name: "admin", roles: ["ADMIN"] });
     const audits = serverAudits({
@@ -54,7 +54,7 @@ Deno.test("Every audit of graphql-http passes over the network, without errors, 
         headers.set("authorization", `Bearer ${key}`);
         const body = typeof init.body === "string" ? bytes(init.body) : null;
         const response = await fetch(target, { ...init, headers, body });
-        // Not every audit reads the body.
+        // Reads the body here, because some audits do not, and the test would report a leak.
         return new Response(await response.bytes(), response);
       },
     });
@@ -64,7 +64,7 @@ Deno.test("Every audit of graphql-http passes over the network, without errors, 
     expect(results.length).toBeGreaterThan(50);
   }));
 
-Deno.test("HEAD is answered like GET, without the body", () =>
+Deno.test("HEAD gets the same response as GET, without the body", () =>
   withKey(async ({ request }) => {
     const [get, head] = await Promise.all(
       ["GET", "HEAD"].map((method) => request({ method, headers: { accept: NEW_TYPE } }, "?query={me{name}}")),
@@ -82,7 +82,7 @@ Deno.test("OPTIONS gets 204 and the allowed methods, with or without a key", () 
     }
   }));
 
-Deno.test("Other methods get 405 and the allowed methods, with or without a key", () =>
+Deno.test("A method other than GET, HEAD, POST and OPTIONS gets 405 and the allowed methods, with or without a key", () =>
   withKey(async ({ request, network }) => {
     const init = { method: "PUT", headers: { "content-type": JSON_TYPE }, body: QUERY };
     for (const result of [await request(init), await send(network, new Request(GRAPHQL_URL, init))]) {
@@ -91,7 +91,7 @@ Deno.test("Other methods get 405 and the allowed methods, with or without a key"
     }
   }));
 
-Deno.test("No response has CORS headers, so web pages of other origins cannot read it", () =>
+Deno.test("No response has CORS headers, so web pages from other origins cannot read the responses", () =>
   withKey(async ({ request }) => {
     const headers = { origin: "https://evil.example", "access-control-request-method": "POST" };
     const results = [await request({ method: "OPTIONS", headers }), await request({ headers }, "?query={__typename}")];
@@ -99,7 +99,7 @@ Deno.test("No response has CORS headers, so web pages of other origins cannot re
     expect(names.filter((name) => name.startsWith("access-control-"))).toEqual([]);
   }));
 
-Deno.test("A POST that is not application/json in UTF-8 gets 415 and changes nothing: web forms cannot send JSON", () =>
+Deno.test("A POST that is not application/json in UTF-8 gets 415 and changes nothing, so a web form cannot make changes", () =>
   withKey(async ({ request, store }) => {
     const types = [
       "text/plain",
@@ -120,15 +120,15 @@ Deno.test("A POST that is not application/json in UTF-8 gets 415 and changes not
     expect(await namesIn(store)).toEqual(["admin"]);
   }));
 
-Deno.test("A POST of application/json is accepted, in any case and with charset=utf-8", () =>
+Deno.test("A POST of application/json is accepted, in any letter case and with charset=utf-8", () =>
   withKey(async ({ postJson }) => {
     for (const type of ["application/json; charset=utf-8", "APPLICATION/JSON;charset=UTF-8"]) {
-      // deno-lint-ignore no-await-in-loop -- two types
+      // deno-lint-ignore no-await-in-loop -- only two types
       expect((await postJson(QUERY, { "content-type": type })).data).toEqual({ __typename: "Query" });
     }
   }));
 
-Deno.test("A body that is not a GraphQL request gets 400 with an error in GraphQL's form, for both media types", () =>
+Deno.test("A body that is not a GraphQL request gets 400 with a GraphQL error, in both media types", () =>
   withKey(async ({ postJson }) => {
     for (const body of [" \n[]", "{", "", '{"provider":"p","clientId":"c"}', '{"query":"{a}","variables":"{}"}']) {
       const results = [postJson(body, { accept: JSON_TYPE }), postJson(body, { accept: NEW_TYPE })];
@@ -136,7 +136,7 @@ Deno.test("A body that is not a GraphQL request gets 400 with an error in GraphQ
     }
   }));
 
-Deno.test("A list of operations gets 400, how to send one, and changes nothing", () =>
+Deno.test("A list of operations gets 400 and changes nothing, and the message says to send one operation per request", () =>
   withKey(async ({ postJson, store }) => {
     const result = await postJson(JSON.stringify([{ query: MUTATION }]));
     expectError(result, 400);
@@ -144,7 +144,7 @@ Deno.test("A list of operations gets 400, how to send one, and changes nothing",
     expect(await namesIn(store)).toEqual(["admin"]);
   }));
 
-Deno.test("An invalid document gets 400 in the new media type and 200 in the old one", () =>
+Deno.test("An invalid document gets 400 with application/graphql-response+json, and 200 with application/json", () =>
   withKey(async ({ postJson }) => {
     const body = JSON.stringify({ query: "subscription { a }" });
     expectError(await postJson(body, { accept: NEW_TYPE }), 400);
@@ -154,9 +154,9 @@ Deno.test("An invalid document gets 400 in the new media type and 200 in the old
 Deno.test("If the client accepts no JSON, the response is 406", () =>
   withKey(async ({ request, postJson }) => {
     for (const accept of ["text/html", "application/xml, text/*", "application/json; charset=latin1"]) {
-      // deno-lint-ignore no-await-in-loop -- three headers
+      // deno-lint-ignore no-await-in-loop -- only three headers
       expectError(await postJson(QUERY, { accept }), 406);
-      // deno-lint-ignore no-await-in-loop -- three headers
+      // deno-lint-ignore no-await-in-loop -- only three headers
       expectError(await request({ headers: { accept } }, "?query={__typename}"), 406);
     }
   }));
@@ -177,17 +177,17 @@ Deno.test("A mutation sent with GET or HEAD gets 405 and changes nothing", () =>
     expect((await request({}, `?query=${both}&operationName=Look`)).data).toEqual({ me: { name: "admin" } });
   }));
 
-Deno.test("A response without a valid key has the media type that the client accepts", () =>
+Deno.test("The response to a request without a valid key has the media type that the client accepts", () =>
   withServer(async ({ network }) => {
     for (const [accept, type] of [[NEW_TYPE, NEW_TYPE], ["*/*", JSON_TYPE]] as const) {
-      // deno-lint-ignore no-await-in-loop -- two types
+      // deno-lint-ignore no-await-in-loop -- only two types
       const result = await send(network, new Request(GRAPHQL_URL, { headers: { accept } }));
       expectError(result, 401, "UNAUTHENTICATED");
       expect(result.headers.get("content-type")).toBe(`${type}; charset=utf-8`);
     }
   }));
 
-Deno.test("No response may be cached or sniffed", () =>
+Deno.test("Every response forbids caching and content type sniffing", () =>
   withKey(async ({ postJson }) => {
     const queries = ["{ __typename }", MUTATION, '{ apiKeysByName(name: "-") { id } }'];
     for (const { headers } of await Promise.all(queries.map((query) => postJson(JSON.stringify({ query }))))) {

@@ -1,4 +1,4 @@
-/** Limits on what one GraphQL request may ask for. */
+/** The limits on the size of one GraphQL request and its response. */
 import { expect } from "expect";
 import { getIntrospectionQuery } from "graphql";
 import { LOCAL_CALLER } from "../../../src/server/auth/caller.ts";
@@ -8,7 +8,7 @@ import { handlerOver, NOW, post, type Result } from "./graphql.ts";
 
 type Execute = (query: string) => Promise<Result>;
 
-/** Runs a test on a server with these limits and the defaults of the others. */
+/** Runs a test on a server with these limits. All other limits have their defaults. */
 function withLimits(limits: Partial<DocumentLimits>, test: (execute: Execute) => Promise<void>): Promise<void> {
   return withNewStore((store) => {
     const handler = handlerOver({
@@ -36,13 +36,16 @@ function repeat(count: number, part: (i: number) => string): string {
   return Array.from({ length: count }, (_, i) => part(i)).join(" ");
 }
 
-/** A document with so many levels of fields. */
+/** Returns a document with `depth` levels of fields. */
 function ofDepth(depth: number): string {
   const inner = Array.from({ length: depth - 3 }).reduce<string>((inside) => `ofType { ${inside} }`, "name");
   return `{ __schema { types { ${inner} } } }`;
 }
 
-/** Each fragment spreads the next one twice, under two aliases: `2 ** levels` fields in all. */
+/**
+ * Returns a document in which each fragment spreads the next one twice, so the innermost field occurs `2 ** levels`
+ * times.
+ */
 function multiplied(levels: number): string {
   const fragments = repeat(
     levels,
@@ -51,17 +54,17 @@ function multiplied(levels: number): string {
   return `{ __schema { queryType { ...F0 } } } ${fragments} fragment F${levels} on __Type { name }`;
 }
 
-Deno.test("The default limits are those in the help of serve", () => {
+Deno.test("The default limits are the ones in the help text of serve", () => {
   expect(DEFAULT_LIMITS).toEqual({ depth: 20, aliases: 100, tokens: 5000, keys: 100_000 });
 });
 
-Deno.test("The highest allowed number of levels is accepted, one more is rejected", () =>
+Deno.test("The maximum number of levels is accepted, and one more level is rejected", () =>
   withLimits({}, async (execute) => {
     expectAccepted(await execute(ofDepth(20)));
     expectRejected(await execute(ofDepth(21)), "The operation has 21 levels of fields. The limit is 20.");
   }));
 
-Deno.test("Levels inside fragments count, and fragments themselves do not", () =>
+Deno.test("Levels inside fragments count, but the fragments themselves do not", () =>
   withLimits({ depth: 4 }, async (execute) => {
     const fragments =
       "fragment A on __Schema { ... { ... on __Schema { types { ...B } } } } fragment B on __Type { ofType { ...C } }";
@@ -72,7 +75,7 @@ Deno.test("Levels inside fragments count, and fragments themselves do not", () =
     );
   }));
 
-Deno.test("The highest allowed number of aliases is accepted, one more is rejected", () =>
+Deno.test("The maximum number of aliases is accepted, and one more alias is rejected", () =>
   withLimits({}, async (execute) => {
     expectAccepted(await execute(`{ __typename ${repeat(100, (i) => `a${i}: __typename`)} }`));
     expectRejected(
@@ -81,7 +84,7 @@ Deno.test("The highest allowed number of aliases is accepted, one more is reject
     );
   }));
 
-Deno.test("Aliases in a fragment count each time it is spread", () =>
+Deno.test("Aliases in a fragment count each time the fragment is spread", () =>
   withLimits({ aliases: 4 }, async (execute) => {
     const fragment = "fragment A on ApiKey { a: id b: name }";
     expectAccepted(await execute(`{ apiKeys { ...A } apiKeysByName(name: "a") { ...A } } ${fragment}`));
@@ -91,7 +94,7 @@ Deno.test("Aliases in a fragment count each time it is spread", () =>
     );
   }));
 
-Deno.test("Fragments that multiply aliases are rejected quickly, however many fields they make", () =>
+Deno.test("Fragments that multiply aliases are rejected within 5 s, however many fields they produce", () =>
   withLimits({ depth: 1000 }, async (execute) => {
     expectAccepted(await execute(multiplied(5)));
     expectRejected(await execute(multiplied(6)), "126 aliases");
@@ -102,7 +105,7 @@ Deno.test("Fragments that multiply aliases are rejected quickly, however many fi
     expect(performance.now() - start).toBeLessThan(5000);
   }));
 
-Deno.test("A fragment that spreads itself, directly or not, is rejected", () =>
+Deno.test("A fragment that spreads itself, directly or indirectly, is rejected", () =>
   withLimits({}, async (execute) => {
     for (
       const query of [
@@ -111,20 +114,20 @@ Deno.test("A fragment that spreads itself, directly or not, is rejected", () =>
         "{ ...A } fragment A on Query { ...B } fragment B on Query { a: __typename ...A }",
       ]
     ) {
-      // deno-lint-ignore no-await-in-loop -- three documents
+      // deno-lint-ignore no-await-in-loop -- only three documents
       expectRejected(await execute(query), "Cannot spread fragment");
     }
   }));
 
-Deno.test("The highest allowed number of tokens is accepted, one more is rejected, and comments do not count", () =>
+Deno.test("The maximum number of tokens is accepted, one more token is rejected, and comments do not count", () =>
   withLimits({}, async (execute) => {
     const document = `{ apiKeysExist @skip(if: true) ${repeat(2495, () => "@x")}}`;
-    // Read to the end, and only then rejected for another reason.
+    // The parser accepts all tokens of this document. Validation then rejects the unknown directive.
     expectRejected(await execute(`# a comment\n${document}`), 'Unknown directive "@x"');
     expectRejected(await execute(`query ${document}`), "5000 tokens");
   }));
 
-Deno.test("The most expensive documents of 5000 tokens are rejected quickly, with a short response", () =>
+Deno.test("Expensive documents of up to 5000 tokens get a short response within 5 s", () =>
   withLimits({ depth: 10_000, aliases: 10_000 }, async (execute) => {
     const documents = [
       `{ ${repeat(4990, () => "__typename")} }`,
@@ -154,7 +157,7 @@ Deno.test("The introspection query of graphql-js and GraphiQL, with every option
     expect(result.text).toContain('"ApiKeyMutations"');
   }));
 
-Deno.test("The limit on keys covers all lists of a response together", () =>
+Deno.test("The limit on keys applies to all lists of one response together", () =>
   withLimits({ keys: 4 }, async (execute) => {
     for (const name of ["a", "b"]) {
       // deno-lint-ignore no-await-in-loop -- one key after the other

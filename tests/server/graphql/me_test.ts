@@ -24,7 +24,7 @@ function pairsOf(permissions: z.infer<typeof groups>): readonly string[] {
   return permissions.flatMap(({ resource, actions }) => actions.map((action) => `${resource}:${action}`));
 }
 
-Deno.test("me describes the key and lists each right of its roles and permissions once", () =>
+Deno.test("me describes the key, and lists each right from its roles and permissions once", () =>
   withServer(async ({ network, create }) => {
     const [roles, permissions] = [["GUEST", "CONNECT"], ["DOCKER:READ_ANY", "DOCKER:UPDATE_OWN"]];
     const input = { name: "this one", description: "for tests", roles, permissions: toInput(permissions) };
@@ -36,7 +36,7 @@ Deno.test("me describes the key and lists each right of its roles and permission
     expect(pairsOf(me.rights).toSorted()).toEqual([...rightsByDesign(roles, permissions)].toSorted());
   }));
 
-Deno.test("me returns null for a missing description, and no secret", () =>
+Deno.test("me returns null for a missing description, and never returns the secret", () =>
   withServer(async ({ network, create }) => {
     const { key } = await create({ name: "this one", roles: ["GUEST"] });
     const { data, text } = await post(network, ME, {}, key);
@@ -44,7 +44,7 @@ Deno.test("me returns null for a missing description, and no secret", () =>
     expect(text).not.toContain("sak_");
   }));
 
-Deno.test("For the local caller without a key, me is UNAUTHENTICATED", () =>
+Deno.test("me fails with UNAUTHENTICATED for the local caller, and works if the local caller sends a key", () =>
   withServer(async ({ local, create }) => {
     const { codes, data, messages } = await post(local, ME);
     expect({ codes, data }).toEqual({ codes: ["UNAUTHENTICATED"], data: null });

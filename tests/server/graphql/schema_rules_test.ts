@@ -1,4 +1,7 @@
-/** Every field of the schema has a rule in `auth/authorization.ts`, states it and enforces it. */
+/**
+ * Each field of the schema states its authorization rule from `auth/authorization.ts`, and the server enforces the
+ * rule.
+ */
 import { expect } from "expect";
 import { isInterfaceType, isObjectType } from "graphql";
 import { DATA_TYPES, describeRule, type Rule, RULES } from "../../../src/server/auth/authorization.ts";
@@ -6,7 +9,7 @@ import { schema } from "../../../src/server/graphql/schema.ts";
 import { SPEC_ACTIONS, SPEC_RESOURCES } from "../../apikey/rights_by_design.ts";
 import { keysIn, post, withServer } from "./graphql.ts";
 
-Deno.test("Every field except those of data types has a rule, enforces it and states it", () => {
+Deno.test("Every field, except the fields of data types, has an authorization rule, and its description states the rule", () => {
   const rules: Readonly<Record<string, Readonly<Record<string, Rule>>>> = RULES;
   const fields = Object.values(schema.getTypeMap()).flatMap((type) => {
     const isData = type.name.startsWith("__") || DATA_TYPES.includes(type.name);
@@ -39,7 +42,7 @@ Deno.test("The fields of data types take no arguments and return only data", () 
   }
 });
 
-/** A document that uses each field. */
+/** For each field, a document that uses it. */
 const DOCUMENTS = {
   Query: {
     me: "{ me { id } }",
@@ -77,7 +80,7 @@ for (const [type, rules] of Object.entries<Readonly<Record<string, Rule>>>(RULES
       }));
 
     if (any === undefined) {
-      Deno.test(`${type}.${field} needs a valid key and no permission`, () =>
+      Deno.test(`${type}.${field} needs a valid key but no permission`, () =>
         withServer(async ({ network, keyWith }) => {
           const { key } = await keyWith("WELCOME:UPDATE_OWN");
           expect(await post(network, query, {}, key)).toMatchObject({ status: 200, codes: [] });
@@ -104,13 +107,13 @@ for (const [type, rules] of Object.entries<Readonly<Record<string, Rule>>>(RULES
   }
 }
 
-Deno.test("Introspection needs a valid key and no permission", () =>
+Deno.test("Introspection needs a valid key but no permission", () =>
   withServer(async ({ network, create }) => {
     const { key } = await create({ name: "guest", roles: ["GUEST"] });
     for (const query of ["{ __schema { types { name } } }", "{ __typename }"]) {
-      // deno-lint-ignore no-await-in-loop -- two queries
+      // deno-lint-ignore no-await-in-loop -- only two queries
       expect((await post(network, query)).status).toBe(401);
-      // deno-lint-ignore no-await-in-loop -- two queries
+      // deno-lint-ignore no-await-in-loop -- only two queries
       expect(await post(network, query, {}, key)).toMatchObject({ status: 200, codes: [] });
     }
   }));

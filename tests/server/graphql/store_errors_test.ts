@@ -7,7 +7,7 @@ import { CREATE, DELETE, LIST, post, READ, serverOver } from "./graphql.ts";
 
 const SECRET = makeSecret(new Uint8Array(32));
 
-/** A store whose methods all fail with an error. */
+/** Returns a store whose methods all fail with `error`, except `close`. */
 function failingStore(error: unknown): KeyStore {
   const fail = (): Promise<never> => Promise.reject(error);
   return {
@@ -15,7 +15,7 @@ function failingStore(error: unknown): KeyStore {
     findIdBySecretHash: fail,
     findById: fail,
     findByName: fail,
-    // deno-lint-ignore require-yield -- it fails before the first key
+    // deno-lint-ignore require-yield -- fails before it would yield a key
     list: async function* (): AsyncIterable<never> {
       await fail();
     },
@@ -49,7 +49,7 @@ Deno.test("An unexpected error of the store is logged and hidden from the client
 });
 
 for (const error of [new TypeError("upside down"), "upside down"]) {
-  Deno.test(`If authentication fails because the store throws a ${typeof error}, the response is 500`, async () => {
+  Deno.test(`If the store throws a value of type ${typeof error} during authentication, the response is 500`, async () => {
     const { network, errorLog } = serverOver(failingStore(error));
     const { status, codes, text } = await post(network, LIST, {}, SECRET);
     expect({ status, codes }).toEqual({ status: 500, codes: ["FAILED"] });
@@ -59,7 +59,7 @@ for (const error of [new TypeError("upside down"), "upside down"]) {
 }
 
 for (const code of ["UNREACHABLE", "TIMEOUT"] as const) {
-  Deno.test(`If authentication fails because the store is ${code}, the response is 503 and says to try again`, async () => {
+  Deno.test(`If the store fails with ${code} during authentication, the response is 503 and says to try again`, async () => {
     const { network, errorLog } = serverOver(failingStore(new Failure(code, "Cannot open /var/lib/keys.db.")));
     const { status, headers, codes, messages } = await post(network, LIST, {}, SECRET);
     expect({ status, codes, retryAfter: headers.get("retry-after") }).toEqual({
@@ -72,7 +72,7 @@ for (const code of ["UNREACHABLE", "TIMEOUT"] as const) {
   });
 }
 
-Deno.test("The local caller sees errors of the store, and they are not logged", async () => {
+Deno.test("The local caller sees the errors of the store, and the server does not log them", async () => {
   const { local, errorLog } = serverOver(failingStore(new Failure("TIMEOUT", "Another process holds the store.")));
   const results = await Promise.all(OPERATIONS.map(([query, variables]) => post(local, query, variables)));
   expect(results.map(({ codes }) => codes.join())).toEqual(OPERATIONS.map(() => "TIMEOUT"));

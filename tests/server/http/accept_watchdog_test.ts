@@ -1,10 +1,12 @@
-/** A server that stops accepting connections, which Deno does without an error, listens again. */
+/**
+ * A server of Deno can stop accepting connections without an error. The watchdog then makes the server listen again.
+ */
 import { EventEmitter } from "node:events";
 import { expect } from "expect";
 import { watchAccepting } from "../../../src/server/http/accept_watchdog.ts";
 import { until } from "../until.ts";
 
-/** Records what the watchdog does with a server. */
+/** A server that records the calls of the watchdog. */
 class FakeServer extends EventEmitter {
   readonly calls: string[] = [];
 
@@ -21,7 +23,7 @@ class FakeServer extends EventEmitter {
   }
 }
 
-/** Watches a server with some open connections. */
+/** Watches a server until `isDone` returns true. If `accepts` is false, the server accepts no more connections. */
 async function watch(
   openConnections: number,
   accepts: boolean,
@@ -52,13 +54,13 @@ async function watch(
   return { calls: server.calls, logged, port };
 }
 
-Deno.test("With many open connections, a server that no longer accepts listens again and logs the reason", async () => {
+Deno.test("With many open connections, a server that no longer accepts connections listens again and logs the reason", async () => {
   const { calls, logged, port } = await watch(100, false, (server) => server.calls.length >= 2);
   expect(calls.slice(0, 2)).toEqual(["close", `listen 127.0.0.1:${port}`]);
   expect(logged[0]).toMatch(/^Stopped accepting connections: out of file descriptors\..*ulimit -n/);
 });
 
-Deno.test("With many open connections, a server that still accepts is left alone", async () => {
+Deno.test("With many open connections, a server that still accepts connections is not restarted", async () => {
   const { calls, logged } = await watch(100, true, (_server, probes) => probes >= 3);
   expect([calls, logged]).toEqual([[], []]);
 });

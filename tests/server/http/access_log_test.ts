@@ -6,7 +6,7 @@ import { until } from "../until.ts";
 import { Connection } from "./connection.ts";
 import { pathOf, statusOf, withHttp } from "./http_server.ts";
 
-Deno.test("An answered request is logged with time, id, address, path, status, duration and key", () =>
+Deno.test("A request is logged with its time, id, address, method, path, status, duration and key", () =>
   withHttp(async ({ network, create, accessLog }) => {
     const { id, key } = await create({ name: "guest", roles: ["GUEST"] });
     const before = new Date();
@@ -28,7 +28,7 @@ Deno.test("An answered request is logged with time, id, address, path, status, d
     expect(time.getTime() + duration).toBeLessThanOrEqual(Date.now() + 50);
   }));
 
-Deno.test("A rejected request is logged with the code of the error and, if authenticated, with the key", () =>
+Deno.test("A request that is not authenticated or not allowed is logged with the error code", () =>
   withHttp(async ({ network, create, at, accessLog }) => {
     const { id, key } = await create({ name: "guest", roles: ["GUEST"] });
     await post(network, "{ me { id } }");
@@ -44,7 +44,7 @@ Deno.test("A rejected request is logged with the code of the error and, if authe
     ]);
   }));
 
-Deno.test("No keys, queries or variables are logged, and keys in paths are masked", () =>
+Deno.test("The access log contains no secrets, queries or variables, and secrets in paths are masked", () =>
   withHttp(async ({ network, create, url, at, accessLog }) => {
     const { key } = await create({ name: "admin", roles: ["ADMIN"] });
     await post(network, "{ me { id } }", { hidden: "in-variables" }, key);
@@ -62,7 +62,7 @@ Deno.test("No keys, queries or variables are logged, and keys in paths are maske
     expect(text).toContain("/nowhere/sak_…/in-path");
   }));
 
-Deno.test("If the client disconnects before the response, the status is 499", () => {
+Deno.test("If the client disconnects before the response, the request is logged with status 499", () => {
   const gate = gateBefore("isEmpty");
   return withHttp(async ({ url, create, accessLog, network }) => {
     const { id, key } = await create({ name: "admin", roles: ["ADMIN"] });

@@ -1,13 +1,13 @@
-/** HTTP/1.1 written by hand, for requests that `fetch` would never send. */
+/** An HTTP/1.1 client on a TCP connection, for requests that `fetch` cannot send. */
 
 export interface RawResponse {
   readonly status: number;
-  /** Names in lower case. */
+  /** The names are in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** Names and values. */
+/** The names and values of headers. */
 type Headers = Readonly<Record<string, string>>;
 
 /** A connection to a server. */
@@ -33,7 +33,7 @@ export class Connection implements Disposable {
     }
   }
 
-  /** Sends a request. A body gets a `Content-Length`. */
+  /** Sends a request. If the request has a body, adds a `Content-Length`. */
   async request(method: string, path: string, headers: Headers = {}, ...body: readonly string[]): Promise<void> {
     await this.send(toRequest(method, path, headers, ...body));
   }
@@ -41,7 +41,7 @@ export class Connection implements Disposable {
   /**
    * Reads the next response, which must have a `Content-Length`.
    *
-   * @param method of the request
+   * @param method the method of the request
    * @throws {Error} if the connection ends first
    */
   async response(method = "GET"): Promise<RawResponse> {
@@ -82,12 +82,12 @@ export class Connection implements Disposable {
     for (;;) {
       const found = find();
       if (found !== undefined) return found;
-      // deno-lint-ignore no-await-in-loop -- reads until there is enough
+      // deno-lint-ignore no-await-in-loop -- reads until `find` succeeds
       if (!await this.#receive()) throw new Error(`the connection ended after ${JSON.stringify(this.#received)}`);
     }
   }
 
-  /** Decodes each byte as one character. */
+  /** Receives more text, one character for each byte. Returns `false` if the connection has ended. */
   async #receive(): Promise<boolean> {
     const chunk = new Uint8Array(65_536);
     const length = await this.#socket.read(chunk).catch(() => null);
@@ -97,7 +97,7 @@ export class Connection implements Disposable {
   }
 }
 
-/** The text of an HTTP/1.1 request. A body gets a `Content-Length`. */
+/** Returns the text of an HTTP/1.1 request. If the request has a body, adds a `Content-Length`. */
 export function toRequest(method: string, path: string, headers: Headers = {}, ...body: readonly string[]): string {
   const text = body.join("");
   const length = body.length === 0 ? {} : { "Content-Length": String(new TextEncoder().encode(text).length) };

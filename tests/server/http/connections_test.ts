@@ -1,11 +1,11 @@
-/** Requests that are not valid HTTP, and ids of requests. */
+/** Invalid HTTP, large headers, protocol upgrades, and the ids of requests. */
 import { expect } from "expect";
 import { Connection, toRequest } from "./connection.ts";
 import { bearer, pathOf, withHttp } from "./http_server.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-Deno.test("A client that does not send valid HTTP gets one 400 and is disconnected", () =>
+Deno.test("A client that sends invalid HTTP gets one 400 response and is disconnected", () =>
   withHttp(async (server) => {
     const post = toRequest("POST", "/graphql", { ...await bearer(server), "Transfer-Encoding": "chunked" });
     const invalid = [
@@ -35,7 +35,7 @@ Deno.test("40 KB of headers get 431, and 8 KB are accepted", () =>
     expect([await statusWith(40_000), await statusWith(8000)]).toEqual([431, 200]);
   }));
 
-Deno.test("A request id of the client is returned and logged", () =>
+Deno.test("A request id that the client sends is returned and logged", () =>
   withHttp(async ({ url, accessLog }) => {
     const ids = ["a", "Root=1-67891233-abcdef012345678912345678", "x".repeat(128)];
     using connection = await Connection.to(url);
@@ -48,7 +48,7 @@ Deno.test("A request id of the client is returned and logged", () =>
     expect(accessLog.map(({ requestId }) => requestId)).toEqual(ids);
   }));
 
-Deno.test("An unsafe request id is replaced by one of the server's", () =>
+Deno.test("An unsafe request id is replaced with an id that the server generates", () =>
   withHttp(async ({ url }) => {
     using connection = await Connection.to(url);
     for (const id of ["", "two words", "x".repeat(129), '"quoted"', "<b>", "é", `sak_${"a".repeat(49)}`]) {
@@ -59,7 +59,7 @@ Deno.test("An unsafe request id is replaced by one of the server's", () =>
     }
   }));
 
-Deno.test("Every response has a request id of its own, the same as in the access log", () =>
+Deno.test("Every response has a unique request id, which is also in the access log", () =>
   withHttp(async ({ url, accessLog }) => {
     using connection = await Connection.to(url);
     const ids: string[] = [];
@@ -74,14 +74,14 @@ Deno.test("Every response has a request id of its own, the same as in the access
     expect(accessLog.map(({ requestId }) => requestId)).toEqual(ids);
   }));
 
-Deno.test("A request may name a whole URL instead of a path", () =>
+Deno.test("A request line may contain a full URL instead of a path", () =>
   withHttp(async ({ url }) => {
     using connection = await Connection.to(url);
     await connection.request("GET", "http://somewhere.example/healthz");
     expect((await connection.response()).status).toBe(200);
   }));
 
-Deno.test("A request to upgrade the protocol gets 400 and the reason", () =>
+Deno.test("A request to upgrade the protocol gets 400 with the reason", () =>
   withHttp(async ({ url }) => {
     using connection = await Connection.to(url);
     await connection.request("GET", "/healthz", { Connection: "Upgrade, HTTP2-Settings", Upgrade: "h2c" });

@@ -1,4 +1,4 @@
-/** A server that stops answers the requests in progress and begins no new ones. */
+/** A stopping server answers the requests in progress and rejects new requests. */
 import { expect } from "expect";
 import { gateBefore } from "../replaced_store.ts";
 import { until } from "../until.ts";
@@ -7,16 +7,16 @@ import { bearer, type HttpTest, pathOf, withHttp } from "./http_server.ts";
 
 interface Stopping extends HttpTest {
   readonly headers: Readonly<Record<string, string>>;
-  /** Resolves when the server executes a request to {@linkcode SLOW}. */
+  /** Resolves when the server begins to execute a request to {@linkcode SLOW}. */
   readonly reached: Promise<void>;
-  /** Lets such requests finish. */
+  /** Lets the requests to {@linkcode SLOW} finish. */
   readonly open: () => void;
 }
 
 const SLOW = pathOf("{ apiKeysExist }");
 const QUICK = pathOf("{ __typename }");
 
-/** Long enough that a test fails if the server waits for it, in milliseconds. */
+/** A timeout so long that the tests never reach it, in milliseconds. */
 const LONG = 20_000;
 
 function withSlowStore(test: (server: Stopping) => Promise<void>): Promise<void> {
@@ -36,7 +36,7 @@ async function isRefused(url: string): Promise<boolean> {
   }
 }
 
-Deno.test("A request in progress is answered while new connections are refused", () =>
+Deno.test("While the server stops, a request in progress is answered and new connections are refused", () =>
   withSlowStore(async ({ url, server, headers, reached, open }) => {
     using connection = await Connection.to(url);
     await connection.request("GET", SLOW, headers);
@@ -49,7 +49,7 @@ Deno.test("A request in progress is answered while new connections are refused",
     expect(await connection.readToEnd()).toBe("");
   }));
 
-Deno.test("A request whose body is still arriving is answered", () =>
+Deno.test("While the server stops, a request whose body is still arriving is answered", () =>
   withSlowStore(async ({ url, server, headers, accessLog }) => {
     using connection = await Connection.to(url);
     const body = JSON.stringify({ query: "{ me { name } }" });
@@ -66,7 +66,7 @@ Deno.test("A request whose body is still arriving is answered", () =>
     expect(accessLog.map(({ status }) => status)).toEqual([200, 200]);
   }));
 
-Deno.test("A new request on an open connection gets 503, and the connection is closed", () =>
+Deno.test("While the server stops, a new request on an open connection gets 503, and the connection is closed", () =>
   withSlowStore(async ({ url, server, headers, reached, open, accessLog }) => {
     using connection = await Connection.to(url);
     await connection.request("GET", SLOW, headers);
@@ -85,7 +85,7 @@ Deno.test("A new request on an open connection gets 503, and the connection is c
     expect(accessLog.map(({ status }) => status)).toEqual([503, 200]);
   }));
 
-Deno.test("Idle connections do not delay the stop: before, between and inside requests", () =>
+Deno.test("Connections without a complete request do not delay the stop", () =>
   withHttp(async (server) => {
     const headers = await bearer(server);
     using unused = await Connection.to(server.url);
@@ -102,7 +102,7 @@ Deno.test("Idle connections do not delay the stop: before, between and inside re
     // The short request timeout makes the server check connections often.
   }, { requestTimeout: 200, idleTimeout: LONG, headersTimeout: LONG }));
 
-Deno.test("Requests still in progress at the deadline get 503 and are counted", () =>
+Deno.test("A request that is still in progress at the deadline gets 503, and stop returns the number of such requests", () =>
   withSlowStore(async ({ url, server, headers, reached, open }) => {
     using connection = await Connection.to(url);
     await connection.request("GET", SLOW, headers);
@@ -115,13 +115,13 @@ Deno.test("Requests still in progress at the deadline get 503 and are counted", 
     open();
   }));
 
-Deno.test("A stopped server has closed its store", () =>
+Deno.test("When the server has stopped, its store is closed", () =>
   withHttp(async ({ server, store }) => {
     await server.stop(LONG);
     await expect(store.isEmpty()).rejects.toThrow();
   }));
 
-Deno.test("A port in use is a usage error that suggests --port, and nothing else is logged", () =>
+Deno.test("If the port is in use, the server fails with a usage error that suggests --port, and logs nothing", () =>
   withHttp(async ({ url }) => {
     const { port } = new URL(url);
     const logged: string[] = [];

@@ -1,4 +1,4 @@
-/** The HTTP server, on a free port of 127.0.0.1. */
+/** Runs the HTTP server for tests, on a free port of 127.0.0.1. */
 import { DEFAULT_LIMITS } from "../../../src/server/graphql/limits.ts";
 import { type HttpServerOptions, serveHttp } from "../../../src/server/http/http_server.ts";
 import type { HttpServer } from "../../../src/server/http/listener.ts";
@@ -27,14 +27,14 @@ export function startHttp(store: KeyStore, options: Partial<HttpServerOptions> =
   });
 }
 
-/** An HTTP server over a store of its own. */
+/** An HTTP server with its own store. */
 export interface HttpTest extends Pick<TestServer, "local" | "create" | "keyWith"> {
-  /** The URL of GraphQL. */
+  /** The URL of the GraphQL endpoint. */
   readonly url: string;
-  /** Returns the URL of another path. */
+  /** Returns the URL of a path on this server. */
   readonly at: (path: string) => string;
   readonly server: HttpServer;
-  /** The real store, also if the server uses a wrapped one. */
+  /** The store itself, even if the server uses a wrapper around it. */
   readonly store: KeyStore;
   /** Sends requests over HTTP. */
   readonly network: Fetch;
@@ -43,11 +43,11 @@ export interface HttpTest extends Pick<TestServer, "local" | "create" | "keyWith
 }
 
 export interface HttpTestOptions extends Partial<HttpServerOptions> {
-  /** Returns the store that the server uses. */
+  /** Wraps the store before the server uses it. */
   readonly wrap?: (store: KeyStore) => KeyStore;
 }
 
-/** Runs a test on a new HTTP server over a new store. */
+/** Runs a test on a new HTTP server with a new store. */
 export function withHttp(test: (server: HttpTest) => Promise<void>, options: HttpTestOptions = {}): Promise<void> {
   return inTemporaryDirectory(async (directory) => {
     const store = await openSqliteStore({ directory, busyTimeout: 5000 });
@@ -75,13 +75,13 @@ export function withHttp(test: (server: HttpTest) => Promise<void>, options: Htt
   });
 }
 
-/** Creates a key of an administrator and returns the header that carries it. */
+/** Creates a key with the role ADMIN, and returns a header that authenticates with this key. */
 export async function bearer({ create }: Pick<HttpTest, "create">): Promise<Readonly<Record<string, string>>> {
   const { key } = await create({ name: "admin", roles: ["ADMIN"] });
   return { Authorization: `Bearer ${key}` };
 }
 
-/** The path of a GraphQL query sent with GET. */
+/** Returns the path for sending a GraphQL query with GET. */
 export function pathOf(query: string): string {
   return `/graphql?query=${encodeURIComponent(query)}`;
 }
@@ -93,7 +93,7 @@ export async function statusOf(...request: Parameters<typeof fetch>): Promise<nu
   return response.status;
 }
 
-/** Sends GraphQL requests to an HTTP server. */
+/** Returns a function that sends GraphQL requests to an HTTP server. */
 export function fetchFrom(url: string): Fetch {
   return async ({ method, headers, url: requested, body, ...request }) =>
     await fetch(`${url}${new URL(requested).search}`, {

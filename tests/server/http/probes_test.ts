@@ -7,7 +7,7 @@ import { Connection } from "./connection.ts";
 import { statusOf, withHttp } from "./http_server.ts";
 
 for (const path of ["/healthz", "/readyz"]) {
-  Deno.test(`GET and HEAD of ${path} return 200 without a key, with or without a query`, () =>
+  Deno.test(`GET and HEAD requests for ${path} get 200 without a key, with or without a query string`, () =>
     withHttp(async ({ at }) => {
       const response = await fetch(at(`${path}?a=b`));
       expect([response.status, await response.text()]).toEqual([200, "ok\n"]);
@@ -17,19 +17,19 @@ for (const path of ["/healthz", "/readyz"]) {
       expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "3", ""]);
     }));
 
-  Deno.test(`Other methods of ${path} return 405`, () =>
+  Deno.test(`Requests for ${path} with a method other than GET and HEAD get 405`, () =>
     withHttp(async ({ at }) => {
       for (const method of ["POST", "OPTIONS"]) {
-        // deno-lint-ignore no-await-in-loop -- two methods
+        // deno-lint-ignore no-await-in-loop -- only two methods
         const response = await fetch(at(path), { method });
-        // deno-lint-ignore no-await-in-loop -- two methods
+        // deno-lint-ignore no-await-in-loop -- only two methods
         await response.body?.cancel();
         expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
       }
     }));
 }
 
-Deno.test("While the store is unavailable, /readyz returns 503 and /healthz 200", () =>
+Deno.test("While the store is unavailable, /readyz returns 503 and /healthz returns 200", () =>
   withHttp(async ({ at, errorLog }) => {
     const [ready, health] = await Promise.all([fetch(at("/readyz")), fetch(at("/healthz"))]);
     expect([ready.status, ready.headers.get("retry-after"), await ready.text()]).toEqual([
@@ -44,7 +44,7 @@ Deno.test("While the store is unavailable, /readyz returns 503 and /healthz 200"
       replaceMethods(store, { isEmpty: () => Promise.reject(new Failure("UNREACHABLE", "The store is gone.")) }),
   }));
 
-Deno.test("Probes query the store at most once per second, and recover with it", async () => {
+Deno.test("/readyz queries the store at most once per second, and reports when the store is available again", async () => {
   let time = 0;
   let queries = 0;
   let isAvailable = false;
@@ -62,7 +62,7 @@ Deno.test("Probes query the store at most once per second, and recover with it",
   expect([await isReady(), queries, errors]).toEqual([true, 2, 1]);
 });
 
-Deno.test("Probes work while their address has to wait after failed authentications", () =>
+Deno.test("While an address must wait after failed authentications, its probes still get 200", () =>
   withHttp(async ({ url, at }) => {
     const statuses: number[] = [];
     for (const target of [url, url, at("/healthz"), at("/readyz")]) {
@@ -72,14 +72,14 @@ Deno.test("Probes work while their address has to wait after failed authenticati
     expect(statuses).toEqual([401, 429, 200, 200]);
   }, { maxAuthFailures: 1 }));
 
-Deno.test("All other paths return 404, compared byte by byte", () =>
+Deno.test("A path that is not exactly the path of an endpoint returns 404", () =>
   withHttp(async ({ url }) => {
     for (const path of ["/", "/healthz/", "/Healthz", "/graphql/x", "/../graphql%00", "//healthz"]) {
-      // deno-lint-ignore no-await-in-loop -- a short list
+      // deno-lint-ignore no-await-in-loop -- the list is short
       using connection = await Connection.to(url);
-      // deno-lint-ignore no-await-in-loop -- a short list
+      // deno-lint-ignore no-await-in-loop -- the list is short
       await connection.request("GET", path);
-      // deno-lint-ignore no-await-in-loop -- a short list
+      // deno-lint-ignore no-await-in-loop -- the list is short
       expect([path, (await connection.response()).status]).toEqual([path, 404]);
     }
   }));

@@ -1,4 +1,4 @@
-/** Bodies of requests: their length, their encoding, and which ones the server does not read. */
+/** Request bodies: the limit on their length, their encoding, and bodies that the server does not read. */
 import { expect } from "expect";
 import { namesIn } from "../graphql/graphql.ts";
 import { Connection } from "./connection.ts";
@@ -25,16 +25,16 @@ function withKey(test: (server: BodyTest) => Promise<void>, options?: HttpTestOp
   }, options);
 }
 
-Deno.test("A body of --max-body bytes is accepted, and one more byte gets 413, with or without Content-Length", () =>
+Deno.test("A body of --max-body bytes is accepted and a longer body gets 413, with or without Content-Length", () =>
   withKey(async ({ send }) => {
     const stream = (length: number): BodyInit => {
       const bytes = new TextEncoder().encode(QUERY.padEnd(length));
       return ReadableStream.from([bytes.slice(0, 500), bytes.slice(500)]);
     };
     for (const bodyOf of [(length: number) => QUERY.padEnd(length), stream]) {
-      // deno-lint-ignore no-await-in-loop -- two kinds of bodies
+      // deno-lint-ignore no-await-in-loop -- only two kinds of bodies
       expect(await send(bodyOf(1000))).toEqual({ status: 200, text: ANSWER });
-      // deno-lint-ignore no-await-in-loop -- two kinds of bodies
+      // deno-lint-ignore no-await-in-loop -- only two kinds of bodies
       const { status, text } = await send(bodyOf(1001));
       expect([status, JSON.parse(text).errors[0].extensions.code]).toEqual([413, "USAGE"]);
     }
@@ -50,7 +50,7 @@ Deno.test("A body that is too long gets 413 before it arrives, and the connectio
     expect((await connection.response()).status).toBe(200);
   }));
 
-Deno.test("A client that streams a body that is too long can read the 413", () =>
+Deno.test("A client that streams a body that is too long can read the 413 response", () =>
   withKey(async ({ send }) => {
     const chunk = new Uint8Array(1_000_000).fill(32);
     expect((await send(ReadableStream.from(Array<Uint8Array<ArrayBuffer>>(10).fill(chunk)))).status).toBe(413);
@@ -68,7 +68,7 @@ Deno.test("An endless body gets 413, and the client is disconnected after a time
     expect(await connection.readToEnd()).toBe("");
   }, { unreadBodyTimeout: 200, requestTimeout: 2000 }));
 
-Deno.test("Without a key the response is 401 before the body arrives, and the client is disconnected", () =>
+Deno.test("A request without a key gets 401 before its body arrives, and the client is disconnected after a timeout", () =>
   withHttp(async ({ url }) => {
     using connection = await Connection.to(url);
     await connection.request("POST", "/graphql", { ...JSON_TYPE, "Content-Length": "999999" });
@@ -81,13 +81,13 @@ Deno.test("A body that is not UTF-8 gets 400 and changes nothing", () =>
     const query = 'mutation { apiKey { create(input: { name: "ma|de", roles: [ADMIN] }) { id } } }';
     const [before, after] = JSON.stringify({ query }).split("|").map((part) => new TextEncoder().encode(part));
     for (const invalid of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82]]) {
-      // deno-lint-ignore no-await-in-loop -- a short list
+      // deno-lint-ignore no-await-in-loop -- the list is short
       expect((await send(new Uint8Array([...before ?? [], ...invalid, ...after ?? []]))).status).toBe(400);
     }
     expect(await namesIn(store)).toEqual(["admin"]);
   }));
 
-Deno.test("HEAD is answered like GET without the body, and the connection stays usable", () =>
+Deno.test("HEAD gets the same headers as GET and no body, and the connection stays usable", () =>
   withKey(async ({ url, headers }) => {
     using connection = await Connection.to(url);
     await connection.request("HEAD", pathOf("{ __typename }"), headers);

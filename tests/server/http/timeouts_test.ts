@@ -1,4 +1,6 @@
-/** Timeouts of connections and requests. If a client no longer waits, its request changes nothing. */
+/**
+ * Timeouts of connections and requests. If the client no longer waits for the response, its request changes nothing.
+ */
 import { expect } from "expect";
 import { keysIn, LOCAL_ORIGIN, namesIn } from "../graphql/graphql.ts";
 import { gateBefore } from "../replaced_store.ts";
@@ -11,11 +13,11 @@ const CREATE = JSON.stringify({
   query: 'mutation { apiKey { create(input: { name: "late", roles: [GUEST] }) { key } } }',
 });
 
-/** A timeout that a test reaches, and one that it never reaches, in milliseconds. */
+/** Timeouts in milliseconds. The tests wait for `SHORT` to pass, and never reach `LONG`. */
 const SHORT = 200;
 const LONG = 60_000;
 
-/** Sends one byte at a time until it is disposed. */
+/** Sends one byte at a time on a connection, until the returned object is disposed. */
 function drip(connection: Connection): Disposable {
   const timer = setInterval(() => void connection.send("a").catch(() => {}), SHORT / 10);
   return { [Symbol.dispose]: () => clearInterval(timer) };
@@ -34,7 +36,7 @@ Deno.test("If a new connection sends no complete headers, the server closes it a
     expect(accessLog).toEqual([]);
   }, { headersTimeout: SHORT, requestTimeout: LONG, idleTimeout: LONG }));
 
-Deno.test("If a client sends half a body, it gets 408 after --request-timeout and is disconnected", () =>
+Deno.test("If a client does not finish sending a body, it gets 408 after --request-timeout and is disconnected", () =>
   withHttp(async (server) => {
     const headers = { ...await bearer(server), ...JSON_TYPE };
     await Promise.all([{ "Content-Length": "100" }, { "Transfer-Encoding": "chunked" }].map(async (framing) => {
@@ -59,7 +61,7 @@ Deno.test("If a client does not read the response, it is disconnected after --id
     expect((await connection.readToEnd()).length).toBeLessThan(30_000_000);
   }, { requestTimeout: LONG, idleTimeout: SHORT }));
 
-Deno.test("If no complete next request follows a response, the server closes the connection after --idle-timeout", () =>
+Deno.test("If no complete request follows a response within --idle-timeout, the server closes the connection", () =>
   withHttp(async (server) => {
     const headers = await bearer(server);
     using idle = await Connection.to(server.url);
@@ -73,7 +75,7 @@ Deno.test("If no complete next request follows a response, the server closes the
     expect(await Promise.all([idle.readToEnd(), dripping.readToEnd()])).toEqual(["", ""]);
   }, { headersTimeout: LONG, requestTimeout: LONG, idleTimeout: SHORT }));
 
-Deno.test("If requests arrive within --idle-timeout, the connection stays open for longer than any timeout", () =>
+Deno.test("While requests arrive within --idle-timeout, the connection stays open for longer than any timeout", () =>
   withHttp(async (server) => {
     const headers = await bearer(server);
     using connection = await Connection.to(server.url);
@@ -86,7 +88,7 @@ Deno.test("If requests arrive within --idle-timeout, the connection stays open f
     }
   }, { headersTimeout: 400, requestTimeout: 400, idleTimeout: 400 }));
 
-Deno.test("If a request to create takes too long, it gets 503 TIMEOUT and the key is not created afterwards", () => {
+Deno.test("If a request to create a key takes too long, it gets 503 TIMEOUT and the key is not created later", () => {
   const gate = gateBefore("add");
   return withHttp(async (server) => {
     const headers = { ...await bearer(server), ...JSON_TYPE };
@@ -108,7 +110,7 @@ Deno.test("If a request to create takes too long, it gets 503 TIMEOUT and the ke
   }, { requestTimeout: SHORT, idleTimeout: LONG, wrap: gate.wrap });
 });
 
-Deno.test("If a request to delete takes too long, the key is not deleted afterwards", () => {
+Deno.test("If a request to delete a key takes too long, it gets 503 and the key is not deleted later", () => {
   const gate = gateBefore("remove");
   return withHttp(async (server) => {
     const headers = { ...await bearer(server), ...JSON_TYPE };
@@ -142,7 +144,7 @@ Deno.test("If the client disconnects before a key is created, the key is not cre
   }, { wrap: gate.wrap });
 });
 
-Deno.test("If a key is deleted while the body of its request arrives, the request gets 401", () =>
+Deno.test("If a key is deleted while the body of a request with that key arrives, the request gets 401", () =>
   withHttp(async (server) => {
     const headers = { ...await bearer(server), ...JSON_TYPE, "Content-Length": String(CREATE.length) };
     const [{ id = "" } = {}] = await keysIn(server.store);

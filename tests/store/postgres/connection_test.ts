@@ -1,4 +1,4 @@
-/** Authentication, lost connections and restarts of the PostgreSQL server. */
+/** Connections to PostgreSQL: authentication, lost connections, and restarts of the server. */
 import { expect } from "expect";
 import { Failure } from "../../../src/apikey/failure.ts";
 import type { DatabaseAddress } from "../../../src/store/postgres_database.ts";
@@ -11,14 +11,14 @@ import { failureAt, withStoreAt } from "./store.ts";
 import { type Proxy, withProxy } from "./proxy.ts";
 import { newKey } from "../stored_key.ts";
 
-/** A timeout that tests wait for, in milliseconds. */
+/** A timeout that a test can wait for, in milliseconds. */
 const SHORT_TIMEOUT = 1000;
 
 function throughProxy(address: DatabaseAddress, { port }: Proxy): DatabaseAddress {
   return { ...address, port };
 }
 
-/** The failure that a promise rejects with; `undefined` if it is fulfilled. */
+/** Returns the failure that a promise rejects with; `undefined` if the promise is fulfilled. */
 async function failureIn(promise: Promise<unknown>): Promise<Failure | undefined> {
   try {
     await promise;
@@ -43,11 +43,11 @@ async function within(limit: number, act: () => Promise<void>): Promise<void> {
 await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
   const invalidAddresses: readonly (readonly [string, Partial<DatabaseAddress>, string])[] = [
     ["wrong password", { password: "Tr0ub4dor&3" }, "password authentication failed"],
-    ["missing user", { user: "missing" }, "password authentication failed"],
-    ["missing database", { database: "nowhere" }, '"nowhere" does not exist'],
+    ["nonexistent user", { user: "missing" }, "password authentication failed"],
+    ["nonexistent database", { database: "nowhere" }, '"nowhere" does not exist'],
   ];
   for (const [what, part, reason] of invalidAddresses) {
-    Deno.test(`PostgreSQL: a ${what} is UNREACHABLE, with the database and the reason but no password`, () =>
+    Deno.test(`PostgreSQL: with a ${what}, opening fails with UNREACHABLE and the message contains the reason but no password`, () =>
       server.withNewDatabase(async (name) => {
         const { code, message } = await failureAt({ ...server.address(name), ...part });
         expect(code).toBe("UNREACHABLE");
@@ -59,7 +59,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
       }));
   }
 
-  Deno.test("PostgreSQL: while the server is stopped, every call fails with UNREACHABLE at once; afterwards the store works", () =>
+  Deno.test("PostgreSQL: calls fail with UNREACHABLE within 2 s while the server is stopped, and succeed after its restart", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
         const [key, other] = await Promise.all([newKey("deploy"), newKey("other")]);
@@ -93,7 +93,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
       })
     ));
 
-  Deno.test("PostgreSQL: an idle store survives a restart of the server", () =>
+  Deno.test("PostgreSQL: an idle store still works after a restart of the server", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
         const key = await newKey("deploy");
@@ -106,12 +106,12 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
       })
     ));
 
-  Deno.test("PostgreSQL: a change that a stop of the server interrupts fails and changes nothing", () =>
+  Deno.test("PostgreSQL: if the server stops during a change, the change fails with UNREACHABLE and nothing is changed", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
         const [old, fresh] = await Promise.all([newKey("deploy"), newKey("deploy")]);
         await addAll(store, [old]);
-        // A prepared transaction keeps its locks across the stop, so the change cannot continue.
+        // A prepared transaction keeps its locks while the server stops, so the change cannot continue.
         await server.as(
           "service",
           name,
@@ -130,19 +130,19 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
       })
     ));
 
-  Deno.test("PostgreSQL: under load, restarts of the server leave no partial changes and no changes that were reported as failed", () =>
+  Deno.test("PostgreSQL: restarts of the server under load leave no partial change and no change that was reported as failed", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
-        const outcomes = new Map<string, "done" | "failed" | "doubtful">();
+        const outcomes = new Map<string, "done" | "failed" | "unknown">();
         let count = 0;
         let isOver = false;
         async function work(): Promise<void> {
           const key = await newKey(`key ${++count}`);
           const { message = "done", code = "done" } = await failureIn(store.add(key, LOCAL, allowAny)) ?? {};
           expect(code).toMatch(/^(done|UNREACHABLE)$/);
-          const isDoubtful = message.includes("may have taken effect");
-          outcomes.set(key.id, code === "done" ? code : isDoubtful ? "doubtful" : "failed");
-          // Immediate failures must not starve the other workers.
+          const isUnknown = message.includes("may have taken effect");
+          outcomes.set(key.id, code === "done" ? code : isUnknown ? "unknown" : "failed");
+          // Without this delay, a worker whose calls fail immediately would starve the other workers.
           if (code !== "done") await new Promise((resolve) => setTimeout(resolve, 1));
           if (!isOver) await work();
         }
@@ -168,7 +168,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
       })
     ));
 
-  Deno.test("PostgreSQL: if the answer to a commit is lost, the message says that the change may have taken effect", () =>
+  Deno.test("PostgreSQL: if the response to a commit is lost, the message says that the change may have taken effect", () =>
     server.withNewDatabase((name) =>
       withProxy(server.port, (proxy) =>
         withStoreAt(throughProxy(server.address(name), proxy), async (store) => {
@@ -182,7 +182,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
         }))
     ));
 
-  Deno.test("PostgreSQL: if the server stops responding, calls fail after the timeout, and work again when it is back", () =>
+  Deno.test("PostgreSQL: calls fail within a few timeouts while the server does not respond, and succeed afterwards", () =>
     server.withNewDatabase((name) =>
       withProxy(server.port, (proxy) =>
         withStoreAt(throughProxy(server.address(name), proxy), async (store) => {
@@ -201,7 +201,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
         }, SHORT_TIMEOUT))
     ));
 
-  Deno.test("PostgreSQL: if every connection is closed at once, calls fail within the timeout", () =>
+  Deno.test("PostgreSQL: calls fail within a few timeouts while every connection is closed immediately, and succeed afterwards", () =>
     server.withNewDatabase((name) =>
       withProxy(server.port, (proxy) =>
         withStoreAt(throughProxy(server.address(name), proxy), async (store) => {
@@ -220,7 +220,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
         }, SHORT_TIMEOUT))
     ));
 
-  Deno.test("PostgreSQL: if the server has no connection left, the message names max_connections", () =>
+  Deno.test("PostgreSQL: if the server allows no more connections, opening fails and the message names max_connections", () =>
     server.withNewDatabase(async (name) => {
       await server.execute(name, `ALTER DATABASE ${name} CONNECTION LIMIT 1`);
       await withStoreAt(server.address(name), async () => {

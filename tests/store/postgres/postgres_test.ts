@@ -1,4 +1,4 @@
-/** The contract of `KeyStore` on PostgreSQL. */
+/** Runs the tests that every `KeyStore` must pass on PostgreSQL. */
 import { openPostgresStore } from "../../../src/store/postgres.ts";
 import { testAuditTrail } from "../audit_trail_contract.ts";
 import type { Engine } from "../engine.ts";

@@ -1,18 +1,21 @@
 /** A TCP proxy that can drop data and close connections. */
 
-/** What the proxy does with data: forward it, drop it, or close the connection. */
+/** What the proxy does when it receives data: forward the data, drop the data, or close the connection. */
 export type Action = "forward" | "drop" | "close";
 
-/** Decides on data from the client (`up`) or the server (`down`). Empty data stands for a new connection. */
+/**
+ * Decides what to do with data from the client (`up`) or from the server (`down`). When a client connects, the rule is
+ * called with `up` and an empty string.
+ */
 export type Rule = (direction: "up" | "down", bytes: string) => Action;
 
 export interface Proxy {
   readonly port: number;
-  /** Applies to every connection from now on. */
+  /** The current rule. A new rule also applies to connections that are already open. */
   rule: Rule;
 }
 
-/** Runs `test` with a proxy to a port of 127.0.0.1, which forwards everything at first. */
+/** Runs `test` with a proxy to a port of 127.0.0.1. Until `test` sets a rule, the proxy forwards everything. */
 export async function withProxy(port: number, test: (proxy: Proxy) => Promise<void>): Promise<void> {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const proxy: Proxy = { port: listener.addr.port, rule: () => "forward" };

@@ -1,4 +1,7 @@
-/** The schema of the PostgreSQL store, rights and settings of the database, and locks of other transactions. */
+/**
+ * The schema of the PostgreSQL store, the rights of its user, the settings of the database, and other transactions'
+ * locks.
+ */
 import { expect } from "expect";
 import { failureOfPromise } from "../../apikey/failure_of.ts";
 import { readTrail } from "../audit_trail_contract.ts";
@@ -7,10 +10,10 @@ import { PASSWORD, type PostgresServer, testOnPostgres } from "./server.ts";
 import { failureAt, withStoreAt } from "./store.ts";
 import { newKey, newKeys } from "../stored_key.ts";
 
-/** A timeout that tests wait for, in milliseconds. */
+/** A timeout that a test can wait for, in milliseconds. */
 const SHORT_TIMEOUT = 1000;
 
-/** All relations except those of PostgreSQL itself, and the rows of the tables of the store. */
+/** Returns all relations except PostgreSQL's own, and the rows of the store's tables. */
 function databaseContents(server: PostgresServer, name: string): Promise<unknown> {
   return server.as("admin", name, async (run) => [
     await run(`SELECT relname, nspname, relfilenode FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -21,7 +24,7 @@ function databaseContents(server: PostgresServer, name: string): Promise<unknown
   ]);
 }
 
-/** Runs SQL in a transaction that stays open while `test` runs, and is rolled back afterwards. */
+/** Runs SQL in a transaction, keeps the transaction open while `test` runs, and then rolls it back. */
 function whileLocked(server: PostgresServer, name: string, sql: string, test: () => Promise<void>): Promise<void> {
   return server.as("service", name, async (run) => {
     await run(`BEGIN; ${sql}`);
@@ -44,7 +47,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       expect(rows).toEqual([{ nspname: "service_api" }]);
     }));
 
-  Deno.test("PostgreSQL: a database of a newer version is rejected as UNREACHABLE, and stays unchanged", () =>
+  Deno.test("PostgreSQL: if a newer version wrote the database, opening fails with UNREACHABLE and the database is unchanged", () =>
     server.withNewDatabase(async (name) => {
       await withStoreAt(server.address(name), async (store) => addAll(store, [await newKey("deploy")]));
       await server.execute(name, "UPDATE schema_version SET version = 99");
@@ -57,7 +60,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       expect(await databaseContents(server, name)).toEqual(before);
     }));
 
-  Deno.test("PostgreSQL: if the user has no right to create the schema, the message says so and nothing is created", () =>
+  Deno.test("PostgreSQL: if the user may not create the schema, opening fails with a message that says so, and nothing is created", () =>
     server.withNewDatabase(async (name) => {
       await server.execute(name, `CREATE ROLE guest_of_${name} LOGIN PASSWORD '${PASSWORD}'`);
       const { code, message } = await failureAt({ ...server.address(name), user: `guest_of_${name}` });
@@ -79,7 +82,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       });
     }));
 
-  Deno.test("PostgreSQL: if the user has no right to use the tables, the message says so", () =>
+  Deno.test("PostgreSQL: if the user may not use the tables, opening fails with a message that says so", () =>
     server.withNewDatabase(async (name) => {
       await withStoreAt(server.address(name), async (store) => addAll(store, [await newKey("deploy")]));
       await server.execute(name, `CREATE ROLE reader_of_${name} LOGIN PASSWORD '${PASSWORD}'`);
@@ -89,7 +92,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       expect(message).toContain("use its tables");
     }));
 
-  Deno.test("PostgreSQL: a read-only database can be read, and rejects changes with a message that says so", () =>
+  Deno.test("PostgreSQL: if the database is read-only, reads succeed, and changes fail with a message that says so", () =>
     server.withNewDatabase(async (name) => {
       const key = await newKey("deploy");
       await withStoreAt(server.address(name), (store) => addAll(store, [key]));
@@ -170,7 +173,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       }, SHORT_TIMEOUT)
     ));
 
-  Deno.test("PostgreSQL: opening fails with TIMEOUT if another process takes too long to create the schema", () =>
+  Deno.test("PostgreSQL: if another process takes too long to create the schema, opening fails with TIMEOUT", () =>
     server.withNewDatabase(async (name) => {
       await whileLocked(server, name, "CREATE SCHEMA service_api", async () => {
         expect((await failureAt(server.address(name), SHORT_TIMEOUT)).code).toBe("TIMEOUT");
@@ -178,7 +181,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       await withStoreAt(server.address(name), async (store) => expect(await store.isEmpty()).toBe(true));
     }));
 
-  Deno.test("PostgreSQL: opening fails if TLS is configured and the server does not offer it", () =>
+  Deno.test("PostgreSQL: if TLS is configured but the server does not offer TLS, opening fails with UNREACHABLE", () =>
     server.withNewDatabase(async (name) => {
       const tls = { rejectUnauthorized: false, ca: [] };
       const { code, message } = await failureAt({ ...server.address(name), tls });

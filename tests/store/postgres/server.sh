@@ -1,13 +1,14 @@
-# Runs a PostgreSQL server for postgres_server.ts: postgres_server.sh DIRECTORY BINARIES PORT OPTIONS.
-# It creates the server in DIRECTORY/data, reads commands from standard input, `start` or `stop`, and answers each with
-# the line `done` or `failed`. At the end of standard input, which comes even if the tests are killed, it stops the
-# server and removes DIRECTORY.
+# Runs a PostgreSQL server for server.ts. Usage: server.sh DIRECTORY BINARIES PORT OPTIONS
+#
+# Creates a database cluster in DIRECTORY/data. Then reads commands, `start` or `stop`, from standard input, one per
+# line. Answers each command with the line `done` or `failed`. When standard input ends, stops the server and removes
+# DIRECTORY. Standard input ends when the tests end, even if they are killed.
 
 export directory=$1 binaries=$2 port=$3 options=$4
-trap '' HUP INT TERM PIPE # only the end of the tests ends this program
+trap '' HUP INT TERM PIPE # only the end of standard input ends this script
 cd "$directory" || exit
 
-# PostgreSQL does not run as root.
+# PostgreSQL refuses to run as root.
 user=
 if [ "$(id -u)" = 0 ]; then
   user=nobody
@@ -47,12 +48,13 @@ keep() {
       start) start ;;
       stop) stop INT ;;
     esac && echo done || echo failed
-  done 2>/dev/null # the tests may be gone
+  done 2>/dev/null # the tests may have ended, so nothing reads the answers
   stop QUIT
   cd / && rm -rf "$directory"
 }
 
-# If Deno ends with an error, it kills its children. A grandchild sees the end of standard input and cleans up.
+# If Deno ends with an error, it kills its child processes, but not their children. Such a child sees the end of
+# standard input and cleans up.
 exec 3<&0
 keep <&3 3<&- &
 wait

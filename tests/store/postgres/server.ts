@@ -1,11 +1,11 @@
-/** Runs a PostgreSQL server for the tests of a file, with a new database for each test. */
+/** Runs a PostgreSQL server for the tests of one file, with a new database for each test. */
 // @ts-types="@types/pg"
 import pg from "pg";
 import type { DatabaseAddress } from "../../../src/store/postgres_database.ts";
 import { CERTIFICATE, PRIVATE_KEY } from "../../client/certificates.ts";
 import { findBinaries } from "./binaries.ts";
 
-/** The password of both users. It contains every character that has a meaning in URLs. */
+/** The password of both users. It contains characters that have a special meaning in URLs. */
 export const PASSWORD = "never/be:shown @ 100%?#";
 
 export interface PostgresOptions {
@@ -20,7 +20,9 @@ export type Start =
   | { readonly kind: "running"; readonly server: PostgresServer }
   | { readonly kind: "not running"; readonly reason: string };
 
-/** Registers tests that share a server. Without PostgreSQL it registers one ignored test, whose name says why. */
+/**
+ * Registers tests that share a server. If no server can run, registers one ignored test, whose name states the reason.
+ */
 export async function testOnPostgres(
   what: string,
   options: PostgresOptions,
@@ -28,7 +30,7 @@ export async function testOnPostgres(
 ): Promise<void> {
   const start = await startPostgres(options);
   if (start.kind === "not running") {
-    Deno.test.ignore(`${what}: skipped, because PostgreSQL is missing: ${start.reason}`, () => {});
+    Deno.test.ignore(`${what} (skipped: PostgreSQL is not available: ${start.reason})`, () => {});
     return;
   }
   register(start.server);
@@ -36,13 +38,13 @@ export async function testOnPostgres(
 }
 
 /**
- * Starts a server on 127.0.0.1 with password authentication. `remove` stops it and deletes its files. So does the end of
- * the process that runs the tests, even if that process is killed.
+ * Starts a server on 127.0.0.1 with password authentication. `remove` stops the server and deletes its files. The same
+ * happens when the process that runs the tests ends, even if that process is killed.
  *
  * @throws {Error} if PostgreSQL is installed but does not start
  */
 export async function startPostgres({ tls = false }: PostgresOptions = {}): Promise<Start> {
-  if (Deno.build.os === "windows") return { kind: "not running", reason: "it needs a POSIX shell" };
+  if (Deno.build.os === "windows") return { kind: "not running", reason: "the tests start it with a POSIX shell" };
   const directory = await Deno.makeTempDir({ prefix: "service-api-postgres-" });
   try {
     const binaries = await findBinaries(directory);
@@ -60,7 +62,9 @@ export async function startPostgres({ tls = false }: PostgresOptions = {}): Prom
   }
 }
 
-/** Settings of the server. The data of tests need not survive a power cut. */
+/**
+ * Settings of the server. `fsync` and `full_page_writes` are off, because the data need not survive a power failure.
+ */
 const SETTINGS = [
   "listen_addresses=127.0.0.1",
   "unix_socket_directories=.",
@@ -91,7 +95,7 @@ export class PostgresServer {
     this.#replies = this.#process.stdout.getReader();
   }
 
-  /** Use `startPostgres`. */
+  /** Creates and starts a server. Called by `startPostgres`. */
   static async start(directory: string, binaries: string, tls: boolean): Promise<PostgresServer> {
     const server = new PostgresServer(directory, binaries, freePort(), tls);
     try {
@@ -104,12 +108,12 @@ export class PostgresServer {
     }
   }
 
-  /** Starts the server, on the same port as before. */
+  /** Starts the stopped server, on the same port as before. */
   async start(): Promise<void> {
     await this.#send("start");
   }
 
-  /** Stops the server as `pg_ctl stop` does: it closes all connections. */
+  /** Stops the server as `pg_ctl stop` does. The server closes all connections. */
   async stop(): Promise<void> {
     await this.#send("stop");
   }
@@ -121,17 +125,17 @@ export class PostgresServer {
     await this.#process.status;
   }
 
-  /** The address of a database for the store, with the ordinary user `service`. */
+  /** Returns the address of a database for a store, with `service` as the user, who is not a superuser. */
   address(database: string): DatabaseAddress {
     const label = `127.0.0.1:${this.port}/${database}`;
     return { host: "127.0.0.1", port: this.port, user: "service", password: PASSWORD, database, label, tls: undefined };
   }
 
-  /** Runs SQL in a database as another program would, with the tables of the store in the search path. */
+  /** Connects to a database as another program would. The search path contains the schema of the store. */
   async as<Result>(user: "admin" | "service", database: string, act: (run: Run) => Promise<Result>): Promise<Result> {
     const { host, port, password } = this.address(database);
     const client = new pg.Client({ host, port, user, password, database, options: "-c search_path=service_api" });
-    // Some tests stop the server.
+    // Without a listener, a test that stops the server would end the process.
     client.on("error", () => {});
     await client.connect();
     try {
@@ -141,7 +145,7 @@ export class PostgresServer {
     }
   }
 
-  /** Runs SQL in a database as a superuser. */
+  /** Runs SQL in a database as the superuser `admin`. */
   execute(database: string, sql: string): ReturnType<Run> {
     return this.as("admin", database, (run) => run(sql));
   }
@@ -179,7 +183,10 @@ export class PostgresServer {
   }
 }
 
-/** A free port below the ephemeral range, so that no other program gets it while the server is stopped. */
+/**
+ * Returns a free port below the ephemeral range. The system gives such a port to no other program while the server is
+ * stopped.
+ */
 function freePort(): number {
   const port = 20_000 + Math.floor(Math.random() * 12_000);
   try {

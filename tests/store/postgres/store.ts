@@ -19,7 +19,7 @@ export async function withStoreAt(
   }
 }
 
-/** The failure of opening the store at an address. */
+/** Returns the failure of opening the store at an address. */
 export function failureAt(address: DatabaseAddress, timeout = 10_000): Promise<Failure> {
   return failureOfPromise(openPostgresStore({ address, timeout }).then((store) => store.close()));
 }

@@ -1,4 +1,4 @@
-/** TLS between the PostgreSQL store and its server. */
+/** TLS between the store and the PostgreSQL server. */
 import { expect } from "expect";
 import { openPostgresStore } from "../../../src/store/postgres.ts";
 import type { DatabaseAddress, DatabaseTls } from "../../../src/store/postgres_database.ts";
@@ -16,7 +16,7 @@ const UNKNOWN_CA: DatabaseTls = { rejectUnauthorized: true, ca: [] };
 const UNVERIFIED: DatabaseTls = { rejectUnauthorized: false, ca: [] };
 
 await testOnPostgres("TLS to PostgreSQL", { tls: true }, (server) => {
-  Deno.test("PostgreSQL: the connection is encrypted exactly if TLS is configured", () =>
+  Deno.test("PostgreSQL: the connection is encrypted if, and only if, TLS is configured", () =>
     server.withNewDatabase(async (name) => {
       async function isEncrypted(tls: DatabaseAddress["tls"]): Promise<readonly unknown[]> {
         const store = await openPostgresStore({ address: withTls(tls, server.address(name)), timeout: 10_000 });
@@ -32,7 +32,7 @@ await testOnPostgres("TLS to PostgreSQL", { tls: true }, (server) => {
       expect(await isEncrypted(UNVERIFIED)).toEqual([true]);
     }));
 
-  Deno.test("PostgreSQL: an untrusted certificate is rejected as UNREACHABLE, and the message names sslrootcert", () =>
+  Deno.test("PostgreSQL: if the server's certificate is not trusted, opening fails with UNREACHABLE and the message names sslrootcert", () =>
     server.withNewDatabase(async (name) => {
       const { code, message } = await failureAt(withTls(UNKNOWN_CA, server.address(name)));
       expect(code).toBe("UNREACHABLE");
@@ -40,7 +40,7 @@ await testOnPostgres("TLS to PostgreSQL", { tls: true }, (server) => {
       expect(message).toContain("sslrootcert");
     }));
 
-  Deno.test("PostgreSQL: a certificate for another host is rejected as UNREACHABLE", () =>
+  Deno.test("PostgreSQL: if the server's certificate is for another host, opening fails with UNREACHABLE", () =>
     server.withNewDatabase(async (name) => {
       const { code, message } = await failureAt(withTls(TRUSTED_CA, server.address(name), "127.0.0.1"));
       expect(code).toBe("UNREACHABLE");
@@ -48,7 +48,7 @@ await testOnPostgres("TLS to PostgreSQL", { tls: true }, (server) => {
       expect(message).not.toContain("sslrootcert");
     }));
 
-  Deno.test("PostgreSQL: if the certificate is rejected, neither user nor password is sent", () =>
+  Deno.test("PostgreSQL: if the server's certificate is not trusted, the store sends neither its user name nor its password", () =>
     server.withNewDatabase((name) =>
       withProxy(server.port, async (proxy) => {
         const sent: string[] = [];

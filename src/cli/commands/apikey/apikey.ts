@@ -68,11 +68,12 @@ async function promptForMode(flags: ApikeyFlags, host: Host): Promise<"create" |
   if (!canPrompt(flags, host)) throw new Failure("USAGE", "Choose a mode: add --create or --delete.");
   const { openPrompts } = await import("#prompts");
   const prompts = await openPrompts(host);
+  const deletes = flags.name === undefined ? "selected from a list" : "that have the name";
   return await prompts.selectOne({
     label: "What do you want to do?",
     items: [
       { value: "create", label: "Create a key", hint: "prints its secret once" },
-      { value: "delete", label: "Delete keys", hint: "selected from a list" },
+      { value: "delete", label: "Delete keys", hint: deletes },
     ],
   });
 }
@@ -136,12 +137,12 @@ Prompting:
   taken name is an error unless --overwrite is given.
   --delete without --name shows a list to select keys from, and asks for
   confirmation. --yes skips the final confirmation of both modes.
-  In lists, the arrow keys move, Space selects, and Enter confirms. Typing
+  In lists, the arrow keys move the cursor, Space selects, and Enter confirms. Typing
   filters the list. Backspace deletes the last character of the filter, and
   Ctrl-U clears the filter. Ctrl-A selects all items that match the filter.
-  In the permission grid, Space in the top row selects an action for every
-  resource that the grid shows. To select every action of a row, move left past
-  the first column and press Space.
+  In the top row of the permission grid, Space selects the action of the column
+  for every resource that matches the filter. To select every action of a row,
+  move left past the first column and press Space.
   Ctrl-C at a prompt cancels the command without changing anything.
   Prompts respect NO_COLOR, FORCE_COLOR and TERM=dumb. If the locale is not
   UTF-8, they are drawn in ASCII.
@@ -150,9 +151,10 @@ Results:
   --create prints only the secret on standard output. The secret cannot be shown
   again.
   --delete prints how many keys it deleted.
-  Prompts and the rights matrix go to standard error. Without --json, errors go
-  there too.
-  With --json, standard output has exactly one line:
+  Prompts and the table of the new key's rights go to standard error. Without
+  --json, errors go there too. If --delete finds no key, it says so on standard
+  output.
+  With --json, standard output has exactly one line, which is one of these:
     created       {"key":"sak_...","name":"ci deploy","id":"key_..."}
     deleted       {"deleted":1,"keys":[{"id":"key_...","name":"ci deploy"}]}
     unknown name  {"deleted":0,"error":"No API key found with name: ci deploy"}

@@ -12,7 +12,7 @@ export type DeleteResult =
   | { readonly kind: "no keys" }
   | { readonly kind: "none selected" };
 
-/** @throws {Failure} `FAILED` if the result cannot be written; its message says what was deleted */
+/** @throws {Failure} `FAILED` if the result cannot be written; its message says how many keys were deleted */
 export async function printDeleteResult(
   result: DeleteResult,
   { json }: { readonly json?: boolean | undefined },
@@ -22,7 +22,7 @@ export async function printDeleteResult(
     if (json) await writeJson(host.stdout, toJson(result));
     else await host.stdout.write(`${toText(result)}\n`);
   } catch (error) {
-    const message = `${toText(result)}, but the result could not be printed: ${reasonOf(error)}`;
+    const message = `${toText(result)}. This result could not be printed: ${reasonOf(error)}`;
     throw new Failure("FAILED", message, { cause: error });
   }
 }

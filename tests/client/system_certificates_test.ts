@@ -1,0 +1,15 @@
+/** Which files the client reads CA certificates from. */
+import { expect } from "expect";
+import { systemCertificates } from "../../src/client/system_certificates.ts";
+
+Deno.test("on Windows only SSL_CERT_FILE names a file, because any user may create /etc/ssl there", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, "PEM");
+    expect(await systemCertificates(path, true)).toEqual(["PEM"]);
+    expect(await systemCertificates(path, false)).toEqual(["PEM"]);
+    expect(await systemCertificates(undefined, true)).toEqual([]);
+  } finally {
+    await Deno.remove(path);
+  }
+});
