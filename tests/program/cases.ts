@@ -216,6 +216,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "delete exits with 1 if no key has the name but other keys exist (spec 7, shape A)",
+    isSmokeTest: true,
     check: async (program) => {
       await program(create("--name", "other", "--roles", "GUEST"));
       const outcome = await program(remove("--name", "X", "--json"));

@@ -54,7 +54,11 @@ export interface Serving {
   readonly stop: () => Promise<number>;
 }
 
-/** Starts a `serve` process with only the given environment. */
+/**
+ * Starts a `serve` process with only the given environment.
+ *
+ * @throws {Error} if it does not print its URL within 60 s
+ */
 export async function startServe(
   executable: string,
   args: readonly string[],
@@ -68,7 +72,9 @@ export async function startServe(
     stdout: "piped",
     stderr: "null",
   }).spawn();
+  const starting = setTimeout(() => server.kill("SIGKILL"), 60_000);
   const { url, drained } = await readyLine(server.stdout);
+  clearTimeout(starting);
   return {
     url,
     stop: async () => {

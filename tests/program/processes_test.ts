@@ -178,7 +178,7 @@ Deno.test("LOG_LEVEL=debug prints every log record, including the last", async (
   expect(stderr.trimEnd().split("\n").map((line) => line.replace(/^\S+ /, ""))).toEqual([
     expect.stringMatching(/^DEBUG service-api \d/),
     expect.stringMatching(/^DEBUG POST http:\/\/localhost\/graphql/),
-    expect.stringMatching(/^DEBUG 200/),
+    expect.stringMatching(/^DEBUG HTTP status 200/),
   ]);
 });
 

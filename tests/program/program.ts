@@ -91,13 +91,17 @@ export const SYSTEM_ENV: Readonly<Record<string, string>> = SYSTEM_ROOT === unde
   ? {}
   : { SystemRoot: SYSTEM_ROOT };
 
-/** Runs an executable with only the given environment. */
+/** The longest run of a process, in milliseconds. */
+const TIMEOUT = 60_000;
+
+/** Runs an executable with only the given environment. Ends it with SIGTERM after 60 s. */
 export function asProcess(executable: string, leadingArgs: readonly string[] = []): Program {
   return (args, { env = {}, stdin = "" } = {}) => {
     const child = new Deno.Command(executable, {
       args: [...leadingArgs, ...args],
       env: { ...SYSTEM_ENV, ...env },
       clearEnv: true,
+      signal: AbortSignal.timeout(TIMEOUT),
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",

@@ -13,7 +13,7 @@ import { command } from "../execute.ts";
 
 /** How often to read the screen, and how long to wait in total, in milliseconds. */
 const INTERVAL = 25;
-const TIMEOUT = 20_000;
+const TIMEOUT = 60_000;
 
 export interface TerminalOptions {
   /** The whole environment of the program. `PATH`, `TERM` and `LC_ALL` have defaults. */
@@ -41,7 +41,7 @@ export interface Terminal extends AsyncDisposable {
    * Waits until the screen matches.
    *
    * @returns the text on the screen
-   * @throws {Error} with the text on the screen, after 20 s
+   * @throws {Error} with the text on the screen, after 60 s
    */
   shows(pattern: RegExp): Promise<string>;
   /** Ends the program and the tmux server, and removes the temporary directory. */

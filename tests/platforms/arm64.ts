@@ -1,0 +1,29 @@
+/** Runs the executable for Linux arm64: on such a machine directly, on others with qemu's user mode. */
+import { findProgram } from "../tools.ts";
+import { openPlatform, type Platform, wordsOf } from "./platform.ts";
+
+const TARGET = "aarch64-unknown-linux-gnu";
+
+/** The libraries of Debian's package `libc6-arm64-cross`. */
+const LIBRARIES = "/usr/aarch64-linux-gnu";
+
+/** Without pointer authentication, because emulating it takes most of the time. */
+const PROCESSOR = "max,pauth=off";
+
+async function emulator(): Promise<readonly string[] | undefined> {
+  if (Deno.build.target === TARGET) return [];
+  const qemu = findProgram("qemu-aarch64-static");
+  const hasLibraries = await Deno.stat(LIBRARIES).then(() => true, () => false);
+  return qemu === undefined || !hasLibraries ? undefined : [qemu, "-cpu", PROCESSOR, "-L", LIBRARIES];
+}
+
+/** Builds the executable. If it cannot be built or run, registers one ignored test, whose name says why. */
+export async function openArm64(): Promise<Platform | undefined> {
+  return await openPlatform({
+    name: "Linux arm64",
+    hasSigterm: true,
+    target: TARGET,
+    run: wordsOf("TEST_ARM64_RUN") ?? await emulator(),
+    remedy: "install qemu-user-static, libc6-arm64-cross and libgcc-s1-arm64-cross, or set TEST_ARM64_RUN",
+  });
+}
