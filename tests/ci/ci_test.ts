@@ -53,7 +53,7 @@ async function ci(
     );
     const { code, stdout } = await new Deno.Command(findProgram("bash") ?? "bash", {
       args: [`${directory}/project/.ci/run`],
-      env: { PATH: `${directory}:${Deno.env.get("PATH")}` },
+      env: { PATH: `${directory}:${Deno.env.get("PATH")}`, TEST_WINDOWS_RUN: "" },
       stderr: "null",
     }).output();
     const commands = (await Deno.readTextFile(`${directory}/commands`)).trim().split("\n");

@@ -10,6 +10,18 @@ const LIBRARIES = "/usr/aarch64-linux-gnu";
 /** Without pointer authentication, because emulating it takes most of the time. */
 const PROCESSOR = "max,pauth=off";
 
+/**
+ * A shell script that lets its shell start arm64 programs directly, with qemu. It must run in namespaces of its own
+ * (`unshare --user --map-root-user --mount`), where it does not affect other processes (Linux 6.7 and newer).
+ */
+export const START_WITH_QEMU = String.raw`
+mount -t binfmt_misc none /proc/sys/fs/binfmt_misc
+printf '%s' ':arm64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:${
+  findProgram("qemu-aarch64-static")
+}:' >/proc/sys/fs/binfmt_misc/register
+export QEMU_CPU=${PROCESSOR} QEMU_LD_PREFIX=${LIBRARIES}
+`;
+
 async function emulator(): Promise<readonly string[] | undefined> {
   if (Deno.build.target === TARGET) return [];
   const qemu = findProgram("qemu-aarch64-static");

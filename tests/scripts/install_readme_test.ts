@@ -1,4 +1,4 @@
-/** Runs the commands in the README's section "Install" as written, but with releases on a local server. */
+/** Runs the commands in the READMEs that install a release as written, but with releases on a local server. */
 import { expect } from "expect";
 import { command } from "../execute.ts";
 import { sectionOf, textsIn } from "../readme.ts";
@@ -7,7 +7,9 @@ import { filesIn, INSTALLER, openMachine } from "./machine.ts";
 import { archived, archiveName, checksumLine, makeRelease, serveRelease } from "./release_server.ts";
 
 const SECTION = sectionOf("Install");
-const [LATEST = "", CHOSEN = "", BY_HAND = "", UNINSTALL = ""] = textsIn(SECTION, "sh");
+const [LATEST = "", CHOSEN = "", UNINSTALL = ""] = textsIn(SECTION, "sh");
+const SCRIPTS_README = await Deno.readTextFile(`${import.meta.dirname}/../../scripts/README.md`);
+const BY_HAND = textsIn(SCRIPTS_README, "sh").find((block) => block.includes("tar -xzf")) ?? "";
 
 const RELEASES = "https://github.com/service-api/service-api/releases";
 const TARGET = Deno.build.target;
@@ -64,7 +66,7 @@ testWith(PROGRAMS, "the README's commands install a specific release to another 
 
 testWith(
   [...PROGRAMS, "sha256sum"],
-  "the README's commands download, verify and unpack an archive without the installer",
+  "the commands in scripts/README.md download, verify and unpack an archive without the installer",
   async () => {
     const target = "x86_64-unknown-linux-gnu";
     const release = await makeRelease(archived("echo service-api 1.2.3"), target);
