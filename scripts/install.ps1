@@ -6,7 +6,8 @@
 # replaces an installed version.
 # Environment variables:
 #   PREFIX                    the directory to install to (default: %LOCALAPPDATA%\Programs\service-api)
-#   SERVICE_API_DOWNLOAD_URL  the URL of the release (default: the latest release)
+#   SERVICE_API_DOWNLOAD_URL  the URL of the directory with SHA256SUMS and the archives (default: the latest
+#                             release on GitHub)
 #
 # The whole script is one block, so a truncated copy does nothing. On an error, the script throws. It does not exit,
 # because `iex` runs the script in the user's session, which `exit` would close.
@@ -34,14 +35,14 @@
         }
     }
 
-    # Reads the architecture of the machine, because this process may be an x64 process on arm64. Only Windows sets the
-    # variable.
+    # Reads the variable of the machine, not of this process, which may be an x64 process on arm64. Other systems do not
+    # have the variable.
     $machine = [Environment]::GetEnvironmentVariable('PROCESSOR_ARCHITECTURE', 'Machine')
     if (-not $machine) { throw 'install.ps1 runs on Windows only. On Linux and macOS, use install.sh.' }
     $target = switch ($machine) {
         'AMD64' { 'x86_64-pc-windows-msvc' }
         'ARM64' { 'aarch64-pc-windows-msvc' }
-        default { throw "There is no build for the CPU $machine. There are builds for x64 and arm64." }
+        default { throw "There is no build for $machine processors. There are builds for x64 and arm64." }
     }
 
     $base = 'https://github.com/service-api/service-api/releases/latest/download'

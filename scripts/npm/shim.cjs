@@ -2,9 +2,9 @@
 /**
  * The command `service-api` of the npm package: starts the executable of the platform package.
  *
- * On Linux and macOS, Node 22.15 and newer replace this process with the executable. Otherwise, this process waits for
- * the executable, forwards signals to it, and ends as it ends. If the executable cannot be started, exits with 127, as
- * a shell does.
+ * If Node has `process.execve` (22.15, 23.11 and later, on Linux and macOS), the executable replaces this process.
+ * Otherwise, this process waits for the executable, forwards signals to it, and ends with the same exit status or signal.
+ * If the executable cannot be started, this process exits with 127.
  */
 // deno-lint-ignore-file explicit-function-return-type -- npm packages contain JavaScript, which has no types
 "use strict";
@@ -17,7 +17,7 @@ const PACKAGE = `@service-api/${PLATFORM}`;
 /** The dynamic loader of the executable. Systems with musl do not have it. */
 const LOADER = { "linux-x64": "/lib64/ld-linux-x86-64.so.2", "linux-arm64": "/lib/ld-linux-aarch64.so.1" }[PLATFORM];
 
-/** @returns {string | undefined} the path of the executable, unless the platform package is not installed */
+/** @returns {string | undefined} the path of the executable; `undefined` if the platform package is not installed */
 function findExecutable() {
   try {
     return require.resolve(`${PACKAGE}/bin/service-api${process.platform === "win32" ? ".exe" : ""}`);
@@ -32,7 +32,7 @@ function explain() {
   const supported = Object.keys(optionalDependencies).map((name) => name.replace("@service-api/", ""));
   if (!supported.includes(PLATFORM)) {
     if (PLATFORM === "win32-arm64") {
-      return "There is no executable for Windows on ARM64, but it runs x64 programs. Install Node for x64, then " +
+      return "There is no executable for Windows on ARM64, but Windows can run x64 programs. Install Node for x64, then " +
         "install service-api again.";
     }
     return `There is no executable for ${PLATFORM}. Use one of these platforms: ${supported.join(", ")}.`;
@@ -42,7 +42,7 @@ function explain() {
       "image with glibc, for example node:24-slim instead of node:24-alpine.";
   }
   if (LOADER !== undefined && !existsSync(LOADER)) return `The executable needs ${LOADER}, which does not exist.`;
-  return `The package ${PACKAGE} with the executable is not installed, because the installation omitted optional ` +
+  return `The package ${PACKAGE}, which contains the executable, is not installed, because the installation omitted optional ` +
     "dependencies or ran on another platform. Delete node_modules and package-lock.json if they are from another " +
     `platform. Then install again. With npm: npm install --include=optional service-api@${version}`;
 }
@@ -72,14 +72,15 @@ function runAsChild(executable) {
     if (!windows && !(signal === "SIGINT" && atTerminal)) child.kill(signal);
   };
   const forwarded = ["SIGINT", "SIGTERM", "SIGHUP"];
-  // First of all: without a handler, a signal would end this process but not the executable.
+  // Before the executable starts. Without these handlers, a signal would end this process but not the executable.
   for (const signal of forwarded) process.on(signal, forward);
   const child = spawn(executable, process.argv.slice(2), { stdio: "inherit" });
   child.on("error", ({ message }) => fail(`Could not start the executable: ${message}. Install service-api again.`));
   child.on("exit", (code, signal) => {
     for (const signal of forwarded) process.off(signal, forward);
     process.exitCode = code ?? 128 + signals[signal];
-    // In a container, the first process survives this. It then exits with 128 and the number of the signal.
+    // As the first process of a container, this process survives its own signal. It then exits with 128 plus the number
+    // of the signal.
     if (signal !== null) process.kill(process.pid, signal);
   });
 }

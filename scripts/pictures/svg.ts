@@ -1,4 +1,7 @@
-/** Draws lines of a terminal as an SVG document: a window with monospaced text, without embedded fonts or links. */
+/**
+ * Renders the text on a terminal screen as an SVG document: a window with monospaced text. The document embeds no fonts
+ * and links to no other files.
+ */
 import type { Colour, Run } from "./cells.ts";
 
 export interface Theme {

@@ -9,9 +9,9 @@
 # service-api cannot create the key, with-key does not run COMMAND and exits with the exit code of service-api.
 #
 # Install: copy this file to a directory in PATH as with-key, or into your repository, and make it executable.
-# Change:  nothing.
-# Needs:   service-api, SERVICE_API_URL, and a key in SERVICE_API_KEY_FILE or SERVICE_API_KEY. This key may create and
-#          delete keys, and has every permission that it grants. COMMAND does not receive this key.
+# Change:  nothing. The script works as it is.
+# Needs:   service-api, SERVICE_API_URL, and a key in SERVICE_API_KEY_FILE or SERVICE_API_KEY. This key needs
+#          API_KEY:CREATE_ANY, API_KEY:READ_OWN, API_KEY:DELETE_OWN and PERMISSIONS. COMMAND does not receive this key.
 set -eu +x
 
 if [ "$#" -lt 3 ]; then

@@ -1,14 +1,14 @@
 /**
- * Encodes bytes in base 62, as ASCII digits and letters. URLs and shells accept the result without quotes, and a double
- * click selects all of it.
+ * Encodes bytes in base 62, as ASCII digits and letters. The result needs no escaping in URLs and no quotes in shells,
+ * and a double click selects all of it.
  */
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
- * Encodes bytes as one big-endian number in base 62, with leading zeros up to `length` characters.
+ * Encodes bytes as one big-endian number in base 62, padded with leading zeros to `length` characters.
  *
- * @param length the number of characters that the largest input of this size needs: 22 for 16 bytes, 43 for 32 bytes
+ * @param length the number of characters that the largest number of `bytes.length` bytes needs: 22 for 16 bytes, 43 for 32 bytes
  */
 export function encodeBase62(bytes: Uint8Array, length: number): string {
   let rest = 0n;

@@ -31,7 +31,7 @@ if (disk === undefined) {
     expect((await program(["apikey", "--delete", "--name", "new"])).stdout).toBe("Successfully deleted 1 API key\n");
   });
 
-  Deno.test("create on a read-only disk names the file and the permissions that the user needs", async () => {
+  Deno.test("on a read-only disk, the error of create names the file and the permissions that the user needs", async () => {
     const program = withEnv(inProcess, { SERVICE_API_DATA_DIR: `${disk.path}/read-only` });
     await program(CREATE);
     await disk.setReadOnly(true);
@@ -54,7 +54,7 @@ Deno.test("a data directory that is a file, or is inside a file, is a usage erro
   const file = await Deno.makeTempFile();
   try {
     for (const directory of [file, `${file}/below`]) {
-      // deno-lint-ignore no-await-in-loop -- both use one store
+      // deno-lint-ignore no-await-in-loop -- one directory at a time
       const { code, stdout } = await installation.program([...CREATE, "--data-dir", directory]);
       expect(code).toBe(2);
       expect(JSON.parse(stdout)).toEqual({
@@ -68,7 +68,7 @@ Deno.test("a data directory that is a file, or is inside a file, is a usage erro
   }
 });
 
-onPosix("directories that no user can write")(
+onPosix("directories that no user can write to")(
   "create fails with UNREACHABLE if it cannot create the data directory",
   async () => {
     await using installation = await embedded(inProcess);

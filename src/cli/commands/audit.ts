@@ -37,7 +37,7 @@ const EVENT_ID = z.string().check(z.regex(/^\d{1,18}$/, {
 /**
  * Prints the existing events. Does not wait for new events.
  *
- * @throws {Failure} of any code; the events that were already printed are valid
+ * @throws {Failure} with any code. The events printed before the failure are correct. To continue, pass the id of the last one to `--after`.
  */
 export async function audit(flags: AuditFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   // A script that reads the last id from an empty file passes an empty id.
@@ -61,16 +61,18 @@ const NOTES = `
 Each event has these members. A member that does not apply is null:
   id         ascending number, as a string; pass it to --after
   at         time of the event, RFC 3339
-  actor      {"id","name"} of the key that sent the request; null for a user of
-             the local store
+  actor      {"id","name"} of the key used for the request; null if a command
+             opened the store itself, without a key
   address    IP address of the client
   requestId  X-Request-Id of the request
   action     CREATE, REPLACE or DELETE
-  key        {"id","name"} of the key to create, replace or delete
-  outcome    DONE, or the code of the failure
+  key        {"id","name"} of the key that the action was for
+  outcome    DONE, NOT_FOUND if the key to delete does not exist, or the code of
+             the failure
 
-Your key needs LOGS:READ_ANY. Requests without a valid key are not in the audit
-trail. They are in the access log of serve.
+If you use a key, it needs LOGS:READ_ANY. The audit trail contains changes to
+keys and refused attempts. Requests that a server rejects because they have no
+valid key are only in the access log of 'service-api serve'.
 
 Examples:
   service-api audit > audit.jsonl

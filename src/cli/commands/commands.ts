@@ -1,6 +1,6 @@
 /**
- * The entry point for every command except `apikey`, for shell completion, and for the error messages about mistyped
- * command lines. It is loaded on demand, so that `apikey` starts fast.
+ * Registers every command except `apikey`, and gives access to shell completion and to the messages about mistakes in
+ * command lines. The program loads this module on demand, so that `apikey` starts fast.
  */
 import { registerAudit } from "./audit.ts";
 import type { RegisterCommand } from "../command.ts";

@@ -52,7 +52,7 @@ async function openTerminalPrompts(host: Host): Promise<Prompts> {
  * Checks that a server accepts a key, and stores both.
  *
  * @param openPrompts called if a value is missing and the program can prompt
- * @throws {Failure} of any code. If the code is not `FAILED`, nothing was stored.
+ * @throws {Failure} with any code. Unless the code is `FAILED`, nothing was stored.
  */
 export async function login(
   flags: LoginFlags,
@@ -64,7 +64,8 @@ export async function login(
   if (configPath === undefined) {
     throw new Failure("USAGE", "Could not find your home directory, so there is no default config file. Use --config.");
   }
-  // A file that a setting names may be missing, because login creates it.
+  // login creates the config file if it is missing, even if `--config` or SERVICE_API_CONFIG names it. Without
+  // `setting`, a missing file is not an error.
   const file: ConfigPath = { ...configPath, setting: undefined };
   const profiles = (await readConfigFile(file, host))?.profiles ?? new Map<string, Profile>();
   const profileSetting = chooseSetting("profile", flags, host);
@@ -75,7 +76,7 @@ export async function login(
   let prompts: Promise<Prompts> | undefined;
   const requirePrompts = async (missing: string, flag: string): Promise<Prompts> => {
     if (canPrompt(flags, host)) return await (prompts ??= openPrompts(host));
-    throw new Failure("USAGE", `Missing ${missing}: login cannot prompt here. Use ${flag}.`);
+    throw new Failure("USAGE", `login needs a ${missing} and cannot prompt for it here. Use ${flag}.`);
   };
   const baseUrl = chooseSetting("baseUrl", flags, host) ??
     settingFrom("flag", SERVER, await promptForServer(await requirePrompts("server", "--base-url"), flags, oldProfile));
@@ -83,7 +84,7 @@ export async function login(
   const { parseSettings, resolveSettings, withClientFor } = await import("#connection");
   const resolved = resolveSettings(flagsWithUrl, host, { file: configPath, profileSetting, profile: oldProfile });
   const key = await readKeyFromFlagOrVariable(resolved, host) ??
-    await promptForSecret(await requirePrompts("key", "--key-file (- reads standard input)"));
+    await promptForSecret(await requirePrompts("key", "--key-file <file>, or --key-file - to read standard input"));
   const effective: EffectiveSettings = { ...resolved, key, keyFile: undefined };
 
   const settings = await parseSettings(effective, host, log);
@@ -143,7 +144,8 @@ async function promptForSecret(prompts: Prompts): Promise<SourcedSetting> {
 }
 
 /**
- * Returns the changes to the profile. If the server changes, they remove the settings that belong to the old server.
+ * Returns the changes to make to the profile. If the profile had another server, they include the removal of the settings
+ * that belong to that server.
  */
 function changesFor(
   name: string,
@@ -215,9 +217,9 @@ async function warnAboutVariables(server: SourcedSetting, key: SourcedSetting, h
 }
 
 const NOTES = `
-Without --profile, the name of the profile is default. login stores the key in
-keys/<profile>.key, in the directory of the config file. Only you can read this
-file. If the server rejects the key, login stores nothing. login leaves the rest
+If neither --profile nor SERVICE_API_PROFILE is set, the profile has the name
+"default". login stores the key in keys/<profile>.key, in the directory of the
+config file. Only you can read the key file. If the server rejects the key, login stores nothing. login leaves the rest
 of the config file unchanged. If the profile had another server, login removes
 the settings of that server. login also stores --key-header, --header, --ca-file
 and --allow-http in the profile.

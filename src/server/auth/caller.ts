@@ -1,4 +1,4 @@
-/** Who makes a request (spec section 5). */
+/** Who is making a request (spec section 5). */
 import { EVERY_RIGHT, type Rights, rightsOf } from "../../apikey/rights.ts";
 import type { StoredKey } from "../../store/stored_key.ts";
 
@@ -8,7 +8,10 @@ export interface Caller {
   readonly rights: Rights;
 }
 
-/** The local caller: a user whose command runs the server inside its own process, without a key. It has every right. */
+/**
+ * The local caller: a user whose command runs the server in its own process and sends no key. The local caller has all
+ * rights.
+ */
 export const LOCAL_CALLER: Caller = { key: null, rights: EVERY_RIGHT };
 
 export function callerOf(key: StoredKey): Caller {

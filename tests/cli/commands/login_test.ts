@@ -214,13 +214,13 @@ for (
       "without a server",
       ["--key-file", "-"],
       {},
-      "Missing server: login cannot prompt here. Use --base-url.",
+      "login needs a server and cannot prompt for it here. Use --base-url.",
     ],
     [
       "without a key",
       ["--base-url", "https://a.example"],
       {},
-      "Missing key: login cannot prompt here. Use --key-file (- reads standard input).",
+      "login needs a key and cannot prompt for it here. Use --key-file <file>, or --key-file - to read standard input.",
     ],
     [
       "without a home directory",

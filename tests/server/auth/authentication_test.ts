@@ -45,7 +45,7 @@ Deno.test("Without a key, even introspection queries and malformed requests get 
     expectUnauthenticated(await send(network, new Request(`${GRAPHQL_URL}?query={__typename}`)));
   }));
 
-Deno.test("A request whose Authorization header has no bearer key gets 401, and the response does not repeat the header", () =>
+Deno.test("A request whose Authorization header does not have the form Bearer <API_KEY> gets 401, and the response does not repeat the key", () =>
   withServer(async ({ network, create }) => {
     const { key } = await create({ name: "admin", roles: ["ADMIN"] });
     const headers = ["Bearer", key, `Basic ${btoa(`user:${key}`)}`, `Bearer ${key} ${key}`, `Token ${key}`];

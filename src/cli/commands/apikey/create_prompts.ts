@@ -44,7 +44,7 @@ export async function promptForKey(
   throw new Failure("INTERRUPTED", "Nothing was created.");
 }
 
-/** Prompts for the name if it is missing. Without `--overwrite`, asks before it returns a name that is taken. */
+/** Prompts for the name if it is missing. If the name is taken, asks whether to replace the key, unless `--overwrite` is set. */
 async function promptForName(
   draft: KeyDraft,
   prompts: Prompts,
@@ -61,7 +61,10 @@ async function promptForName(
   return await promptForName(draft, prompts, connect);
 }
 
-/** Returns `false` if the caller may not read keys. The server then rejects a taken name when it creates the key. */
+/**
+ * Returns `false` if the caller is not allowed to read keys. In that case, if the name is taken, the server rejects the
+ * later request to create the key.
+ */
 async function isTaken(name: Name, client: Client): Promise<boolean> {
   try {
     return (await client.findKeys(name)).matches.length > 0;

@@ -18,7 +18,7 @@ export interface DeleteFlags extends PromptFlags {
 /**
  * Deletes the keys with the given name, or the keys that the user selects at a terminal, and prints the result.
  *
- * @throws {Failure} of any code; nothing was deleted unless the message says so
+ * @throws {Failure} with any code; nothing was deleted unless the message says so
  */
 export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (flags.name === undefined && !canPrompt(flags, host)) {
