@@ -219,10 +219,10 @@ async function warnAboutVariables(server: SourcedSetting, key: SourcedSetting, h
 const NOTES = `
 If neither --profile nor SERVICE_API_PROFILE is set, the profile has the name
 "default". login stores the key in keys/<profile>.key, in the directory of the
-config file. Only you can read the key file. If the server rejects the key, login stores nothing. login leaves the rest
-of the config file unchanged. If the profile had another server, login removes
-the settings of that server. login also stores --key-header, --header, --ca-file
-and --allow-http in the profile.
+config file. Only you can read the key file. If the server rejects the key,
+login stores nothing. login leaves the rest of the config file unchanged. If the
+profile had another server, login removes the settings of that server. login
+also stores --key-header, --header, --ca-file and --allow-http in the profile.
 service-api config --help describes the config file.
 
 Examples:

@@ -137,9 +137,9 @@ Prompting:
   taken name is an error unless --overwrite is given.
   --delete without --name shows a list to select keys from, and asks for
   confirmation. --yes skips the final confirmation of both modes.
-  In lists, the arrow keys move the cursor, Space selects, and Enter confirms. Typing
-  filters the list. Backspace deletes the last character of the filter, and
-  Ctrl-U clears the filter. Ctrl-A selects all items that match the filter.
+  In lists, the arrow keys move the cursor, Space selects, and Enter confirms.
+  Typing filters the list. Backspace deletes the last character of the filter,
+  and Ctrl-U clears the filter. Ctrl-A selects all items that match the filter.
   In the top row of the permission grid, Space selects the action of the column
   for every resource that matches the filter. To select every action of a row,
   move left past the first column and press Space.
