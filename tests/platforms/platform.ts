@@ -32,13 +32,15 @@ interface Setup extends Pick<Platform, "name" | "hasSigterm"> {
   /** What to do if there is no such command. */
   readonly remedy: string;
   readonly path?: Platform["path"];
+  /** Variables that the command needs, besides PATH and LC_ALL. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Copies the executable to a place that the command can read, and returns its path. */
   readonly install?: (executable: string) => Promise<string>;
 }
 
 /** Builds the executable. If that is impossible, registers one ignored test, whose name says why. */
 export async function openPlatform(
-  { name, hasSigterm, target, run, remedy, path = (same) => same, install }: Setup,
+  { name, hasSigterm, target, run, remedy, path = (same) => same, env: more = {}, install }: Setup,
 ): Promise<Platform | undefined> {
   const build = run === undefined ? { kind: "not built", reason: remedy } as const : await buildExecutable(target);
   if (build.kind === "not built" || run === undefined) {
@@ -48,7 +50,7 @@ export async function openPlatform(
   const [first = build.path, ...rest] = run;
   const executable = run.length === 0 ? [] : [await install?.(build.path) ?? build.path];
   const command = [first, ...rest, ...executable] as const;
-  const env = run.length === 0 ? {} : { PATH: Deno.env.get("PATH") ?? "", LC_ALL: "C.UTF-8" };
+  const env = run.length === 0 ? {} : { PATH: Deno.env.get("PATH") ?? "", LC_ALL: "C.UTF-8", ...more };
   return { name, program: withEnv(asProcess(first, command.slice(1)), env), command, env, path, hasSigterm };
 }
 

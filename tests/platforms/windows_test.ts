@@ -52,7 +52,12 @@ const platform = await openPlatform({
   target: "x86_64-pc-windows-msvc",
   run,
   remedy: "set TEST_WINDOWS_RUN to a command that runs Windows programs",
-  ...isWindows ? {} : { path: (path) => `Z:${path.replaceAll("/", "\\")}`, install: installTemporarily },
+  ...isWindows ? {} : {
+    path: (path) => `Z:${path.replaceAll("/", "\\")}`,
+    // Wine keeps its files in the home directory.
+    env: { HOME: Deno.env.get("HOME") ?? "/" },
+    install: installTemporarily,
+  },
 });
 if (platform !== undefined) {
   if (run !== undefined && !isWindows) keepRunning(run);
