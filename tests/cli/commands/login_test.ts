@@ -232,7 +232,7 @@ for (
       "with an invalid profile name",
       ["--profile", "../a"],
       {},
-      "--profile must consist of at most 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit.",
+      "--profile must consist of at most 64 ASCII letters, digits, dots, underscores and hyphens, and begin with a letter or digit.",
     ],
     [
       "with a profile name that differs from another only in case",
