@@ -5,8 +5,9 @@ import type { Host } from "./host/host.ts";
 import type { Log } from "./host/log.ts";
 
 /**
- * Adds the flags, the help and the action to a command. Adding flags takes time, so the program calls this function
- * only for the requested command. To report a mistake on the command line, it calls the functions of all commands.
+ * Adds the flags, the help and the action to a command. Each command has such a function. Because adding flags takes
+ * time, the program calls only the function of the requested command. To report a mistake on the command line, the
+ * program calls the functions of all commands.
  */
 export type RegisterCommand = (command: Command, context: CommandContext) => void;
 
@@ -18,7 +19,9 @@ export interface CommandContext {
   readonly setExitCode: (exitCode: ExitCode) => void;
 }
 
-/** Whether users may repeat a flag. Commands set `parseArg` only on repeatable flags, to collect the values. */
+/**
+ * Whether a flag can be given more than once. Commands set `parseArg` only on repeatable flags, to collect the values.
+ */
 export function isRepeatable({ required, parseArg }: Option): boolean {
   return required && parseArg !== undefined;
 }

@@ -6,7 +6,7 @@ export const ExitCode = {
   OK: 0,
   /** Refused or failed. */
   FAILED: 1,
-  /** An invalid flag or value, or a prompt would be needed and there is no terminal. */
+  /** An invalid flag, value or setting, or a value is missing and the command cannot prompt for it. */
   USAGE: 2,
   /** Not authenticated or not authorized. */
   DENIED: 3,
@@ -36,7 +36,7 @@ export const EXIT_CODES: Readonly<Record<FailureCode, ExitCode>> = {
   INTERRUPTED: ExitCode.INTERRUPTED,
 };
 
-/** The end of every help page. */
+/** The end of the help page of each command. */
 export const EXIT_STATUS = `
 Exit status: 0 success, 1 refused or failed, 2 usage error, 3 not authenticated
 or not authorized, 4 server unreachable or not GraphQL, 130 interrupted.`;
@@ -52,8 +52,8 @@ Exit status, and the "code" of a failure with --json:
        INVALID_ROLE        unknown role
        INVALID_PERMISSION  unknown resource or action, or not RESOURCE:ACTION
        NO_RIGHTS           neither a role nor a permission is given
-       USAGE               any other invalid flag or value, or a prompt would be
-                           needed and there is no terminal
+       USAGE               any other invalid flag, value or setting, or a value
+                           is missing and the command cannot prompt for it
     3  UNAUTHENTICATED     the key is missing, mistyped, unknown or deleted, or
                            too many requests from one address failed to
                            authenticate
@@ -61,7 +61,8 @@ Exit status, and the "code" of a failure with --json:
     4  UNREACHABLE         no connection, or the key store cannot be used
        TLS                 the certificate is not valid, or the TLS handshake
                            failed
-       TIMEOUT             no response within --timeout
+       TIMEOUT             no response within --timeout, or the key store was
+                           locked for that long
        BAD_RESPONSE        the response is not GraphQL, or it is a redirect
   130  INTERRUPTED         Ctrl-C, SIGINT or SIGTERM, or you did not confirm;
-                           the message says what was changed`;
+                           nothing was changed unless the message says so`;

@@ -51,8 +51,9 @@ Examples:
   KEY=$(service-api apikey --create --name "ci deploy" --roles VIEWER)
   service-api login
 
-Without --base-url, SERVICE_API_URL or a profile, commands use the embedded
-server: the server in this program, with a key store on this machine.
+Unless --base-url, SERVICE_API_URL or the profile selects another server,
+commands use the embedded server, which is part of this program. It keeps keys
+in a file on this machine or in a PostgreSQL database.
 service-api config --help describes the settings and the config file.
 LOG_LEVEL=debug writes debug logs to standard error.
 ${EXIT_STATUS_WITH_CODES}
@@ -131,7 +132,7 @@ async function addCommands(program: Command, context: CommandContext): Promise<v
     program.addCommand(command);
   }
   if (!isFirst) program.helpCommand("help [command]", "print the help of a command");
-  // Set after the commands are added, because they would inherit it.
+  // Set last, because otherwise the commands would inherit it.
   program.configureHelp({ formatHelp: () => HELP });
 }
 
@@ -176,7 +177,7 @@ async function withBoldTitles(help: string, output: Output, host: Host): Promise
   return help.replaceAll(/^(?:Usage|\S.*(?=:$)|Exit status):/gm, bold);
 }
 
-/** Rejects a repeated flag. Commander would silently use the last value. */
+/** Rejects the second use of a flag that takes one value. Commander would silently use the last value. */
 function rejectRepeatedFlags(command: CommandUnknownOpts): void {
   for (const option of command.options.filter((option) => option.required && !isRepeatable(option))) {
     let isGiven = false;

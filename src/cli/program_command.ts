@@ -5,7 +5,7 @@ import { Command, type Option } from "@commander-js/extra-typings";
 export class UsageError extends Error {
   override readonly name = "UsageError";
 
-  /** @param word the mistyped word; for `missing value`, the flag with its placeholder */
+  /** @param word the unknown or unexpected word; for `missing value`, the flag with its placeholder */
   constructor(
     readonly kind: "unknown option" | "unknown command" | "missing value" | "unexpected argument",
     readonly word: string,
@@ -16,7 +16,8 @@ export class UsageError extends Error {
 
 /**
  * A command that throws {@linkcode UsageError} where commander would throw an error with English text. It overrides
- * methods that commander's type declarations omit. If a new version renames them, only the tests fail.
+ * methods that commander's type declarations omit. If a new version renames them, the
+ * type check still passes, but the tests fail.
  */
 export class ProgramCommand extends Command {
   unknownOption(flag: string): never {

@@ -18,7 +18,10 @@ export async function writeJson(output: Output, value: unknown): Promise<void> {
   await output.write(toJsonLine(value));
 }
 
-/** A value as one line of JSON, with every invisible character escaped so that it cannot manipulate a terminal. */
+/**
+ * A value as one line of JSON. Every invisible character except the space (U+0020) is escaped, so that the line cannot
+ * manipulate a terminal.
+ */
 export function toJsonLine(value: unknown): string {
   const json = JSON.stringify(value).replace(
     /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu,
@@ -28,9 +31,9 @@ export function toJsonLine(value: unknown): string {
 }
 
 /**
- * Reports a failure. Without `--json`, writes text to standard error. With `--json`, writes `{"error","code"}` to
- * standard output, for a deletion with `"deleted"`. If standard output cannot be written, writes text to standard
- * error.
+ * Reports a failure. Without `--json`, writes text to standard error, or nothing if the reader of standard output has
+ * closed it. With `--json`, writes `{"error","code"}` to standard output, and for a deletion also the member `deleted`.
+ * If it cannot write this line, writes text to standard error.
  */
 export async function reportFailure(error: unknown, host: Host): Promise<ExitCode> {
   const { code, message } = asFailure(error);

@@ -50,7 +50,7 @@ function remedyFor(argument: string, command: KnownCommand | undefined): string 
 
 /**
  * Returns the command's flag that is nearest to the word. If the command is not known, returns a command that has
- * exactly this flag, followed by the flag. If there is none, returns the nearest flag of the program.
+ * exactly this flag, followed by the flag. If no command has it, returns the nearest flag of the program.
  */
 function nearestFlag(word: string, command: KnownCommand | undefined, commands: readonly KnownCommand[]): string {
   if (command !== undefined) return nearest(word, ["--help", ...command.flags]);
@@ -60,7 +60,8 @@ function nearestFlag(word: string, command: KnownCommand | undefined, commands: 
 }
 
 /**
- * Returns a command that has the word as a flag, followed by the flag. If there is none, returns the nearest command.
+ * Returns a command that has the word as a flag, followed by the flag. If no command has it, returns the nearest
+ * command.
  */
 function nearestCommand(word: string, commands: readonly KnownCommand[]): string {
   const owner = commands.find(({ flags }) => flags.includes(`--${word}`));

@@ -37,7 +37,8 @@ const EVENT_ID = z.string().check(z.regex(/^\d{1,18}$/, {
 /**
  * Prints the existing events. Does not wait for new events.
  *
- * @throws {Failure} with any code. The events printed before the failure are correct. To continue, pass the id of the last one to `--after`.
+ * @throws {Failure} with any code. The events printed before the failure are correct. To continue, pass the id of the
+ * last one to `--after`.
  */
 export async function audit(flags: AuditFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   // A script that reads the last id from an empty file passes an empty id.
@@ -59,7 +60,7 @@ export async function audit(flags: AuditFlags, host: Host, useClient: UseClient)
 
 const NOTES = `
 Each event has these members. A member that does not apply is null:
-  id         ascending number, as a string; pass it to --after
+  id         a number that increases with every event, as a string, for --after
   at         time of the event, RFC 3339
   actor      {"id","name"} of the key used for the request; null if a command
              opened the store itself, without a key
@@ -71,8 +72,9 @@ Each event has these members. A member that does not apply is null:
              the failure
 
 If you use a key, it needs LOGS:READ_ANY. The audit trail contains changes to
-keys and refused attempts. Requests that a server rejects because they have no
-valid key are only in the access log of 'service-api serve'.
+keys and refused attempts. It does not contain requests that a server rejects
+because they have no valid key. 'service-api serve' writes such requests to its
+access log.
 
 Examples:
   service-api audit > audit.jsonl

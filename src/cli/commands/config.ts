@@ -36,7 +36,7 @@ export interface ConfigFlags extends ServerFlags {
 
 interface Row {
   readonly name: string;
-  /** `null` if the setting is not set and has no default value. */
+  /** `null` if the setting is not set and no default takes effect. */
   readonly value: string | null;
   readonly source: SourcedSetting["source"] | "default";
   /** The flag, the variable, or `path:line:column`; `null` for a default. */
@@ -125,7 +125,7 @@ function maskUrl(member: string, value: string): string {
   return member === "database-url" ? maskDatabaseUrl(value) : value;
 }
 
-/** A column is as wide as its longest value of at most this length, in UTF-16 code units. */
+/** The maximum width of a column, in UTF-16 code units. A longer value does not widen its column. */
 const MAX_COLUMN_WIDTH = 48;
 
 function toText(rows: readonly Row[]): string {
@@ -176,13 +176,13 @@ Config file:
       data-dir: ~/keys       # or database-url: postgres://user@host/database
   A setting has the name of its flag, except headers, whose flag is --header.
   The flag --header adds a header to the profile's headers, or replaces the one
-  with the same name. Paths are relative to the config file; ~/ is your home
-  directory.
-  service-api login writes profiles; you can also write them yourself. A config
-  file that other users can write is rejected.
-  If a flag or variable selects another server or a store, the profile's
-  key-file, key-header, headers, ca-file and allow-http are ignored, because
-  they are only for the profile's server.
+  with the same name. A relative path starts at the directory of the config
+  file; ~/ is your home directory.
+  service-api login writes profiles; you can also write them yourself. On Linux
+  and macOS, a config file that other users can write is rejected.
+  If a profile names a server or a store, and a flag or variable selects another
+  one, the profile's key-file, key-header, headers, ca-file and allow-http are
+  ignored, because they are only for the profile's own server or store.
 
 JSON:
   {"settings":[{"name","value","source","from"},…]}

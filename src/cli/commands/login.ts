@@ -1,4 +1,4 @@
-/** `login`: checks that a server accepts a key, and stores both as a profile in the config file. */
+/** `login`: checks that a server accepts a key, and stores the server and the key as a profile. */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
 import { canPrompt, type PromptFlags } from "../host/can_prompt.ts";
@@ -31,8 +31,8 @@ import { PROFILE_SETTINGS } from "../settings/table.ts";
 export function registerLogin(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
-      "Check that a server accepts a key, and store both as a profile in the config\nfile. " +
-        "Prompts for the server and the key if they are not set.",
+      "Check that a server accepts a key, and store the server and the key as a\n" +
+        "profile. Prompts for the server and the key if they are not set.",
     )
     .optionsGroup("Prompts:")
     .option("--no-input", "never prompt; fail if a value is missing");
@@ -49,7 +49,7 @@ async function openTerminalPrompts(host: Host): Promise<Prompts> {
 }
 
 /**
- * Checks that a server accepts a key, and stores both.
+ * Checks that a server accepts a key, and stores the server and the key as a profile.
  *
  * @param openPrompts called if a value is missing and the program can prompt
  * @throws {Failure} with any code. Unless the code is `FAILED`, nothing was stored.
@@ -144,8 +144,8 @@ async function promptForSecret(prompts: Prompts): Promise<SourcedSetting> {
 }
 
 /**
- * Returns the changes to make to the profile. If the profile had another server, they include the removal of the settings
- * that belong to that server.
+ * Returns the changes to make to the profile. If the profile had another server or a store, these include the removal
+ * of the settings that were only for that server or store.
  */
 function changesFor(
   name: string,
@@ -218,11 +218,13 @@ async function warnAboutVariables(server: SourcedSetting, key: SourcedSetting, h
 
 const NOTES = `
 If neither --profile nor SERVICE_API_PROFILE is set, the profile has the name
-"default". login stores the key in keys/<profile>.key, in the directory of the
-config file. Only you can read the key file. If the server rejects the key,
-login stores nothing. login leaves the rest of the config file unchanged. If the
-profile had another server, login removes the settings of that server. login
-also stores --key-header, --header, --ca-file and --allow-http in the profile.
+"default". If the server rejects the key, login stores nothing.
+login stores the key in keys/<profile>.key, in the directory of the config file.
+On Linux and macOS, only you can read the key file. login also stores
+--key-header, --header, --ca-file and --allow-http in the profile.
+If the profile was for another server or for a store, login removes its old
+key-header, headers, ca-file and allow-http. login leaves the rest of the config
+file unchanged.
 service-api config --help describes the config file.
 
 Examples:

@@ -19,12 +19,13 @@ export function registerLogout(command: Command, { host, setExitCode }: CommandC
 /**
  * Removes the key of a profile.
  *
- * @throws {Failure} `USAGE` if `login` did not write the key file, `FAILED` if the key file cannot be removed
+ * @throws {Failure} `USAGE` if the config file is invalid, if the profile that a setting names is missing, or if
+ * `login` did not write the key file; `FAILED` if the key file cannot be removed or the config file cannot be written
  */
 export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode> {
   const { file, profile } = await readConfig(flags, host);
   if (file === undefined || profile === undefined) {
-    await host.stdout.write("Not logged in: there is no profile.\n");
+    await host.stdout.write('Not logged in: there is no profile "default".\n');
     return ExitCode.OK;
   }
   const keyPath = `${directoryOf(file.path, host)}${keyFileOf(profile.name)}`;

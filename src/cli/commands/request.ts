@@ -22,7 +22,7 @@ export function registerRequest(command: Command, { host, log, setExitCode }: Co
     .optionsGroup("Request:")
     .option("--query <text>", "GraphQL document, @file, or - for standard input")
     .option("--variables <json>", "JSON object with the variables of the query, @file,\nor - for standard input")
-    .option("--body <json>", "JSON to send unchanged instead of a query, @file,\nor - for standard input")
+    .option("--body <json>", "JSON body to send unchanged, @file, or - for standard\ninput")
     .optionsGroup("Output:")
     .option("--json", "print one line of JSON, even on failure");
   withServerFlags(withOwnFlags)
@@ -42,13 +42,13 @@ export interface RequestFlags {
  * Sends a request and prints the response body. If the response is a failure, also prints a message on standard error.
  * With `--json`, prints one line on standard output: the response body, or `{"error","code"}` if it is a failure.
  *
- * @throws {Failure} if there is no response
+ * @throws {Failure} `USAGE` if a flag is missing or invalid; other codes if there is no response
  */
 export async function request(flags: RequestFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   const body = await readBody(flags, host);
   return await useClient(async (connect) => {
     const { body: answer, failure } = await (await connect()).sendBody(body);
-    // JSON has line breaks only between tokens, so this changes no string.
+    // JSON has line breaks only between tokens, so joining the lines changes no string.
     if (!flags.json) await host.stdout.write(answer.endsWith("\n") ? answer : `${answer}\n`);
     else if (failure === undefined) await host.stdout.write(`${answer.trim().replaceAll(/\s*[\r\n]\s*/g, " ")}\n`);
     return failure === undefined ? ExitCode.OK : await reportFailure(failure, host);
@@ -79,7 +79,7 @@ const NOT_BLANK = z.string().check(z.regex(/\S/, "is empty. Pass a GraphQL docum
 /**
  * Builds the request body: the value of `--body` unchanged, or the query and its variables as JSON.
  *
- * @throws {Failure} `USAGE`
+ * @throws {Failure} `USAGE`; `INTERRUPTED` while reading standard input
  */
 async function readBody(flags: RequestFlags, host: Host): Promise<string> {
   const { query, variables, body } = flags;
@@ -105,8 +105,9 @@ async function readArgument(value: string, flag: string, host: Host): Promise<st
 
 const NOTES = `
 Results:
-  request prints the response body unchanged. GraphQL errors and HTTP errors are
-  failures: for these, request also prints a message on standard error.
+  Without --json, request prints the response body unchanged. GraphQL errors and
+  HTTP errors are failures: for these, it also prints a message on standard
+  error.
   With --json, request prints one line on standard output: the response body, or
   {"error","code"} on failure.
 

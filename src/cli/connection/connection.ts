@@ -1,6 +1,6 @@
 /**
  * Connects to the server that the settings select: a server on the network or the embedded server. This module is
- * loaded only if a command needs a connection, because it loads zod and the GraphQL client.
+ * loaded only if a command needs a connection or its settings, because it loads zod and the GraphQL client.
  */
 import { Failure } from "../../apikey/failure.ts";
 import { type Client, createClient, DOCUMENTS } from "../../client/client.ts";
@@ -94,8 +94,9 @@ async function openEmbedded(
   return {
     url: "http://localhost/graphql",
     label: "the embedded server",
-    keyRemedy: "No server is set, so the embedded server checked the key. Set the key's server with --base-url or " +
-      "SERVICE_API_URL, or use no key.",
+    keyRemedy:
+      "No other server is selected, so the embedded server checked the key. Set the key's server with --base-url " +
+      "or SERVICE_API_URL, or use no key.",
     ...server,
   };
 }

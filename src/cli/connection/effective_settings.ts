@@ -1,6 +1,6 @@
 /**
- * Resolves the settings that take effect. A flag wins over its variable, and the variable wins over the profile. A
- * profile describes one server or one store. The key and headers of a profile are never sent to another server.
+ * Resolves the settings that take effect. A flag wins over its variable, and the variable wins over the profile. If a
+ * profile names a server or a store, the key and headers of the profile are never sent to a different server.
  */
 import { Failure } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
@@ -43,7 +43,8 @@ export interface IgnoredSetting {
 }
 
 /**
- * Reads the config file and resolves the settings. Warns if the user names a profile but its server is not used.
+ * Reads the config file and resolves the settings. Warns if the user names a profile but its server or
+ * store is not used.
  *
  * @throws {Failure} `USAGE` if the config file is invalid, or if flags or variables contradict each other
  */
@@ -52,8 +53,8 @@ export async function readEffectiveSettings(flags: ServerFlags, host: Host, log:
   const { config: { profileSetting, profile }, profileServerIgnoredBecause } = settings;
   if (profileSetting !== undefined && profileServerIgnoredBecause !== undefined) {
     const selected = settings.baseUrl ?? settings.databaseUrl ?? settings.dataDir;
-    // A user who names a profile expects its server.
-    log.warn("The server of profile {profile} is not used: {reason}. To use it, {remove} {setting}.", {
+    // A user who names a profile expects to use its server or store.
+    log.warn("The server or store of profile {profile} is not used: {reason}. To use it, {remove} {setting}.", {
       profile: profile?.name,
       reason: profileServerIgnoredBecause,
       remove: selected?.source === "flag" ? "omit" : "unset",
@@ -169,7 +170,7 @@ function chooseKey(
 }
 
 /**
- * Returns the headers from the flags, and the headers from the profile whose names are not among the flags' headers.
+ * Returns the headers from the flags, and those headers from the profile whose names no flag sets.
  */
 function chooseHeaders(
   lines: readonly string[],

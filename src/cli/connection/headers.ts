@@ -40,7 +40,7 @@ export function keySchema(): TextSchema<string> {
  * Reads the headers of every request.
  *
  * @returns the values by name; the names are in lower case
- * @throws {Failure} `USAGE`; its message repeats no value
+ * @throws {Failure} `USAGE`, whose message repeats no header value; `INTERRUPTED` while reading standard input
  */
 export async function readHeaders(settings: EffectiveSettings, host: Host): Promise<ReadonlyMap<string, string>> {
   const headers = new Map<string, string>();
@@ -69,7 +69,7 @@ function readKeyHeader({ keyHeader, baseUrl }: EffectiveSettings): string {
 /**
  * Reads the key from its variable, its file or standard input.
  *
- * @throws {Failure} `USAGE`; its message repeats no part of the key
+ * @throws {Failure} `USAGE`, whose message repeats no part of the key; `INTERRUPTED` while reading standard input
  */
 export async function readKey(
   { key, keyFile }: Pick<EffectiveSettings, "key" | "keyFile">,

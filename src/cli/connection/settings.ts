@@ -41,7 +41,8 @@ export interface EmbeddedServer {
 /**
  * Reads and validates the settings.
  *
- * @throws {Failure} `USAGE`; its message names the flag, the variable or the place in the config file
+ * @throws {Failure} `USAGE`, whose message names the flag, the variable or the place in the config file; `INTERRUPTED`
+ * while reading standard input
  */
 export async function readSettings(flags: ServerFlags, host: Host, log: Log): Promise<Settings> {
   return await parseSettings(await readEffectiveSettings(flags, host, log), host, log);
@@ -50,7 +51,7 @@ export async function readSettings(flags: ServerFlags, host: Host, log: Log): Pr
 /**
  * Validates settings and reads the files that they name.
  *
- * @throws {Failure} `USAGE`
+ * @throws {Failure} `USAGE`; `INTERRUPTED` while reading standard input
  */
 export async function parseSettings(settings: EffectiveSettings, host: Host, log: Log): Promise<Settings> {
   const timeout = settings.timeout ?? { name: "--timeout", value: SETTINGS.timeout.default };

@@ -6,8 +6,8 @@ import type { UseClient } from "./connection.ts";
 
 /**
  * Returns a function that runs a task with a client for the server that the flags, the environment and the profile
- * select. The function throws the errors of the task. It throws a `Failure` if the settings are invalid or the embedded
- * server cannot open its store.
+ * select. The function throws the errors of the task. It also throws a `Failure` if the settings are invalid or the
+ * embedded server cannot open its store.
  */
 export function withClient(flags: ServerFlags, host: Host, log: Log): UseClient {
   return async (task) => {

@@ -25,7 +25,7 @@ function baseUrlSchema(allowHttp: boolean): TextSchema<URL> {
  *
  * @param options `allowHttp` accepts `http://` for hosts other than this machine
  * @returns `{base_url}/graphql`, whether the text ends in `/`, in `/graphql` or in neither
- * @throws {Failure} `USAGE`; its message repeats no user, password, query or fragment of a URL
+ * @throws {Failure} `USAGE`; its message repeats no user, password, query or fragment of a valid HTTP or HTTPS URL
  */
 export function parseBaseUrl(setting: Setting, { allowHttp }: { readonly allowHttp: boolean }): URL {
   const url = parseSetting(setting, baseUrlSchema(allowHttp));

@@ -8,7 +8,7 @@ import type { Setting } from "./setting.ts";
 /**
  * Returns the directory of the setting, or else `service-api` in the platform's data directory.
  *
- * @throws {Failure} `USAGE` if the setting is empty, or if there is neither a setting nor a home directory
+ * @throws {Failure} `USAGE` if the setting is empty, or if there is neither a setting nor a platform data directory
  */
 export function readDataDir(setting: Setting | undefined, host: Host): string {
   const directory = setting === undefined ? platformDirectory("data", host) : parseSetting(setting, directorySchema());

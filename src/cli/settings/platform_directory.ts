@@ -7,7 +7,7 @@ const VARIABLES = {
   data: ["LOCALAPPDATA", "XDG_DATA_HOME", ".local/share"],
 } as const;
 
-/** The program's directory for its config or its data; `undefined` without a home directory. */
+/** The program's directory for its config or its data; `undefined` if the environment does not say where it is. */
 export function platformDirectory(kind: keyof typeof VARIABLES, host: Host): string | undefined {
   const [windowsVariable, xdgVariable, xdgDefault] = VARIABLES[kind];
   if (host.platform === "windows") return join(host.env(windowsVariable), "\\service-api");

@@ -6,7 +6,7 @@ import type { Setting } from "./setting.ts";
 export function profileNameSchema(): TextSchema<string> {
   return textSchema((text, reject) =>
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text) ? text : reject(
-      "must consist of at most 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit.",
+      "must consist of at most 64 ASCII letters, digits, dots, underscores and hyphens, and begin with a letter or digit.",
     )
   );
 }

@@ -1,4 +1,4 @@
-/** The flags of every command that sends requests to a server, from the table of settings. */
+/** The flags that select a server, a store, a profile and a config file. The table of settings declares them. */
 import type { Command, CommandUnknownOpts, OptionValues } from "@commander-js/extra-typings";
 import type { StoreFlags } from "./store_location.ts";
 import { helpOf, SETTINGS } from "./table.ts";
@@ -9,7 +9,7 @@ export interface ProfileFlags {
   readonly config?: string | undefined;
 }
 
-/** The flags that say how to reach a server, as typed. */
+/** The flags that say how to reach a server on the network, as typed. */
 export interface AddressFlags extends ProfileFlags {
   readonly baseUrl?: string | undefined;
   readonly keyFile?: string | undefined;
@@ -20,7 +20,7 @@ export interface AddressFlags extends ProfileFlags {
   readonly timeout?: string | undefined;
 }
 
-/** The flags of every command that sends requests to a server, as typed. */
+/** The flags that select a server on the network or the store of the embedded server, as typed. */
 export interface ServerFlags extends AddressFlags, StoreFlags {}
 
 // The overloads state the types that commander would infer, because inferring them takes the type checker minutes.
@@ -37,7 +37,7 @@ export function withServerFlags(command: CommandUnknownOpts): CommandUnknownOpts
   );
 }
 
-/** Adds the flags of {@linkcode AddressFlags}: those of a server on the network. */
+/** Adds the flags of {@linkcode AddressFlags}. */
 export function withAddressFlags<Args extends unknown[], Flags extends OptionValues>(
   command: Command<Args, Flags>,
 ): Command<Args, Flags & AddressFlags>;

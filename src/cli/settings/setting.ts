@@ -24,7 +24,7 @@ export type SingleKey = Exclude<SettingKey, "header" | "allowHttp">;
 export interface Profile {
   readonly name: string;
   readonly values: ReadonlyMap<SettingKey, SourcedSetting>;
-  /** The values are `Name: value`. */
+  /** Each value has the form `Name: value`. */
   readonly headers: readonly SourcedSetting[];
 }
 
@@ -54,13 +54,13 @@ export function precedenceOf(setting: SourcedSetting | undefined): number {
   return setting === undefined ? 0 : PRECEDENCE[setting.source];
 }
 
-/** The byte order mark of UTF-16LE. Windows PowerShell 5 writes it, and UTF-16, to files with `>`. */
+/** The byte order mark of UTF-16LE. With `>`, Windows PowerShell 5 writes UTF-16LE files that begin with this mark. */
 const UTF_16_MARK = [0xff, 0xfe];
 
 /**
  * Reads the file that a setting names: UTF-8, or UTF-16LE with a byte order mark. Omits the byte order mark.
  *
- * @throws {Failure} `USAGE` if it cannot be read
+ * @throws {Failure} `USAGE` if the file cannot be read
  */
 export async function readSettingFile(path: string, setting: string): Promise<string> {
   try {
@@ -76,7 +76,7 @@ export async function readSettingFile(path: string, setting: string): Promise<st
 /**
  * Reads standard input for a setting whose value is `-`.
  *
- * @throws {Failure} `USAGE` if standard input is a terminal; `INTERRUPTED`
+ * @throws {Failure} `USAGE` if standard input is a terminal or was already read; `INTERRUPTED` on SIGINT or SIGTERM
  */
 export async function readStandardInput(setting: string, host: Host): Promise<string> {
   if (!host.stdin.isTerminal()) {

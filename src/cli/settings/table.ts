@@ -1,6 +1,6 @@
 /**
- * The settings of commands that use a server or a store. This table declares their names for the flags, the variables
- * and the config file.
+ * The settings of commands that use a server or a store. For each setting, this table declares the flag, the variable
+ * and the name in the config file.
  */
 
 export interface SettingDeclaration {
@@ -9,7 +9,7 @@ export interface SettingDeclaration {
   readonly variable: `SERVICE_API_${string}` | undefined;
   /** The name of the setting in a profile of the config file; `undefined` if a profile cannot contain the setting. */
   readonly member: string | undefined;
-  /** The type of the value in the config file. A path is relative to the directory of that file. */
+  /** The type of the value in the config file. A relative path starts at the directory of that file. */
   readonly type: "text" | "path" | "boolean" | "headers";
   /** Whether the value in a profile is used only for the server of that profile. */
   readonly belongsToServer: boolean;
@@ -27,7 +27,7 @@ export const SETTINGS = {
     member: "base-url",
     type: "text",
     belongsToServer: false,
-    help: "URL of the server; the default is the embedded\nserver, which is part of this program",
+    help: "URL of the server; the default, except for login, is\nthe embedded server, which is part of this program",
   },
   keyFile: {
     option: "--key-file <file>",

@@ -232,7 +232,7 @@ for (
       "with an invalid profile name",
       ["--profile", "../a"],
       {},
-      "--profile must consist of at most 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit.",
+      "--profile must consist of at most 64 ASCII letters, digits, dots, underscores and hyphens, and begin with a letter or digit.",
     ],
     [
       "with a profile name that differs from another only in case",
@@ -374,9 +374,13 @@ testWithModes(
   },
 );
 
-testWithModes("logout without a profile says that there is no profile", async () => {
+testWithModes("logout says if the profile 'default' does not exist", async () => {
   await using home = await configHome();
-  expect(await home.run(["logout"])).toEqual({ code: 0, stdout: "Not logged in: there is no profile.\n", stderr: "" });
+  expect(await home.run(["logout"])).toEqual({
+    code: 0,
+    stdout: 'Not logged in: there is no profile "default".\n',
+    stderr: "",
+  });
 });
 
 testWithModes("logout does not remove a key file that login did not write", async () => {

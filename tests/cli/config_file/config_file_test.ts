@@ -130,7 +130,7 @@ for (
     [
       "an invalid profile name",
       "profiles:\n  ../a: {}\n",
-      "FILE:2:3: The profile name must consist of at most 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit.",
+      "FILE:2:3: The profile name must consist of at most 64 ASCII letters, digits, dots, underscores and hyphens, and begin with a letter or digit.",
     ],
     ["a duplicate name", "profiles:\n  a: {}\n  a: {}\n", "FILE:3:3: Invalid YAML: Map keys must be unique."],
     [

@@ -245,7 +245,7 @@ for (
     expect(named.code).toBe(0);
     expect(named.stderr).toMatch(
       new RegExp(
-        `WARNING The server of profile production is not used: ${variable} selects .*\\. To use it, unset ${variable}\\.`,
+        `WARNING The server or store of profile production is not used: ${variable} selects .*\\. To use it, unset ${variable}\\.`,
       ),
     );
     expect((await home.run(["config", "--profile", "production"])).stderr).toBe("");

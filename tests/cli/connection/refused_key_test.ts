@@ -12,7 +12,7 @@ for (
     [
       "the embedded server, used because no server is set,",
       () => embedded(inProcess),
-      "No server is set, so the embedded server checked the key. Set the key's server with --base-url or " +
+      "No other server is selected, so the embedded server checked the key. Set the key's server with --base-url or " +
       "SERVICE_API_URL, or use no key.",
     ],
   ] as const

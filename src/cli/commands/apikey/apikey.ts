@@ -68,7 +68,7 @@ async function promptForMode(flags: ApikeyFlags, host: Host): Promise<"create" |
   if (!canPrompt(flags, host)) throw new Failure("USAGE", "Choose a mode: add --create or --delete.");
   const { openPrompts } = await import("#prompts");
   const prompts = await openPrompts(host);
-  const deletes = flags.name === undefined ? "selected from a list" : "that have the name";
+  const deletes = flags.name === undefined ? "selected from a list" : "with the given name";
   return await prompts.selectOne({
     label: "What do you want to do?",
     items: [
@@ -137,15 +137,16 @@ Prompting:
   taken name is an error unless --overwrite is given.
   --delete without --name shows a list to select keys from, and asks for
   confirmation. --yes skips the final confirmation of both modes.
-  In lists, the arrow keys move the cursor, Space selects, and Enter confirms.
-  Typing filters the list. Backspace deletes the last character of the filter,
-  and Ctrl-U clears the filter. Ctrl-A selects all items that match the filter.
+  In the lists of roles and keys, the arrow keys move the cursor, Space selects,
+  and Enter confirms. Typing filters the list. Backspace deletes the last
+  character of the filter, and Ctrl-U clears the filter. Ctrl-A selects or
+  deselects all items that match the filter.
   In the top row of the permission grid, Space selects the action of the column
   for every resource that matches the filter. To select every action of a row,
   move left past the first column and press Space.
   Ctrl-C at a prompt cancels the command without changing anything.
-  Prompts respect NO_COLOR, FORCE_COLOR and TERM=dumb. If the locale is not
-  UTF-8, they are drawn in ASCII.
+  Prompts respect NO_COLOR, FORCE_COLOR and TERM=dumb. On Linux and macOS, they
+  are drawn in ASCII unless the locale is UTF-8.
 
 Results:
   --create prints only the secret on standard output. The secret cannot be shown
@@ -170,10 +171,11 @@ Failure codes and exit statuses:
   INVALID_ROLE          2  unknown role
   INVALID_PERMISSION    2  unknown resource or action, or not RESOURCE:ACTION
   NO_RIGHTS             2  neither a role nor a permission is given
-  USAGE                 2  any other invalid flag, value or setting
+  USAGE                 2  any other invalid flag, value or setting, or a value
+                           is missing and the command cannot prompt for it
   ALREADY_EXISTS        1  the name is taken and --overwrite is not given
-  FAILED                1  the server rejected the request for any other reason,
-                           or the output could not be written
+  FAILED                1  any other failure, for example if the output could
+                           not be written
   UNAUTHENTICATED       3  the key is missing, mistyped, unknown or deleted, or
                            too many requests from one address failed to
                            authenticate

@@ -33,7 +33,7 @@ export interface KeyDraft {
 /**
  * Creates a key and prints its secret. If a name and a role or permission are given, never prompts.
  *
- * @throws {Failure} with any code; no key was created unless the message says so
+ * @throws {Failure} with any code; no key was created unless the message says that it was or may have been
  */
 export async function createKey(flags: CreateFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   const draft = parseDraft(flags);

@@ -14,9 +14,9 @@ export interface Creation {
 }
 
 /**
- * Prints only the secret on standard output, or, with `--json`, `{"key","name","id"}`. If the secret appears at a
- * terminal, also writes the rights to standard error, unless prompts have shown them. After prompts, or if the secret
- * appears at a terminal, writes the next steps to standard error.
+ * Prints only the secret on standard output, or, with `--json`, `{"key","name","id"}`. Without `--json`, if standard
+ * output and standard error are terminals, also writes the rights and the next steps to standard error. After prompts,
+ * always writes the next steps, and omits the rights, because the prompts have shown them.
  *
  * @throws {Failure} `FAILED` if the secret cannot be written
  */

@@ -19,7 +19,7 @@ const TITLE_WIDTH = 15;
  * confirmation.
  *
  * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm; `ALREADY_EXISTS` if the draft's name is
- * taken and the user does not want to replace the key
+ * taken and the user does not want to replace the key; other codes if the server cannot check the name
  */
 export async function promptForKey(
   draft: KeyDraft,
@@ -44,7 +44,10 @@ export async function promptForKey(
   throw new Failure("INTERRUPTED", "Nothing was created.");
 }
 
-/** Prompts for the name if it is missing. If the name is taken, asks whether to replace the key, unless `--overwrite` is set. */
+/**
+ * Prompts for the name if it is missing. If the name is taken and `--overwrite` is not set, asks whether to replace the
+ * key.
+ */
 async function promptForName(
   draft: KeyDraft,
   prompts: Prompts,

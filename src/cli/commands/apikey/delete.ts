@@ -18,7 +18,7 @@ export interface DeleteFlags extends PromptFlags {
 /**
  * Deletes the keys with the given name, or the keys that the user selects at a terminal, and prints the result.
  *
- * @throws {Failure} with any code; nothing was deleted unless the message says so
+ * @throws {Failure} with any code; nothing was deleted unless the message says that it was or may have been
  */
 export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (flags.name === undefined && !canPrompt(flags, host)) {
@@ -39,10 +39,10 @@ export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseC
   }
 }
 
-/** How often the command tries to delete keys that other callers change at the same time. */
+/** The maximum number of attempts to delete keys that other callers change at the same time. */
 const MAX_ATTEMPTS = 3;
 
-/** Looks up the name and deletes its keys. If another caller replaces a key in between, looks up the name again. */
+/** Finds the keys with the name and deletes them. If another caller replaces one of them in between, tries again. */
 async function deleteByName(client: Client, name: Name, attempts = MAX_ATTEMPTS): Promise<DeleteResult> {
   const { matches, anyKey } = await client.findKeys(name);
   if (matches.length === 0) return anyKey ? { kind: "not found", name } : { kind: "no keys" };
@@ -111,5 +111,5 @@ async function deleteBatch(
 }
 
 function notDeleted(): Failure {
-  return new Failure("FAILED", "The server did not delete the key and gave no reason. Check the server's log.");
+  return new Failure("FAILED", "The server did not confirm the deletion and gave no reason. Check the server's log.");
 }

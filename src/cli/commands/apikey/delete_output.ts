@@ -1,4 +1,7 @@
-/** Prints the result of `apikey --delete`. The specification fixes the JSON shapes and messages (sections 4.2 and 7). */
+/**
+ * Prints the result of `apikey --delete`. The specification fixes the JSON shapes and messages (sections 4.2 and 7),
+ * except the message for an empty selection.
+ */
 import { Failure, reasonOf } from "../../../apikey/failure.ts";
 import type { Name } from "../../../apikey/name.ts";
 import type { KeyReference } from "../../../client/client.ts";

@@ -11,7 +11,9 @@ export interface AccessLog {
 /** How long lines are collected before they are written together, in milliseconds. */
 const DELAY = 20;
 
-/** The maximum number of lines that wait while no process reads standard error. Drops and counts further lines. */
+/**
+ * The maximum number of lines that wait while no process reads standard error. Further lines are dropped and counted.
+ */
 const MAX_WAITING_LINES = 20_000;
 
 /** Opens the log. If standard error is a terminal, the log writes text, otherwise JSON lines. */

@@ -72,8 +72,8 @@ Logs:
   The server prints one line with its URL on standard output when it is ready.
   It writes errors and one line per request to standard error: as text at a
   terminal, otherwise as JSON. The lines contain the ids of keys, never secrets.
-  Each request has one X-Request-Id. It is in the response, the access log and
-  the audit trail.
+  Each request has one X-Request-Id. It is in the response, in the access log,
+  and in the audit events of the request.
 
 Endpoints:
   /graphql   POST with application/json; GET for queries only
@@ -91,10 +91,11 @@ PostgreSQL:
   Parameters:
     host=/run/postgresql  directory of a Unix socket, instead of a host
     sslmode=verify-full   TLS; verify the certificate (default for other
-                          machines)
+                          machines, and with sslrootcert)
     sslmode=verify-ca     the same as verify-full
     sslmode=require       TLS; verify the certificate only with sslrootcert
-    sslmode=disable       no TLS (default for this machine)
+    sslmode=disable       no TLS (default for this machine without
+                          sslrootcert)
     sslrootcert=FILE      PEM file with CA certificates; the system's by default
 
 Examples:
@@ -147,8 +148,8 @@ const SERVE_FLAGS = z.object({
  *
  * @returns `OK` if all running requests finished, `FAILED` if `--drain-timeout` expired first, `INTERRUPTED` after a
  *   second signal
- * @throws {Failure} `USAGE` if a flag is invalid; other codes if the store or the address cannot be used; `INTERRUPTED`
- *   if a signal arrives before the server is ready
+ * @throws {Failure} `USAGE` if a setting is invalid or the server cannot listen on the address; other codes if the
+ *   store cannot be used; `INTERRUPTED` if a signal arrives before the server is ready
  */
 export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<ExitCode> {
   const { drainTimeout, ...options } = await readOptions(flags, host, log);
