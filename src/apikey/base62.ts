@@ -8,7 +8,7 @@ const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /**
  * Encodes bytes as one big-endian number in base 62, padded with leading zeros to `length` characters.
  *
- * @param length the number of characters that the largest number of `bytes.length` bytes needs: 22 for 16 bytes, 43 for 32 bytes
+ * @param length the length of the result: 6 characters for 4 bytes, 22 for 16 bytes, 43 for 32 bytes
  */
 export function encodeBase62(bytes: Uint8Array, length: number): string {
   let rest = 0n;

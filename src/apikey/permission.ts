@@ -51,9 +51,7 @@ export type Resource = typeof RESOURCES[number];
 export type Action = typeof ACTIONS[number];
 export type Permission = `${Resource}:${Action}`;
 
-/**
- * The actions that a key may perform on one resource. GraphQL requests and responses contain permissions in this form.
- */
+/** One resource and the actions allowed on it. GraphQL requests and responses contain permissions in this form. */
 export interface ResourceActions {
   readonly resource: Resource;
   readonly actions: readonly Action[];

@@ -5,7 +5,7 @@ import { Failure } from "./failure.ts";
 import { ACTIONS, type Permission, RESOURCES } from "./permission.ts";
 import type { Role } from "./role.ts";
 
-/** If the set contains an `_ANY` action on a resource, it also contains the `_OWN` action. */
+/** If the set contains the `_ANY` form of an action on a resource, it also contains the `_OWN` form. */
 export type Rights = ReadonlySet<Permission>;
 
 const EVERY_PERMISSION: readonly Permission[] = RESOURCES.flatMap((resource) =>

@@ -1,6 +1,6 @@
 /**
- * The GraphQL client. It works with any server whose schema has the fields that `src/server/README.md` lists under
- * "Other servers". Each operation has its own file.
+ * The GraphQL client. It creates and deletes keys on any server whose schema has the fields that `src/server/README.md`
+ * lists under "Other servers". Each operation has its own file.
  */
 import { CREATE, CREATE_ON_EMBEDDED, type CreatedKey, createKey, type NewKey } from "./create_key.ts";
 import { DELETE, deleteKeys } from "./delete_keys.ts";
@@ -14,7 +14,9 @@ import { type BodyResponse, sendBody } from "./send_body.ts";
 
 export type { AuditEvent, CreatedKey, KeyReference, KeySummary, NewKey };
 
-/** The operations on one server. The file of each operation states what it does and which errors it throws. */
+/**
+ * The operations on one server. The file of each operation describes it. If that file states no errors, `execute` does.
+ */
 export interface Client {
   createKey(key: NewKey): Promise<CreatedKey>;
   findKeys(name: NewKey["name"]): Promise<FoundKeys>;
@@ -38,8 +40,8 @@ export function createClient(endpoint: Endpoint): Client {
 }
 
 /**
- * All GraphQL documents of this client. A test validates them, so a server inside this process does not need to.
- * `sendBody` sends documents that the user writes.
+ * All GraphQL documents of this client, except those that the user writes for `sendBody`. A test validates these
+ * documents, so a server inside this process does not need to.
  */
 export const DOCUMENTS: readonly string[] = [
   CREATE,

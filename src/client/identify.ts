@@ -9,9 +9,9 @@ import { listReferences } from "./list_keys.ts";
 export const ME = `query WhoAmI { me { id name } }`;
 
 /**
- * Sends queries that need a valid key. They change nothing.
+ * Sends one or two queries. At least one of them needs a valid key.
  *
- * @returns the caller's key; `undefined` if the server does not report it
+ * @returns the caller's key; `undefined` if the server accepts the key but does not report it
  * @throws {Failure} `UNAUTHENTICATED`, or any other failure of {@linkcode execute} except `FORBIDDEN`
  */
 export async function identify(endpoint: Endpoint): Promise<KeyReference | undefined> {

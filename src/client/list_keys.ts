@@ -29,7 +29,7 @@ async function listSummaries(endpoint: Endpoint): Promise<readonly KeySummary[]>
   return apiKeys;
 }
 
-/** Lists the same keys, but reads only the id and the name, which every server reports. */
+/** Lists the same keys as `listKeys`, but reads only the id and the name, which every server reports. */
 export async function listReferences(endpoint: Endpoint): Promise<readonly KeyReference[]> {
   return (await execute(endpoint, LIST, {}, () => z.object({ apiKeys: z.array(keyReference()) }))).apiKeys;
 }

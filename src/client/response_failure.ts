@@ -65,7 +65,10 @@ function withContext(message: string, code: FailureCode, { label, keyRemedy }: E
   return code === "UNREACHABLE" || code === "TIMEOUT" ? `${label}: ${message}` : message;
 }
 
-/** The error codes that the client adopts from a server. The HTTP status or `FAILED` replaces any other code. */
+/**
+ * The error codes that the client adopts from a server. If a response has none of them, the client derives the code
+ * from the HTTP status, or uses `FAILED`.
+ */
 const SERVER_CODES = [
   "INVALID_NAME",
   "ALREADY_EXISTS",

@@ -1,4 +1,4 @@
-/** Sends a body that the user wrote (spec section 4.3). */
+/** Sends a request that the user wrote: a GraphQL query, or any JSON body (spec section 4.3). */
 import * as z from "zod/mini";
 import type { Failure } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -15,7 +15,7 @@ export interface BodyResponse {
 /**
  * Posts a JSON body unchanged. Returns the failure that the response reports instead of throwing it.
  *
- * @throws {Failure} if there is no response
+ * @throws {Failure} if there is no complete response
  */
 export async function sendBody(endpoint: Endpoint, body: string): Promise<BodyResponse> {
   const response = await post(endpoint, body);

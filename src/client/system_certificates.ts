@@ -20,7 +20,7 @@ const BUNDLES = [
  * @returns a list that contains the bundle (PEM); an empty list if no bundle can be read
  */
 export async function systemCertificates(named: string | undefined, isWindows: boolean): Promise<string[]> {
-  // On Windows, these paths are on the current drive, where any user may create them.
+  // On Windows, these paths are on the current drive, where other users could create them.
   const bundles = isWindows ? [] : BUNDLES;
   const texts = await Promise.all((named === undefined ? bundles : [named]).map(readIfPresent));
   return texts.filter((text) => text !== undefined).slice(0, 1);

@@ -41,7 +41,7 @@ export async function post(endpoint: Endpoint, body: string): Promise<ReadRespon
   } catch (error) {
     if (error instanceof Failure) throw error;
     if (interrupted.aborted) {
-      throw new Failure("INTERRUPTED", "Interrupted after the request was sent: the server may have executed it.");
+      throw new Failure("INTERRUPTED", "Interrupted during the request: the server may have executed it.");
     }
     if (deadline.aborted) {
       throw new Failure(

@@ -90,7 +90,7 @@ Deno.test("on Ctrl-C during a request, the command exits with 130 and says that 
   expect(await running).toBe(130);
   answer.resolve(new Response());
   expect(JSON.parse(host.stdout.text)).toEqual({
-    error: "Interrupted after the request was sent: the server may have executed it.",
+    error: "Interrupted during the request: the server may have executed it.",
     code: "INTERRUPTED",
   });
   expect([...host.handlers]).toEqual([]);

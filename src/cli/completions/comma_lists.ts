@@ -24,7 +24,8 @@ export function completeList(text: string, items: readonly Candidate[]): Answer 
 }
 
 /**
- * Offers resources, each with a colon. After the colon, offers the actions that are not in the list for that resource.
+ * Offers the pairs that the list does not contain yet: first the resources, each with a colon, and after the colon the
+ * pairs of that resource.
  */
 export function completePermissions(text: string): Answer {
   const list = parseList(text);

@@ -1,6 +1,6 @@
 /**
- * Completes the word at the cursor for a shell. Completion changes nothing, never prompts, and prints only the answer.
- * If anything fails, the answer has no candidates.
+ * Completes the word at the cursor for a shell. Completion creates and deletes nothing, never prompts, and prints only
+ * the answer. If anything fails, the answer has no candidates.
  */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { isRepeatable } from "../command.ts";

@@ -61,11 +61,11 @@ After you install the script, Tab completes:
     --name         after --delete or --overwrite, the names of existing keys
     --profile      the profiles in the config file
 Key names come from the server that the command line, the environment or the
-profile selects, or from the local store, but never from a PostgreSQL database.
-If the server does not respond within one second, Tab offers no names. Tab never
-creates or changes anything.
+profile selects, or from the local store, but never directly from a PostgreSQL
+database. If the server does not respond within one second, Tab offers no names.
+Tab never creates or deletes anything.
 
-Run the commands for your shell once. Then start a new shell:
+Run the commands for your shell once, and then start a new shell:
   bash        echo 'eval "$(service-api completions bash)"' >> ~/.bashrc
   zsh         echo 'autoload -U compinit && compinit' >> ~/.zshrc
               echo 'eval "$(service-api completions zsh)"' >> ~/.zshrc

@@ -1,4 +1,4 @@
-/** Fetches the names of existing keys from the server that an unfinished command line selects. */
+/** Fetches the names of existing keys from the server that an unfinished command line and its environment select. */
 import { escapeInvisible } from "../../apikey/failure.ts";
 import type { KeySummary } from "../../client/client.ts";
 import type { Host } from "../host/host.ts";
@@ -12,7 +12,8 @@ import { type CommandLine, givenValue } from "./command_line.ts";
 const TIMEOUT = 1000;
 
 /**
- * Returns names without duplicates, with descriptions and roles. If the server does not respond in time, returns none.
+ * Returns names without duplicates, with descriptions and roles. Returns none if the names cannot be fetched within
+ * 1 second.
  */
 export async function fetchKeyNames(line: CommandLine, host: Host): Promise<readonly Candidate[]> {
   const { promise: timedOut, resolve } = Promise.withResolvers<readonly KeySummary[]>();
@@ -36,7 +37,10 @@ async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySum
   return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await (await connect()).listKeys());
 }
 
-/** Whether listing keys cannot change anything. The embedded server may create a store, or tables in a database. */
+/**
+ * Returns false if the embedded server would have to create a local store, or if it uses a PostgreSQL database, in
+ * which it creates missing tables.
+ */
 async function canList({ server }: Settings): Promise<boolean> {
   if (server.kind === "network") return true;
   if (server.location.kind === "database") return false;

@@ -1,7 +1,7 @@
 /**
  * The script for PowerShell 7 and Windows PowerShell 5.1.
  *
- * PowerShell reads words with commas as a list and completes only the last item. The program completes whole words. So
+ * PowerShell reads a word with commas as a list and completes only the last item. The program completes whole words. So
  * the script splits the line itself and removes from each candidate the part that PowerShell keeps. Before 7.3, PowerShell
  * passes an empty argument to a program only if it is written as two quotation marks.
  */

@@ -62,7 +62,7 @@ function expectsExistingName({ given }: CommandLine): boolean {
 /**
  * The names of the profiles in the config file that the command line selects, in the order of the file.
  *
- * @throws {Failure} if the file is not valid
+ * @throws {Failure} if the file cannot be read or is not valid
  */
 async function readProfileNames(line: CommandLine, host: Host): Promise<readonly string[]> {
   const path = chooseConfigPath({ config: givenValue(line, "--config", host) }, host);

@@ -1,4 +1,4 @@
-/** Changes one profile of a config file and keeps everything else in it, comments included. */
+/** Changes one profile of a config file. Keeps all other settings and their comments, but not the indentation. */
 import { Document, isMap, isScalar, YAMLMap } from "yaml";
 import type { Host } from "../host/host.ts";
 import type { ConfigPath } from "./path.ts";

@@ -6,11 +6,15 @@ import { chooseSetting, type SourcedSetting } from "../settings/setting.ts";
 
 export interface ConfigPath {
   readonly path: string;
-  /** The flag or variable that names the file; `undefined` for the platform's config file, which may be missing. */
+  /** The flag or variable that names the file. If it is `undefined`, a missing file is not an error. */
   readonly setting: SourcedSetting | undefined;
 }
 
-/** The config file that a flag or variable names, or else the platform's; `undefined` if there is no home directory. */
+/**
+ * The config file that a flag or variable names, or else the platform's config file.
+ *
+ * @returns `undefined` if no flag or variable names a file, and the platform's directory is unknown
+ */
 export function chooseConfigPath(flags: ProfileFlags, host: Host): ConfigPath | undefined {
   const setting = chooseSetting("config", flags, host);
   const path = setting?.value ?? platformConfigPath(host);

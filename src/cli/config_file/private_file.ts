@@ -17,7 +17,7 @@ export interface StagedFile {
 /**
  * Writes a file under a temporary name in its directory. Creates missing directories with mode 0700.
  *
- * @param mode the permission bits of the file
+ * @param mode the permission bits of the file; not used on Windows
  * @throws {Failure} `FAILED`
  */
 export async function stageFile(path: string, text: string, mode: number, host: Host): Promise<StagedFile> {

@@ -21,7 +21,8 @@ export interface Config {
 /**
  * Reads the config file, if there is one, and selects the profile.
  *
- * @throws {Failure} `USAGE` if the file is invalid, or if a file or profile that a setting names is missing
+ * @throws {Failure} `USAGE` if the file is invalid or cannot be read, if other users can write it (not checked on
+ * Windows), or if a file or profile that a setting names is missing
  */
 export async function readConfig(flags: ProfileFlags, host: Host): Promise<Config> {
   const path = chooseConfigPath(flags, host);
@@ -48,7 +49,8 @@ function unknownProfile({ name, value }: SourcedSetting, path: string | undefine
 /**
  * Reads and parses a config file.
  *
- * @returns `undefined` if the platform's config file does not exist
+ * @returns `undefined` if no setting names the file, and the file is missing or in a directory that this user cannot
+ * search
  * @throws {Failure} `USAGE`
  */
 export async function readConfigFile(config: ConfigPath, host: Host): Promise<ConfigDocument | undefined> {
@@ -61,8 +63,9 @@ export async function readConfigFile(config: ConfigPath, host: Host): Promise<Co
 /**
  * Reads the text of a config file, without a byte order mark.
  *
- * @returns `undefined` if the platform's config file does not exist
- * @throws {Failure} `USAGE` if the file cannot be read, or if other users can write it
+ * @returns `undefined` if no setting names the file, and the file is missing or in a directory that this user cannot
+ * search
+ * @throws {Failure} `USAGE` if the file cannot be read, or if other users can write it (not checked on Windows)
  */
 export async function readConfigText({ path, setting }: ConfigPath, host: Host): Promise<string | undefined> {
   const file = await open(path, setting);
@@ -106,7 +109,7 @@ async function isMissing(path: string, error: unknown): Promise<boolean> {
   return await Deno.stat(path).then(() => false, () => true);
 }
 
-/** Closes a file. Reading a file to its end closes it, and closing it twice is an error. */
+/** Closes a file. Reading a file to its end closes it, and closing a closed file is an error. */
 function close(file: Deno.FsFile): void {
   try {
     file.close();

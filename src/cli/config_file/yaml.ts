@@ -16,7 +16,7 @@ export interface ConfigDocument {
   readonly profiles: ReadonlyMap<string, Profile>;
 }
 
-// The message of each schema is the name of the expected type.
+// The message of each schema is the name of the expected type. The message of a check is a whole sentence.
 const TEXT = z.string("text");
 const PATH = z.string("text");
 const BOOLEAN = z.boolean("true or false");
@@ -34,7 +34,7 @@ const PROFILE = z.nullable(z.strictObject(
   "a mapping",
 ));
 
-/** A mapping may be empty. YAML parses an empty mapping as `null`. */
+/** A mapping can be `null`, because YAML parses an empty file, or a key without a value, as `null`. */
 const CONFIG = z.nullable(z.strictObject({
   profiles: z.nullish(z.record(profileNameSchema(), PROFILE, "a mapping")),
 }, "a mapping"));
@@ -128,8 +128,8 @@ function failureOf(issues: readonly Issue[], document: Document, formatPosition:
 }
 
 /**
- * Returns the node that an error points at. This is the key if the key is unknown, invalid or has no value, and
- * otherwise the value.
+ * Returns the node that an error points at. This is the key if the key is unknown or invalid, or if no colon follows
+ * the key. Otherwise, it is the value.
  */
 function nodeOf({ code, path, ...issue }: Issue, document: Document): unknown {
   if (code === "unrecognized_keys" && "keys" in issue) return keyNode(document, [...path, issue.keys[0]]);

@@ -43,7 +43,9 @@ const stdin: Input = {
   isTerminal: () => Deno.stdin.isTerminal(),
   readText: async () => {
     const { readable } = Deno.stdin;
-    if (readable.locked) throw new Failure("USAGE", "Two flags read standard input, which can be read only once.");
+    if (readable.locked) {
+      throw new Failure("USAGE", "Two flags or variables read standard input, which can be read only once.");
+    }
     return await new Response(readable).text();
   },
 };

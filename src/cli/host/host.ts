@@ -40,7 +40,7 @@ export interface Input {
 
 /** The streams of prompts. */
 export interface Terminal {
-  /** The pressed keys, in raw mode. */
+  /** The keys that the user presses, as bytes. */
   readonly input: Readable;
   /** Has the properties `columns` and `rows`. Emits `resize` when the size changes. */
   readonly output: Writable;

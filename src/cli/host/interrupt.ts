@@ -1,6 +1,6 @@
 /**
- * Stops waiting when SIGINT or SIGTERM arrives. The handler is needed in containers, where a process with PID 1 ignores
- * these signals unless it handles them.
+ * Stops waiting when SIGINT or SIGTERM arrives. A process with PID 1, for example in a container, ignores these signals
+ * unless it handles them.
  */
 import { Failure } from "../../apikey/failure.ts";
 import type { Host } from "./host.ts";
@@ -8,7 +8,7 @@ import type { Host } from "./host.ts";
 /**
  * Waits for work that cannot be cancelled.
  *
- * @param message the message of the failure; says what was not done
+ * @param message the message of the failure
  * @throws {Failure} `INTERRUPTED` if a signal arrives first
  */
 export async function unlessInterrupted<Result>(work: Promise<Result>, message: string, host: Host): Promise<Result> {

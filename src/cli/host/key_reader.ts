@@ -1,6 +1,6 @@
 /** Turns the bytes that a terminal sends into the keys that prompts handle. */
 
-/** Ctrl-Z. The line editor would try to suspend the process, which Deno does not permit. So this key is ignored. */
+/** Ctrl-Z. `node:readline` would try to suspend the process, which Deno does not permit. So this key is ignored. */
 const CTRL_Z = "\x1a";
 
 const ESCAPE = "\x1b";
@@ -19,9 +19,9 @@ export function bracketedPaste(isOn: boolean): string {
 /**
  * Creates a function that takes each chunk from a terminal and returns the keys in it:
  *
- * - Line breaks in pasted text become spaces, so a paste never answers a prompt.
+ * - In bracketed paste mode, line breaks in pasted text become spaces, so that they do not count as Enter.
  * - A line feed becomes Enter, because terminals send a line feed for Enter while they are not in raw mode.
- * - Each returned piece ends at an Enter, so the next prompt receives what follows.
+ * - The keys after an Enter are a separate piece, so that the next prompt receives them.
  */
 export function createKeyReader(): (chunk: Uint8Array) => readonly Uint8Array[] {
   let isPasting = false;

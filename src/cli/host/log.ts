@@ -20,10 +20,10 @@ export interface Log {
 /** Discards every record. */
 export const SILENT_LOG: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => undefined };
 
-/** The levels from most to least verbose. The program does not write records of all levels, but users may set any. */
+/** The levels from most to least verbose. Users can set each level, but no record is `trace`, `info` or `fatal`. */
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 
-/** The maximum number of records that wait while no process reads standard error. Drops further records. */
+/** The maximum number of records that wait while no process reads standard error. Further records are lost. */
 const MAX_WAITING_RECORDS = 1000;
 
 /** The longest wait for the log, in milliseconds. */

@@ -1,8 +1,8 @@
-/** Keys that work the same in every list: moving the focus and editing the filter. */
+/** What lists and the permission grid have in common: the visible rows, moving the focus, and editing the filter. */
 import type { Key } from "node:readline";
 import type { Screen } from "./run_prompt.ts";
 
-/** How many list rows fit on the screen besides `otherLines`. One line stays empty. */
+/** How many list rows fit on the screen besides `otherLines`, but at least 3. One line stays empty. */
 export function pageSize({ terminal }: Screen, otherLines: number): number {
   return Math.max(3, terminal.size().rows - otherLines - 1);
 }

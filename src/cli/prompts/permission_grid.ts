@@ -18,7 +18,7 @@ import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run
 /** The label of the first row. */
 const EVERY_RESOURCE = "every resource";
 
-/** The row that selects for every resource that matches the filter, and the column that selects every action. */
+/** The row that stands for every resource that matches the filter, and the column that stands for every action. */
 const ALL_ROW = 0;
 const ALL_COLUMN = -1;
 

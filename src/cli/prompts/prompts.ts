@@ -12,7 +12,10 @@ import { selectPermissions } from "./permission_grid.ts";
 import type { Screen } from "./run_prompt.ts";
 import { promptForSecret, promptForText } from "./text.ts";
 
-/** Shows one prompt at a time. Every prompt throws `INTERRUPTED` on Ctrl-C, on a signal, or at the end of the input. */
+/**
+ * Shows one prompt at a time. Every prompt throws `INTERRUPTED` on Ctrl-C, Escape, SIGINT or SIGTERM, at the end of the
+ * input, and on Ctrl-D unless a text prompt contains text.
+ */
 export interface Prompts {
   /** A line of text. While the user types, the prompt shows the message of a failed `check`. */
   text(options: TextOptions): Promise<string>;
@@ -31,7 +34,7 @@ export interface Prompts {
 /**
  * Opens the terminal for prompts. Call it only if `canPrompt` returns true.
  *
- * @param interrupted once aborted, cancels the open prompt and every later one
+ * @param interrupted once aborted, every later prompt is cancelled at once; an open prompt handles signals itself
  */
 export async function openPrompts(host: Host, interrupted?: AbortSignal): Promise<Prompts> {
   const screen: Screen = { host, terminal: await host.openTerminal(), style: styleFor(host.stderr, host), interrupted };

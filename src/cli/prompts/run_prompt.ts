@@ -11,7 +11,7 @@ export interface Screen {
   readonly host: Host;
   readonly terminal: Terminal;
   readonly style: Style;
-  /** Once aborted, every prompt is cancelled. */
+  /** Once aborted, every later prompt is cancelled at once. */
   readonly interrupted: AbortSignal | undefined;
 }
 
@@ -25,7 +25,8 @@ export interface PromptStreams {
 /**
  * Shows a prompt until the user answers it.
  *
- * @throws {Failure} `INTERRUPTED` on Ctrl-C, Escape, Ctrl-D, SIGINT, SIGTERM, or at the end of the input
+ * @throws {Failure} `INTERRUPTED` on Ctrl-C, Escape, SIGINT or SIGTERM, at the end of the input, and on Ctrl-D unless a
+ * text prompt contains text
  */
 export async function runPrompt<Value>(
   { host, terminal, interrupted }: Screen,
@@ -39,7 +40,7 @@ export async function runPrompt<Value>(
   if (input.readableEnded || interrupted?.aborted) cancel();
   try {
     const prompt = createPrompt({ input, output, signal: cancellation.signal });
-    // On Ctrl-D the line editor ends the input without an event, so cancel here.
+    // On Ctrl-D, `node:readline` stops reading, but clack does not cancel the prompt. So cancel it here.
     prompt.on("key", (_typed, { ctrl, name }) => {
       if (ctrl && name === "d" && prompt.userInput === "") prompt.state = "cancel";
     });
@@ -57,7 +58,7 @@ export interface View {
   readonly label: string;
   /** @param error why the last Enter was rejected */
   draw(error: string | undefined): string;
-  /** @returns whether the key answers the prompt; Enter always does */
+  /** @returns whether the key answers the prompt, as Enter does */
   handleKey(typed: string | undefined, key: Key): boolean;
   /** The answer in the line that stays on the screen after the prompt. */
   answer(): string;

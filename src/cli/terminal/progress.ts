@@ -14,10 +14,10 @@ let isBarVisible = false;
 
 const ERASE_LINE = "\r\x1b[2K";
 
-/** Columns of the bar. */
+/** The maximum width of the bar, in columns. */
 const BAR_WIDTH = 24;
 
-/** If fewer columns remain for the bar, shows only the count. */
+/** If fewer columns remain for the bar, shows only the label and the count. */
 const MIN_BAR_WIDTH = 4;
 
 /**

@@ -87,8 +87,8 @@ export function markRights(
 }
 
 /**
- * Draws the effective rights of a key. Omits resources without any right. If every resource has a right, the
- * largest group of resources with equal rights shares a row.
+ * Draws the effective rights of a key. Omits resources without any right. If every resource has a right, the largest
+ * group of at least 4 resources with equal marks shares a row.
  *
  * @param columns the width of the terminal
  * @returns lines; the last ones explain the marks

@@ -18,7 +18,7 @@ export function truncate(text: string, columns: number, ellipsis: string): strin
   const end = widthOf(ellipsis) <= columns ? ellipsis : "";
   let room = columns - widthOf(end);
   let index = 0;
-  // The library can truncate too, but it miscounts letters of other scripts that precede Latin, Han or Kana letters.
+  // The library can truncate too, but it miscounts if Latin, Han or Kana letters follow letters of another script.
   for (const { segment } of graphemes.segment(text)) {
     room -= widthOf(segment);
     if (room < 0) break;
@@ -34,8 +34,8 @@ export function fit(text: string, columns: number, ellipsis: string): string {
 }
 
 /**
- * Breaks a text into lines of at most this many columns, between words if possible. A line is never narrower than two
- * columns, because one letter may take two.
+ * Breaks a text into lines of at most this many columns, between words if possible. If `columns` is less than two, uses
+ * two, because one letter may take two columns.
  */
 export function wrapText(text: string, columns: number): readonly string[] {
   const room = Math.max(2, columns);
