@@ -2,9 +2,9 @@
  * The entry point of the server. Apart from types, the rest of the program imports only this module from `src/server/`,
  * and loads it on demand. In the executable, it is a separate bundle.
  *
- * A request passes `http/listener` → `http/request_handler` → `http/routes` → `graphql/handler` → `auth/authenticator` →
- * `graphql/schema` → `auth/authorization` → `keys/` → the store. If a command runs the server inside its own process
- * (embedded mode), a request starts at `graphql/handler`.
+ * A request passes through `http/listener` → `http/request_handler` → `http/routes` → `graphql/handler` →
+ * `auth/authenticator` → `graphql/schema` → `auth/authorization` → `keys/` → the store. If a command runs the server
+ * inside its own process (embedded mode), a request starts at `graphql/handler`.
  */
 import { hashSecret } from "../apikey/secret.ts";
 import type { KeyStore } from "../store/key_store.ts";
@@ -32,14 +32,14 @@ export interface StoreOptions {
 }
 
 export interface LocalServerOptions extends StoreOptions {
-  /** Documents that are known to be valid. The server does not validate them, because validation would slow it down. */
+  /** Documents that are known to be valid. To save time, the server does not validate them. */
   readonly validDocuments: readonly string[];
   readonly now: () => Date;
   readonly logError: LogError;
 }
 
 export interface LocalServer {
-  /** Answers a request. If the request has no key, it has every right. */
+  /** Answers a request. A request without a key has every right. */
   readonly fetch: (request: Request) => Promise<Response>;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Audit events. An event states who made or tried a change to a key, when, from where, and with what outcome. A
- * recorded event never changes.
+ * Audit events. An event states who created, replaced or deleted a key, or tried to, when, from where, and with what
+ * outcome. A recorded event never changes.
  */
 import { Failure } from "../apikey/failure.ts";
 import type { StoredKey } from "./stored_key.ts";
@@ -20,9 +20,9 @@ export interface Origin {
   readonly at: Date;
   /** The calling key; `null` for the local caller. */
   readonly actor: { readonly id: string; readonly name: string } | null;
-  /** The IP address of the client; `null` for the local caller. */
+  /** The IP address of the client; `null` for a request in embedded mode, inside the process of a command. */
   readonly address: string | null;
-  /** The id of the request, as in the access log; `null` for the local caller. */
+  /** The id of the request, as in the access log; `null` in embedded mode. */
   readonly requestId: string | null;
 }
 

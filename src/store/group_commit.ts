@@ -69,8 +69,8 @@ export class GroupCommit {
   /**
    * Commits all pending writes in one transaction.
    *
-   * @returns SQLite's error if another process has locked the database, so that the writes stay pending; `undefined`
-   * otherwise
+   * @returns SQLite's error if another process has locked the database; the writes then stay pending. Otherwise
+   * `undefined`
    */
   #writePending(): Error | undefined {
     const group = this.#pending;

@@ -14,9 +14,9 @@ import type { StoredKey } from "./stored_key.ts";
 export type Precondition = (held: StoredKey | undefined) => void;
 
 /**
- * A store of keys. If the store is unavailable, every method throws a `Failure` with the code `UNREACHABLE` or
- * `TIMEOUT`. If `add`, `remove` or `recordEvent` throws, nothing was changed, unless the message of the error says that
- * the change may have taken effect.
+ * A store of keys. If the store is unavailable, every method except `close` throws a `Failure` with the code
+ * `UNREACHABLE` or `TIMEOUT`. If `add`, `remove` or `recordEvent` throws, nothing was changed, unless the message of
+ * the error says that the change may have taken effect.
  */
 export interface KeyStore {
   /**
@@ -53,7 +53,10 @@ export interface KeyStore {
    * @throws what `precondition` throws
    */
   remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean>;
-  /** Records when keys, given by id, were last used. Ignores unknown ids, and times before the one already recorded. */
+  /**
+   * Records when keys, given by id, were last used. Ignores unknown ids, and times that are earlier than the recorded
+   * time.
+   */
   recordUses(uses: ReadonlyMap<string, Date>): Promise<void>;
   /** Records an audit event for a rejected change. */
   recordEvent(event: NewEvent): Promise<void>;

@@ -1,7 +1,8 @@
 /**
- * The PostgreSQL store. Any number of processes on any number of machines may use the database at once. Unique
+ * The PostgreSQL store. Any number of processes on any number of machines can use the database at once. Unique
  * constraints guarantee that names and hashes are unique. A lock serializes the transactions that add audit events, so
- * events become visible in the order of their ids. A client that reads on from the last event it saw misses no event.
+ * events become visible in the order of their ids. A client that continues after the last event that it has read misses
+ * no event.
  */
 // @ts-types="@types/pg"
 import type { Pool, QueryConfig } from "pg";
@@ -211,7 +212,7 @@ function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal | un
   if (signal === undefined) return result;
   const { promise, reject } = Promise.withResolvers<never>();
   const interrupt = (): void =>
-    reject(new Failure("INTERRUPTED", "Interrupted. The current change may have taken effect."));
+    reject(new Failure("INTERRUPTED", "Interrupted. If a change was in progress, it may have taken effect."));
   if (signal.aborted) interrupt();
   signal.addEventListener("abort", interrupt);
   return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", interrupt));

@@ -4,7 +4,7 @@ import pg, { type Pool, type PoolClient, type PoolConfig } from "pg";
 import { Failure, reasonOf } from "../apikey/failure.ts";
 import { POSTGRES_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
 
-/** The database that `--database-url` specifies, and the credentials for it. */
+/** The database that the setting `database-url` specifies, and the credentials for it. */
 export interface DatabaseAddress {
   /** A host name, an IP address, or the directory of a Unix socket. */
   readonly host: string;
@@ -13,7 +13,7 @@ export interface DatabaseAddress {
   /** Never part of a message. */
   readonly password: string;
   readonly database: string;
-  /** The name of the database in messages: `HOST:PORT/DATABASE`. */
+  /** The name of the database in messages: `HOST:PORT/DATABASE`, or `DATABASE at DIRECTORY` for a Unix socket. */
   readonly label: string;
   /** `undefined` for an unencrypted connection. */
   readonly tls: DatabaseTls | undefined;
@@ -74,7 +74,8 @@ export function createPool(address: DatabaseAddress, timeout: number): Pool {
     statement_timeout: timeout,
     lock_timeout: timeout,
     idle_in_transaction_session_timeout: timeout,
-    // Longer than the server's timeouts. If the server reports a timeout, it is certain that nothing was changed.
+    // Longer than the server's timeouts, so that the server reports a timeout first. It is then certain
+    // that nothing was changed.
     query_timeout: timeout + timeout / 4,
     keepAlive: true,
   };
@@ -170,7 +171,7 @@ async function schemaVersion(sql: Queryable, label: string): Promise<number | un
 
 /** Advice for errors. Each pattern is matched against the error's code, a space and the error's message. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/^(28P01|28000)/, "Check the user and password in --database-url, and the server's pg_hba.conf."],
+  [/^(28P01|28000)/, "Check the user, the password and the server's pg_hba.conf."],
   [/^3D000/, "Create the database, or choose another one in --database-url."],
   [
     /^42501/,

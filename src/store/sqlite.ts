@@ -29,7 +29,7 @@ const PAGE = 1000;
 /**
  * Opens the store, creates it if it is missing, and migrates its schema.
  *
- * @throws {Failure} `USAGE` if the directory is a file
+ * @throws {Failure} `USAGE` if the directory is a file or is inside a file
  * @throws {Failure} `UNREACHABLE` if the file cannot be created, read or written, if it is damaged, if it belongs to another
  * program, or if a newer version wrote it
  * @throws {Failure} `TIMEOUT` if another process keeps the file locked

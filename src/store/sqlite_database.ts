@@ -1,6 +1,6 @@
 /**
- * Opens the SQLite database file. Creates the file with private modes, migrates its schema, waits for locks held by
- * other processes, and explains errors of SQLite and the file system.
+ * Opens the SQLite database file. Creates the file so that only its owner can access it, migrates its schema, waits for
+ * locks held by other processes, and explains errors of SQLite and the file system.
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { Failure, quote, reasonOf } from "../apikey/failure.ts";
@@ -169,7 +169,8 @@ export function waitFailure(
   }
   return Date.now() < since + busyTimeout ? undefined : new Failure(
     "TIMEOUT",
-    `Another process has locked the store ${quote(path)}. Try again, or raise --timeout.`,
+    `Another process has locked the store ${quote(path)}. Try again. For commands other than serve, you can also ` +
+      "raise --timeout.",
     { cause: busy },
   );
 }
@@ -201,6 +202,6 @@ export function storeFailure(path: string, error: unknown): unknown {
 function fileFailure(path: string, error: unknown): Failure {
   const reason = reasonOf(error);
   const remedy = REMEDIES.find(([part]) => reason.includes(part))?.[1] ??
-    "The current user must be able to read and write this file, and to create files in its directory.";
+    "The current user must be able to read and write this path, and to create files in its parent directory.";
   return new Failure("UNREACHABLE", `Cannot use the store ${quote(path)}: ${reason}. ${remedy}`, { cause: error });
 }

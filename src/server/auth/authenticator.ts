@@ -47,7 +47,7 @@ export class Authenticator {
   }
 
   /**
-   * Returns the caller that a request authenticates.
+   * Authenticates a request and returns its caller.
    *
    * @param authorization the value of the `Authorization` header; `null` if there is none
    * @param address the client's IP address; `null` for a request inside this process, which is never throttled

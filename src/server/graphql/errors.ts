@@ -17,7 +17,7 @@ const UNAVAILABLE: readonly unknown[] = ["UNREACHABLE", "TIMEOUT"] satisfies rea
 /** Asks the client to wait one second before it sends the request again. */
 const RETRY_AFTER = { "retry-after": "1" };
 
-/** Returns the code of an error: `USAGE` if the request is invalid, and `FAILED` if the error is unexpected. */
+/** Returns the code of a `Failure`, `USAGE` if the request is invalid, or `FAILED` if the error is unexpected. */
 export function codeOf(error: Error): FailureCode {
   // `graphql-http` reports a malformed request as a plain `Error`. graphql-js wraps the error of a
   // resolver in a `GraphQLError`.

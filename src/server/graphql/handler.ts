@@ -1,7 +1,7 @@
 /**
  * Handles GraphQL requests. The handler authenticates the caller, and `graphql-http` parses, validates and executes the
- * document. `serve` calls the handler for each HTTP request. If a command runs the server inside its own process, the
- * client calls the handler instead of `fetch`.
+ * document. `serve` calls the handler for each HTTP request to `/graphql`. If a command runs the server inside its own
+ * process, the client calls the handler instead of `fetch`.
  */
 import type { GraphQLError } from "graphql";
 import { createHandler } from "graphql-http";
@@ -63,7 +63,7 @@ const REAUTHENTICATE_AFTER = 50;
 /** One request while `graphql-http` executes it. */
 interface Execution {
   readonly context: RequestContext;
-  /** The errors of the result. Not set if nothing was executed. */
+  /** The errors of the result. Not set if there are none, or if nothing was executed. */
   errors?: readonly GraphQLError[] | undefined;
   /** Whether the result has data. Not set if nothing was executed. */
   hasData?: boolean;
@@ -115,7 +115,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
 
   async function execute(request: HttpRequest): Promise<HttpResponse> {
     const { method, url, header, address, requestId, signal } = request;
-    // Authenticates first, so that the server never reads the body of a request without a valid key.
+    // Authenticates first, so that the server never keeps the body of a request without a valid key in memory.
     let caller = await authenticate(request);
     const isPostedJson = method === "POST" && isJson(header("content-type"));
     const start = performance.now();

@@ -23,7 +23,10 @@ export interface HttpResponse {
   readonly body: string | null;
   /** The id of the key that authenticated the request. */
   readonly keyId?: string | undefined;
-  /** The `FailureCode` of the first error. Not set if there was no error, or if the GraphQL document was invalid. */
+  /**
+   * The `FailureCode` of the first error. Not set if there was no error, if `graphql-http` rejected the request with 400,
+   * or if `http/routes.ts` answered the request itself.
+   */
   readonly code?: string | undefined;
 }
 

@@ -8,7 +8,7 @@ export interface DocumentLimits {
   readonly aliases: number;
   /** The maximum number of lexical tokens. Comments do not count. The parser enforces this limit. */
   readonly tokens: number;
-  /** The maximum number of keys in one response. A longer list would delay all other requests and use much memory. */
+  /** The maximum number of keys in one response. A longer list would delay all other requests and use a lot of memory. */
   readonly keys: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The operations of the GraphQL schema. Other servers share a public part of the schema. Only this server has the fields
+ * The operations of the GraphQL schema. Other servers offer part of this schema too. Only this server has the fields
  * `me`, `auditEvents`, `apiKeysByName` and `apiKeysExist` of `Query`, `refusesTakenNames` of `ApiKeyMutations`, and
  * `createdBy` and `lastUsedAt` of `ApiKey`. `auth/authorization.ts` defines which permission each operation needs.
  */
@@ -173,8 +173,8 @@ interface PageArguments {
 const auditEvents = authorized<PageArguments>(Query.auditEvents, {
   type: listOf(auditEvent),
   description:
-    "Changes of keys and refused changes, oldest first. `after` is the id of the last event of the previous page. " +
-    `Without it, the page starts with the oldest event. A page has at most ${MAX_PAGE_SIZE} events.`,
+    "Changes to keys and refused changes, oldest first. `after` is the id of the last event of the previous page. " +
+    `Without \`after\`, the page starts with the oldest event. A page has at most ${MAX_PAGE_SIZE} events.`,
   args: { after: { type: GraphQLString }, first: { type: required(GraphQLInt), defaultValue: 100 } },
   resolve: ({ after, first }, { store }) => {
     if (first < 1 || first > MAX_PAGE_SIZE) {

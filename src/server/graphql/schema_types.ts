@@ -68,9 +68,9 @@ const role = enumOf("Role", ROLES, ROLE_MEANINGS);
 const resource = enumOf("Resource", RESOURCES);
 const authAction = enumOf("AuthAction", ACTIONS);
 const auditAction = enumOf("AuditAction", AUDIT_ACTIONS, {
-  CREATE: "The key was created.",
-  REPLACE: "A new key with the same name replaced the key.",
-  DELETE: "The key was deleted.",
+  CREATE: "The creation of a key.",
+  REPLACE: "The replacement of a key by a new key with the same name.",
+  DELETE: "The deletion of a key.",
 });
 
 const permission = new GraphQLObjectType({
@@ -103,7 +103,9 @@ const apiKeyFields: Fields<VisibleKey> = {
   },
   createdBy: {
     type: prefixedId,
-    description: "The id of the key that created this key. Null if a local user created it without a key.",
+    description:
+      "The id of the key that created this key, or of the key that replaced the creator. Null if a local user " +
+      "created this key without a key.",
     resolve: ({ key }) => key.createdBy,
   },
   lastUsedAt: {
@@ -129,7 +131,7 @@ export const me = new GraphQLObjectType<KeyHolder, RequestContext>({ name: "Me",
 
 const auditKey = new GraphQLObjectType<{ readonly id: string | null; readonly name: string | null }, RequestContext>({
   name: "AuditKey",
-  description: "A key as it was at the time of the event. It may no longer exist.",
+  description: "The id and name of a key at the time of the event. Null if unknown. The key may no longer exist.",
   fields: { id: { type: prefixedId }, name: { type: GraphQLString } },
 });
 
@@ -151,7 +153,11 @@ const auditEventFields: Fields<AuditEvent> = {
     type: GraphQLString,
     description: "The IP address of the client. Null if the client did not use the network.",
   },
-  requestId: { type: GraphQLString, description: "The same id as in the access log and the X-Request-Id header." },
+  requestId: {
+    type: GraphQLString,
+    description:
+      "The same id as in the access log and the X-Request-Id header. Null if the client did not use the network.",
+  },
   action: { type: required(auditAction) },
   key: {
     type: required(auditKey),

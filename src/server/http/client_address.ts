@@ -11,8 +11,9 @@ import { Failure, quote } from "../../apikey/failure.ts";
 export type ClientAddress = (connection: string, forwardedFor: string | null) => string;
 
 /**
- * Returns a function that trusts `X-Forwarded-For` if the connection comes from one of these proxies. The client is then
- * the last address in the header that does not belong to a proxy, because a client can forge all earlier addresses.
+ * Returns a function that trusts `X-Forwarded-For` if the connection comes from one of these proxies. The client's
+ * address is then the last address in the header that does not belong to a proxy, because a client can forge all
+ * earlier addresses.
  *
  * @param proxies IP addresses, or networks like `10.0.0.0/8`
  * @throws {Failure} `USAGE` if an entry is neither an IP address nor a network

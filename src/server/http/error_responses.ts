@@ -13,7 +13,7 @@ function errorResponse(status: number, code: FailureCode, message: string): Http
   };
 }
 
-/** The response to a request that arrives while the server stops. */
+/** The response to a request that arrives while the server is stopping. */
 export const STOPPING = errorResponse(503, "UNREACHABLE", "The server is stopping. Try again.");
 /** The response to a request that is still in progress when `--drain-timeout` expires. */
 export const STOPPED = errorResponse(

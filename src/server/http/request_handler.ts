@@ -73,7 +73,8 @@ const MAX_PATH_LENGTH = 255;
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
 /**
- * Answers a request with the response of a handler, or with an error if it takes too long.
+ * Answers a request with the response of a handler, or with an error if the request takes too long or the server is
+ * stopping.
  *
  * @throws only if the socket fails
  */

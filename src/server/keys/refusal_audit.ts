@@ -29,8 +29,8 @@ export async function withRefusalAudit<Result>(
 }
 
 /**
- * Records a refusal in the audit trail. If this fails, logs an error and does not throw, because the caller must still get
- * the refusal.
+ * Records a refusal in the audit trail. Ignores errors that are not refusals. If recording fails, logs an error and does
+ * not throw, because the caller must still get the refusal.
  */
 export async function recordRefusal(
   action: AuditAction,

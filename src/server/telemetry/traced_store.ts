@@ -1,4 +1,4 @@
-/** A key store whose look-ups and changes appear in traces and metrics. */
+/** A key store whose operations, except `list` and `close`, appear in traces and metrics. */
 import type { KeyStore } from "../../store/key_store.ts";
 import type { Trace } from "./tracing.ts";
 

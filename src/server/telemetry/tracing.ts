@@ -27,7 +27,7 @@ interface Providers {
   };
 }
 
-/** Returns `undefined` if OpenTelemetry is off. Reading `Deno.telemetry` then throws. */
+/** Returns `undefined` if OpenTelemetry is off. Creating a meter then throws. */
 export function openTelemetry(): Trace | undefined {
   try {
     return createTrace(Deno.telemetry);
