@@ -15,7 +15,7 @@ function expectRejected(names: readonly string[]): void {
 /** The characters that are trimmed: white space and line terminators as ECMAScript defines them. */
 const TRIMMED = /^[\t\n\v\f\r\ufeff\u2028\u2029\p{Zs}]$/u;
 
-/** A second implementation of the rule for names, to compare with. Returns `undefined` for an invalid name. */
+/** A second implementation of the rule for names, to compare `parseName` with. Returns `undefined` for an invalid name. */
 function nameByRule(typed: string): string | undefined {
   const codePoints = [...typed];
   while (TRIMMED.test(codePoints[0] ?? "")) codePoints.shift();
@@ -27,7 +27,7 @@ function nameByRule(typed: string): string | undefined {
   return text !== "" && isValid ? text : undefined;
 }
 
-/** Arbitrary texts, and texts that are valid or nearly valid. */
+/** Arbitrary texts, valid names, and texts that are almost valid names. */
 const anyText = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.string({ unit: "grapheme" }),

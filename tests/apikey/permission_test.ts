@@ -18,14 +18,14 @@ const anyPermission = fc.tuple(fc.constantFrom<Resource>(...RESOURCES), fc.const
   .map(([resource, action]): Permission => `${resource}:${action}`);
 const anyPermissions = fc.uniqueArray(anyPermission, { maxLength: 60 });
 
-/** The message for an invalid list, after checking its code. */
+/** Returns the message for an invalid list. Checks that the failure has the code `INVALID_PERMISSION`. */
 function rejectionOf(list: string): string {
   const { code, message } = failureOf(() => parsePermissions(list));
   expect([list, code]).toEqual([list, "INVALID_PERMISSION"]);
   return message;
 }
 
-Deno.test("The resources and actions are those of the specification, and every pair of them is valid", () => {
+Deno.test("The resources and actions are those of the specification, and every pair of a resource and an action is valid", () => {
   expect([...RESOURCES].toSorted()).toEqual(SPEC_RESOURCES.toSorted());
   expect([...ACTIONS].toSorted()).toEqual(SPEC_ACTIONS.toSorted());
   const pairs = SPEC_RESOURCES.flatMap((resource) => SPEC_ACTIONS.map((action) => `${resource}:${action}`));
@@ -46,7 +46,7 @@ Deno.test("Duplicate permissions are removed, and the others keep their order", 
   ]);
 });
 
-Deno.test("A blank list of permissions is an empty list", () => {
+Deno.test("Blank text is parsed as an empty list of permissions", () => {
   expect(parsePermissions(" \t ")).toEqual([]);
 });
 
@@ -64,7 +64,7 @@ Deno.test("A permission that does not have the form RESOURCE:ACTION is rejected"
   }
 });
 
-Deno.test("The message for an unknown resource suggests the nearest permission and says where to find the list", () => {
+Deno.test("The message for an unknown resource suggests the nearest permission and says how to list the valid words", () => {
   expect(rejectionOf("VMS:READ_ANY,DOCKR:READ_ANY")).toBe(
     'Unknown resource "DOCKR" in the permission "DOCKR:READ_ANY". Did you mean DOCKER:READ_ANY? ' +
       'To list the resources and actions, run "service-api apikey --help".',
@@ -86,7 +86,7 @@ Deno.test("A role in a list of permissions is rejected, and the message names --
   expect(rejectionOf("viewer")).toBe('"viewer" is a role, not a permission. Pass it with --roles.');
 });
 
-Deno.test("If one letter of a resource is missing or two letters are swapped, the message suggests that resource", () => {
+Deno.test("If two adjacent letters of a resource are swapped, or one letter of a long resource is missing, the message suggests that resource", () => {
   for (const resource of SPEC_RESOURCES) {
     for (let i = 0; i < resource.length; i++) {
       const [start, end] = [resource.slice(0, i), resource.slice(i + 2)];
@@ -108,7 +108,7 @@ Deno.test("The message for a long permission with control characters is short an
   expect(message).not.toContain("\n");
 });
 
-Deno.test("Every list of permissions, joined with commas, parses to itself", () => {
+Deno.test("Every list of different permissions, joined with commas, parses to itself", () => {
   fc.assert(fc.property(anyPermissions, (permissions) => {
     expect(parsePermissions(permissions.join(","))).toEqual(permissions);
   }));

@@ -1,6 +1,4 @@
-/**
- * The resources, actions, roles and rights, written a second time and independently of `src/`, for tests to compare.
- */
+/** The correct resources, actions, roles and rights, written independently of `src/`. Tests compare `src/` with this file. */
 
 /** Spec section 2, "Permission resources". */
 export const SPEC_RESOURCES =

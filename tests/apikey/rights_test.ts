@@ -19,7 +19,7 @@ const anyGrant = fc.record({
 });
 
 for (const role of ROLES) {
-  Deno.test(`${role} grants the rights that it must grant, and no others`, () => {
+  Deno.test(`${role} grants exactly the rights that rights_by_design.ts lists for it`, () => {
     expect(new Set<string>(rightsOf([role], []))).toEqual(rightsByDesign([role], []));
   });
 }

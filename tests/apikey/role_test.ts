@@ -7,7 +7,7 @@ import { SPEC_ROLES } from "./rights_by_design.ts";
 
 const anyRoles = fc.uniqueArray(fc.constantFrom(...ROLES));
 
-/** The message for an invalid list, after checking its code. */
+/** Returns the message for an invalid list. Checks that the failure has the code `INVALID_ROLE`. */
 function rejectionOf(list: string): string {
   const { code, message } = failureOf(() => parseRoles(list));
   expect([list, code]).toEqual([list, "INVALID_ROLE"]);
@@ -26,7 +26,7 @@ Deno.test("Duplicate roles are removed, and the others keep their order", () => 
   expect(parseRoles("GUEST,admin,guest,ADMIN,VIEWER")).toEqual(["GUEST", "ADMIN", "VIEWER"]);
 });
 
-Deno.test("A blank list of roles is an empty list", () => {
+Deno.test("Blank text is parsed as an empty list of roles", () => {
   expect(parseRoles("  \t")).toEqual([]);
 });
 
@@ -63,7 +63,7 @@ Deno.test("The message for a long role with control characters is short and cont
   expect(message).not.toContain("\x1b");
 });
 
-Deno.test("Every list of roles, joined with commas, parses to itself", () => {
+Deno.test("Every list of different roles, joined with commas, parses to itself", () => {
   fc.assert(fc.property(anyRoles, (roles) => expect(parseRoles(roles.join(","))).toEqual(roles)));
 });
 

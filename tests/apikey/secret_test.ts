@@ -87,7 +87,7 @@ Deno.test("A masked secret shows only sak_… and the last four characters, whic
   expect(maskSecret(secretTail(secret))).toBe(`sak_…${secret.slice(49)}`);
 });
 
-Deno.test("Redaction masks every secret in a text, even a truncated one", () => {
+Deno.test("Redaction masks every secret in a text, even one that is cut off after 20 characters", () => {
   const secret = makeSecret(new Uint8Array(32).fill(9));
   expect(redactSecrets(`key=${secret}; again "${secret}"`)).toBe('key=sak_…; again "sak_…"');
   expect(redactSecrets(`${secret}${secret}`)).toBe("sak_…");

@@ -76,7 +76,7 @@ Deno.test("at a terminal, messages about a created key are on standard error and
   }
 });
 
-Deno.test("on Ctrl-C during a request, the command exits with 130 and says that the server may have executed it", async () => {
+Deno.test("on Ctrl-C during a request, the command exits with 130 and says that the server may have executed the request", async () => {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<Response>();
   await using server = startServer(() => {

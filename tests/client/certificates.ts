@@ -1,4 +1,7 @@
-/** A certificate for `localhost`, its private key, and the CA certificate that signed it. Only tests use them. */
+/**
+ * For tests: a server certificate for `localhost`, its private key, and the certificate of the CA that signed the server
+ * certificate.
+ */
 
 export const AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBsDCCAVegAwIBAgIUcSz61N/36XjQb0aq7TNsdRj+TtQwCgYIKoZIzj0EAwIw

@@ -192,7 +192,7 @@ Deno.test("an error message from the server cannot move the cursor or reveal the
   expect(stderr).toBe("service-api: \\u{1b}[2J \\u{9b}1A your key … is \\u{202e}bad\n");
 });
 
-Deno.test("create does not follow a redirect, so the key does not reach the other server", async () => {
+Deno.test("create does not follow a redirect to another server, so that server does not receive the key", async () => {
   await using other = startServer(() => Response.json({ data: {} }));
   await using server = startServer(() => Response.redirect(`${other.url}/graphql`, 308));
   expectFailure(await at(server.url)(CREATE), 4, "BAD_RESPONSE", /redirect/);

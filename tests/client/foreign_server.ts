@@ -1,4 +1,4 @@
-/** Test servers: a server that sends the responses of a test, and a server that has only the public GraphQL schema. */
+/** Servers for tests: one sends the responses that the test defines, and one has only the schema of `tests/contract.ts`. */
 import { buildSchema, graphql } from "graphql";
 import { ROLES } from "../../src/apikey/role.ts";
 import { contractSdl } from "../contract.ts";
@@ -46,8 +46,8 @@ interface CreateArguments {
 }
 
 /**
- * Starts a server that has only the public GraphQL schema. If a name is taken and `overwrite` is not set, `create` returns
- * the existing key.
+ * Starts a server that has only the schema of `tests/contract.ts`. If a name is taken and `overwrite` is not set,
+ * `create` returns the existing key.
  */
 export function startForeignServer(existing: readonly ForeignKey[]): TestServer & { readonly keys: ForeignKey[] } {
   const keys = [...existing];

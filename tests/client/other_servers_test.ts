@@ -1,11 +1,11 @@
-/** Commands on servers that lack the fields of the embedded server, or that send unexpected responses. */
+/** How commands work with servers that lack fields of the embedded server, or that send unexpected responses. */
 import { expect } from "expect";
 import { inProcess, withEnv } from "../program/program.ts";
 import { startForeignServer, startServer } from "./foreign_server.ts";
 
 const EXISTING = { id: "foreign:1", name: "taken", key: "the-secret-of-the-key-that-exists" };
 
-Deno.test("create works on a server that has only the public schema", async () => {
+Deno.test("create works with a server that has only the minimum schema", async () => {
   await using server = startForeignServer([EXISTING]);
   const outcome = await inProcess(
     ["apikey", "--create", "--name", "new", "--roles", "ADMIN", "--permissions", "DOCKER:READ_ANY", "--json"],
@@ -97,7 +97,7 @@ Deno.test("delete distinguishes an unknown name from a server without keys", asy
   });
 });
 
-Deno.test("create prints no secret if the response lacks refusesTakenNames", async () => {
+Deno.test("create prints no secret if the response lacks the requested field refusesTakenNames", async () => {
   const create = { id: "foreign:1", name: "taken", key: EXISTING.key };
   await using server = startServer(() => Response.json({ data: { apiKey: { create } } }));
   const outcome = await inProcess(["apikey", "--create", "--name", "taken", "--roles", "GUEST", "--json"], {
@@ -108,7 +108,7 @@ Deno.test("create prints no secret if the response lacks refusesTakenNames", asy
   expect(outcome.stdout).not.toContain(EXISTING.key);
 });
 
-Deno.test("create works on a server that rejects unknown fields without naming them", async () => {
+Deno.test("create works with a server that rejects unknown fields without naming them", async () => {
   const answers: readonly (readonly [RegExp, unknown])[] = [
     [/refusesTakenNames/, { errors: [{ message: "Bad request" }] }],
     [/query ListApiKeys/, { data: { apiKeys: [] } }],
@@ -148,7 +148,7 @@ Deno.test("delete fails if the server never confirms the deletion", async () => 
   expect(JSON.parse(outcome.stdout)).toMatchObject({ deleted: 0, code: "FAILED" });
 });
 
-Deno.test("login does not store a key if the server returns null for me and rejects the query for all keys", async () => {
+Deno.test("login does not store a key if the server returns null for the field me and rejects the query for all keys", async () => {
   await using server = startServer(({ body }) =>
     Response.json(
       body.includes("me {")
@@ -185,7 +185,7 @@ for (const key of ["SECRET with space 123", "SECRET123\n", 123_456_789, null]) {
 }
 
 for (const errors of [{ message: "no" }, ["no"], [{ msg: "no" }], "no"]) {
-  Deno.test(`delete fails if the errors in the response are invalid: ${JSON.stringify(errors)}`, async () => {
+  Deno.test(`delete fails if "errors" in the response is not a list of GraphQL errors: ${JSON.stringify(errors)}`, async () => {
     const data = { apiKey: { delete: true }, apiKeysByName: [{ id: "foreign:1", name: "taken" }], apiKeysExist: true };
     let requests = 0;
     await using server = startServer(() => Response.json(requests++ === 0 ? { data } : { data, errors }));

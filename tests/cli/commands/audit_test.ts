@@ -1,4 +1,4 @@
-/** `audit` prints the audit trail of the embedded server or of a server on HTTP as JSON lines. */
+/** `audit` prints the audit trail of a server as JSON lines, whether the server is embedded or reached over HTTP. */
 import { expect } from "expect";
 import { run } from "../../../src/cli/program.ts";
 import { startForeignServer } from "../../client/foreign_server.ts";

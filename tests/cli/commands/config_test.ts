@@ -184,7 +184,7 @@ for (
     ["a missing key file", ["--key-file", "/nonexistent.key"], /--key-file: cannot read/],
   ] as const
 ) {
-  Deno.test(`config rejects ${what}, like every command`, async () => {
+  Deno.test(`config rejects ${what} with a usage error`, async () => {
     await using home = await configHome();
     const { code, stdout, stderr } = await home.run(["config", ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -147,7 +147,7 @@ for (
   });
 }
 
-testWithModes("login stores the other flags in the profile, with an absolute path to the CA file", async () => {
+testWithModes("login stores --key-header, --header, --allow-http and the absolute path of --ca-file", async () => {
   await using server = startKeyServer();
   await using home = await configHome();
   await Deno.writeTextFile(`${home.home}/ca.pem`, "-----BEGIN CERTIFICATE-----\n");
@@ -420,7 +420,7 @@ testWithModes("login and logout never print the key, not even in the debug log",
   expect(runs.map(({ stdout, stderr }) => stdout + stderr).join("")).not.toContain(SECRET.slice(0, 20));
 });
 
-testWithModes("concurrent logins and logouts do not overwrite each other's changes", async () => {
+testWithModes("concurrent logins keep each other's changes, and so do concurrent logouts", async () => {
   await using server = startServer(() => Response.json({ data: { me: { id: "1", name: "me" } } }));
   await using home = await configHome();
   const names = Array.from({ length: 8 }, (_, index) => `p${index}`);

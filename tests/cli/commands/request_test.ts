@@ -97,7 +97,7 @@ for (
     ["a missing file", ["--query", "@/nonexistent"], /cannot read "\/nonexistent"/],
   ] as const
 ) {
-  Deno.test(`request with ${what} is a usage error, sends nothing, and repeats no value in the message`, async () => {
+  Deno.test(`request with ${what} is a usage error, sends nothing, and prints no part of the query, variables or body`, async () => {
     await using server = answering(ANSWER);
     const { code, stdout, stderr } = await inProcess(["request", ...flags], { env: { SERVICE_API_URL: server.url } });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

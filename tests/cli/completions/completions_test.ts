@@ -30,7 +30,7 @@ async function offered(words: readonly string[], program?: Program): Promise<rea
 
 const NO_CANDIDATES: Completion = { words: {}, directive: ":space" };
 
-Deno.test("the first word completes to the commands with their summaries, except the hidden command", async () => {
+Deno.test("the first word completes to the commands with their summaries, except the hidden command __complete", async () => {
   const { words } = await complete([""]);
   expect(words).toMatchObject({ apikey: "create or delete API keys", help: "print the help of a command" });
   expect(Object.keys(words)).toEqual(expect.arrayContaining(["request", "serve", "audit", "completions", "--version"]));
@@ -56,7 +56,7 @@ Deno.test("every flag in the help of a command is offered with a description on 
   }
 });
 
-Deno.test("a flag is not offered again unless it can be repeated", async () => {
+Deno.test("a flag is offered again only if it can be repeated", async () => {
   const flags = await offered(["apikey", "--json", "--name", "a", "--timeout=3s", "--header", "A: b", "--"]);
   expect(flags).toContain("--header");
   expect(flags.filter((flag) => ["--json", "--name", "--timeout"].includes(flag))).toEqual([]);
@@ -110,7 +110,7 @@ Deno.test("after RESOURCE: --permissions completes to the actions", async () => 
   expect(await offered(["apikey", "--permissions", "NOWHERE:"])).toEqual([]);
 });
 
-Deno.test("a permission in the list is not offered again", async () => {
+Deno.test("a permission that is already in the list is not offered again", async () => {
   const list = "DOCKER:READ_ANY,docker:";
   const actions = await offered(["apikey", "--permissions", list]);
   expect(actions).toContain("DOCKER:READ_ANY,DOCKER:READ_OWN");
@@ -195,7 +195,7 @@ Deno.test("completing names creates neither a data directory nor a database", as
   }
 });
 
-Deno.test("if the server is unreachable, has an invalid URL or rejects the key, no names are offered and no message is printed", async () => {
+Deno.test("if the URL is rejected, the server is unreachable, or the key is missing or wrong, no names are offered and no message is printed", async () => {
   await using installation = await overHttp();
   const { SERVICE_API_URL = "" } = installation.env;
   const envs = [
@@ -256,7 +256,7 @@ Deno.test("the completions command suggests the nearest shell for an unknown one
   expect((await inProcess(["completions", "bash", "zsh"])).code).toBe(2);
 });
 
-Deno.test("completions prints a script for each shell, and its help says how to install it", async () => {
+Deno.test("completions prints a script for each shell, and completions --help says how to install each script", async () => {
   const { stdout: help } = await inProcess(["completions", "--help"]);
   for (const shell of ["bash", "zsh", "fish", "powershell"]) {
     // deno-lint-ignore no-await-in-loop -- one shell at a time

@@ -88,7 +88,7 @@ for (
       'FILE:1:1: Unknown member "profile". Did you mean profiles?',
     ],
     [
-      "the name of the flag instead of headers",
+      "header, the name of the flag, instead of headers",
       "profiles:\n  a:\n    header: x\n",
       'FILE:3:5: Unknown setting "header". Did you mean headers?',
     ],
@@ -252,7 +252,7 @@ testWithModes("a missing config file is an error only if a flag or variable name
   expect((await home.run(["config"])).code).toBe(0);
 });
 
-testWithModes("--config wins over SERVICE_API_CONFIG, which wins over the platform's file", async () => {
+testWithModes("--config wins over SERVICE_API_CONFIG, which wins over the default file of the platform", async () => {
   await using home = await configHome("profiles: { default: { timeout: 1s } }");
   const write = async (name: string, timeout: string): Promise<string> => {
     const path = `${home.home}/${name}.yaml`;
@@ -280,7 +280,9 @@ for (
     ["windows", (home: string) => ({ APPDATA: `${home}/Roaming` }), "Roaming\\service-api\\config.yaml"],
   ] as const
 ) {
-  testWithModes(`on ${platform} the config file is ${path}`, async () => {
+  const variables = JSON.stringify(env("~"));
+
+  testWithModes(`on ${platform} with ${variables} the config file is ~/${path}`, async () => {
     await using home = await configHome();
     const file = `${home.home}/${path}`;
     await Deno.mkdir(file.replace(/\/[^/]*$/, ""), { recursive: true });

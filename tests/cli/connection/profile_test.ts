@@ -79,7 +79,7 @@ testWithModes(
   },
 );
 
-testWithModes("--profile wins over SERVICE_API_PROFILE, which wins over default", async () => {
+testWithModes("--profile wins over SERVICE_API_PROFILE, which wins over the profile named default", async () => {
   const config = "profiles: { default: { timeout: 1s }, a: { timeout: 2s }, b: { timeout: 3s } }";
   const env = { SERVICE_API_PROFILE: "a" };
   expect(await effective(config)).toMatchObject({ timeout: 1000 });
@@ -165,7 +165,7 @@ testWithModes("allow-http of a profile applies only to the profile's server", as
   await expect(effective(config, { baseUrl: "http://other.example" })).rejects.toThrow(/unencrypted to other\.example/);
 });
 
-testWithModes("a profile without a server is used with every server", async () => {
+testWithModes("a profile without a server and without a store is used with every server and every store", async () => {
   const config = "profiles: { default: { key-file: own.key } }";
   const headers = { authorization: `Bearer ${SECRET}` };
   expect(await effective(config, { baseUrl: "https://other.example" })).toMatchObject({
@@ -193,7 +193,7 @@ for (
     ["a variable", () => [], (url: string) => ({ SERVICE_API_URL: url })],
   ] as const satisfies readonly (readonly [string, (url: string) => string[], (url: string) => Environment])[]
 ) {
-  testWithModes(`no setting of the profile's server is sent to a server that ${what} selects`, async () => {
+  testWithModes(`the profile's key and headers are not sent to another server that ${what} selects`, async () => {
     await using home = await homeWith(PROFILE);
     await using other = startServer(() => Response.json({ data: {} }));
     const surroundings = { env: { ...env(other.url), LOG_LEVEL: "debug" } };

@@ -163,7 +163,7 @@ Deno.test("the embedded server always receives the key as a bearer credential", 
   expect([...headers]).toEqual([["authorization", "Bearer abc"]]);
 });
 
-Deno.test("the key may come from a file or from standard input", async () => {
+Deno.test("the key can be read from a file or from standard input", async () => {
   await withFile("sak_from_file\r\n", async (path) => {
     const byFlag = await settings({ keyFile: path }, { env: { ...HOME, SERVICE_API_KEY: "sak_variable" } });
     expect(byFlag.headers.get("authorization")).toBe("Bearer sak_from_file");
@@ -182,7 +182,7 @@ for (
     ["UTF-16, as PowerShell writes it with >", inUtf16("\ufeffsak_from_file\r\n")],
   ] as const
 ) {
-  Deno.test(`a key file may contain ${what}`, async () => {
+  Deno.test(`the key is read from a file with ${what}`, async () => {
     await withFile(content, async (path) => {
       const { headers } = await settings({ keyFile: path }, { env: HOME });
       expect(headers.get("authorization")).toBe("Bearer sak_from_file");
@@ -190,7 +190,7 @@ for (
   });
 }
 
-Deno.test("a piped key may have a byte order mark and a Windows line end", async () => {
+Deno.test("a byte order mark before a piped key and a Windows line end after it are removed", async () => {
   const { headers } = await settings({ keyFile: "-" }, { env: HOME, stdin: "\ufeffsak_piped\r\n" });
   expect(headers.get("authorization")).toBe("Bearer sak_piped");
 });
@@ -201,7 +201,7 @@ Deno.test("the case of the letters in --key-header does not matter", async () =>
   expect([...headers]).toEqual([["authorization", "Bearer abc"]]);
 });
 
-Deno.test("a key is never read from a terminal", async () => {
+Deno.test("--key-file - does not read a key from a terminal", async () => {
   const host = Object.assign(new FakeHost([], { env: HOME }), {
     stdin: { isTerminal: () => true, readText: () => Promise.reject(new Error("read")) },
   });
@@ -224,7 +224,9 @@ for (
     ["a reserved key header", { keyHeader: "Content-Type" }, { SERVICE_API_KEY: "abc" }, /does not set itself/],
     ["a reserved header", { header: ["content-type: text/plain"] }, {}, /does not set itself/],
     ["a header that is set twice", { header: ["X-A: 1", "x-a: 2"] }, {}, /twice/],
-    ["a header that also carries the key", { header: ["Authorization: x"] }, { SERVICE_API_KEY: "abc" }, /twice/],
+    ["a --header with the name of the header that carries the key", { header: ["Authorization: x"] }, {
+      SERVICE_API_KEY: "abc",
+    }, /twice/],
     ["a header without a colon", { header: ["secret"] }, {}, /must be 'Name: value'/],
     ["a header with a line break", { header: ["a: b\r\nsecret: d"] }, {}, /must be 'Name: value'/],
     [

@@ -10,7 +10,7 @@ function read(...chunks: readonly string[]): readonly string[] {
   );
 }
 
-Deno.test("keys reach the prompt unchanged", () => {
+Deno.test("letters, arrow keys, Escape and Ctrl-C reach the prompt unchanged", () => {
   expect(read("a", "é部", "\x1b[A", "\x1b", "\x03")).toEqual(["a", "é部", "\x1b[A", "\x1b", "\x03"]);
 });
 
@@ -26,7 +26,7 @@ Deno.test("pasted line breaks become spaces and do not answer a prompt", () => {
   expect(read("\x1b[200~one\r\ntwo\nthree\rfour\x1b[201~\r")).toEqual(["one two three four\r"]);
 });
 
-Deno.test("a paste and its markers may arrive in several chunks", () => {
+Deno.test("a paste is recognized even if its text and its markers arrive in several chunks", () => {
   expect(read("a\x1b[20", "0~one\r", "two\x1b[", "201~", "\r").join("|")).toBe("a|one |two|\r");
 });
 

@@ -1,4 +1,4 @@
-/** Prompts that end without an answer: on Ctrl-C, on a signal, and at the end of the input. */
+/** Prompts that end without an answer: on Ctrl-C, Ctrl-D, Escape, a signal, or the end of the input. */
 import { expect } from "expect";
 import { openPrompts, type Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { KEYS } from "../../program/screen.ts";
@@ -21,7 +21,7 @@ for (
     ["selectOne", (prompts) => prompts.selectOne({ label: "Fruit", items: FRUIT }), "Ctrl-C", pressCtrlC],
     ["select", (prompts) => prompts.select({ label: "Fruit", items: FRUIT }), "Ctrl-C", pressCtrlC],
     ["permissions", showGrid, "Ctrl-C", pressCtrlC],
-    // Each interruption, for a prompt with a line of text and one without.
+    // Each kind of interruption, for a line of text, for the grid of permissions, or for both.
     ["text", showText, "Ctrl-D", ({ screen }) => screen.press(KEYS.ctrlD)],
     ["permissions", showGrid, "Ctrl-D", ({ screen }) => screen.press(KEYS.ctrlD)],
     ["text", showText, "Escape", ({ screen }) => screen.press(KEYS.escape)],

@@ -137,7 +137,7 @@ Deno.test("select: a long label takes half of a narrow window, so that the hint 
   space to select · enter to confirm ·…`);
 });
 
-Deno.test("select: a list of 10,000 items is redrawn within 50 ms of a key press", async () => {
+Deno.test("select: the median time to redraw a list of 10,000 items after a key press is less than 50 ms", async () => {
   const items = Array.from({ length: 10_000 }, (_, value) => ({
     value,
     label: `key ${value}`,

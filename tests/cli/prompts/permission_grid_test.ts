@@ -58,7 +58,7 @@ Deno.test("without a UTF-8 locale the grid uses ASCII", async () => {
   space to select, enter to confirm, arrows to move, type to filter`);
 });
 
-Deno.test("Space to the left of the first column selects and unselects every action of a resource", async () => {
+Deno.test("Space on the name of a resource selects or unselects all its actions", async () => {
   const { screen, answer } = await showGrid();
   screen.press(..."logs", KEYS.left, KEYS.space);
   expect(await screen.until(/8 selected/)).toMatch(/^❯\[LOGS\]( +●){8}$/m);
@@ -69,7 +69,7 @@ Deno.test("Space to the left of the first column selects and unselects every act
   expect(await screen.text()).toBe("✔ Permissions: 8");
 });
 
-Deno.test("Space in the first row selects an action on every resource", async () => {
+Deno.test("Space in the row 'every resource' selects an action on every resource", async () => {
   const { screen, answer } = await showGrid();
   screen.press(KEYS.up, KEYS.right, KEYS.right, KEYS.space, KEYS.enter);
   const pairs = await answer;
@@ -77,13 +77,13 @@ Deno.test("Space in the first row selects an action on every resource", async ()
   expect(pairs.every((pair) => pair.endsWith(":READ_ANY"))).toBe(true);
 });
 
-Deno.test("Space in the first row selects an action only on the resources that match the filter", async () => {
+Deno.test("with a filter, Space in the row 'every resource' selects an action only on the resources that match", async () => {
   const { screen, answer } = await showGrid();
   screen.press(..."connect", KEYS.home, KEYS.space, KEYS.enter);
   expect(await answer).toEqual(["CONNECT:CREATE_ANY", "CONNECT__REMOTE_ACCESS:CREATE_ANY"]);
 });
 
-Deno.test("Space to the left of the first column in the first row selects every permission", async () => {
+Deno.test("Space on the name 'every resource' selects every permission", async () => {
   const { screen, answer } = await showGrid();
   screen.press(KEYS.home, KEYS.left, KEYS.space, KEYS.enter);
   expect(await answer).toHaveLength(232);
@@ -104,7 +104,7 @@ for (
   });
 }
 
-Deno.test("typing only an action moves to the first row, where Space selects the action on every resource", async () => {
+Deno.test("typing only an action moves the focus to the row 'every resource', where Space selects the action on every resource", async () => {
   const { screen, answer } = await showGrid();
   screen.press(..."update_own", KEYS.space, KEYS.ctrlU, ..."api", KEYS.enter);
   const pairs = await answer;

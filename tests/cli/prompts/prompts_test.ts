@@ -28,7 +28,7 @@ Deno.test("text: keys move the cursor and edit the text", async () => {
   expect(await answer).toBe("blue");
 });
 
-Deno.test("text: Enter accepts an empty text", async () => {
+Deno.test("text: without a check, Enter accepts an empty text", async () => {
   const { screen, answer } = await promptAtTerminal((prompts) => prompts.text({ label: "Name" }));
   screen.press(KEYS.enter);
   expect(await answer).toBe("");
@@ -61,7 +61,7 @@ Deno.test("text: Enter rejects a text that fails the check, and keeps what was t
   expect(await answer).toBe("ab");
 });
 
-Deno.test("text: Ctrl-D deletes the letter after the cursor and does not cancel", async () => {
+Deno.test("text: if any text is typed, Ctrl-D deletes the letter after the cursor and does not cancel the prompt", async () => {
   const { screen, answer } = await promptAtTerminal((prompts) => prompts.text({ label: "Name" }));
   screen.press("a", "b", KEYS.left, KEYS.ctrlD);
   await screen.until(/Name: a█$/);
@@ -79,7 +79,7 @@ for (const name of ["钥匙 一", "مفتاح", "𝒜𝟙"]) {
   });
 }
 
-Deno.test("text: invisible characters are escaped", async () => {
+Deno.test("text: invisible characters are escaped on the screen, but not in the answer", async () => {
   const { screen, answer } = await promptAtTerminal((prompts) => prompts.text({ label: "Name" }));
   screen.press("a", "\u202e", "b");
   await screen.until(/Name: a\\u\{202e\}b█/);

@@ -59,8 +59,11 @@ for (
     ["postgres://app@/keys", { PGHOST: "/run/postgresql" }, SOCKET],
   ] as const
 ) {
-  Deno.test(`${url}${"PGUSER" in env ? " with libpq's variables" : ""} selects ${JSON.stringify(address)}`, async () => {
-    expect(await parse(url, env)).toEqual({ ...DEFAULTS, ...address });
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`).join(" ") || "no variables";
+  const selected = { ...DEFAULTS, ...address };
+
+  Deno.test(`${url} with ${variables} selects ${JSON.stringify(selected)}`, async () => {
+    expect(await parse(url, env)).toEqual(selected);
   });
 }
 
@@ -84,7 +87,7 @@ for (
     ["localhost", "sslmode=disable&sslrootcert=FILE", undefined],
   ] as const
 ) {
-  Deno.test(`the connection to ${host} with ${parameters || "no parameter"} uses ${describe(tls)}`, () =>
+  Deno.test(`the connection to ${host} with ${parameters || "no parameters"} uses ${describe(tls)}`, () =>
     inTemporaryDirectory(async (directory) => {
       const file = `${directory}/ca.pem`;
       await Deno.writeTextFile(file, AUTHORITY);
@@ -117,7 +120,7 @@ for (
     ],
     ["the password as a parameter", "postgres://app@localhost/keys?password=hidden", /unknown parameter "password"/],
     [
-      "an sslmode that may not use TLS",
+      "an sslmode that uses TLS only if the server supports it",
       "postgres://app:hidden@db.example/keys?sslmode=prefer",
       /^--database-url \(sslmode\) must be disable, require, verify-ca or verify-full, not "prefer"\.$/,
     ],

@@ -1,4 +1,4 @@
-/** Where the embedded server stores keys, from flags and variables. */
+/** How flags and variables select the place where the embedded server stores keys. */
 import { expect } from "expect";
 import { chooseStore, readStoreLocation, type StoreFlags } from "../../../src/cli/settings/store_location.ts";
 import { FakeHost, inProcess } from "../../program/program.ts";
@@ -37,7 +37,9 @@ for (
 ) {
   const isDirectory = location.startsWith("/");
 
-  const store = isDirectory ? `in ${location}` : `the database that the ${location} names`;
+  const store = isDirectory
+    ? `in ${location}`
+    : `the database of ${location === "flag" ? "--database-url" : "SERVICE_API_DATABASE_URL"}`;
 
   Deno.test(`with ${what} the store is ${store}`, async () => {
     const { location: found, warnings } = await read(flags, env);
@@ -68,7 +70,7 @@ Deno.test("a password in --database-url causes a warning that does not show it, 
   expect((await read({ databaseUrl: "postgres://app@localhost:5432/a:b" }, {})).warnings).toEqual([]);
 });
 
-Deno.test("the message for an invalid URL in the variable names the variable", async () => {
+Deno.test("the message for an invalid URL in SERVICE_API_DATABASE_URL names this variable", async () => {
   await expect(read({}, { SERVICE_API_DATABASE_URL: "localhost" })).rejects.toMatchObject({
     code: "USAGE",
     message: expect.stringMatching(/^SERVICE_API_DATABASE_URL must be a URL/),

@@ -57,7 +57,7 @@ Deno.test("if all resources have equal rights, they share a row", () => {
 `);
 });
 
-Deno.test("resources with other rights come before the shared row", () => {
+Deno.test("the shared row comes last, after the resources whose rights differ", () => {
   expect(draw(["VIEWER"], ["DOCKER:CREATE_ANY"])).toBe(`
                 CREATE   READ     UPDATE   DELETE
                 ANY OWN  ANY OWN  ANY OWN  ANY OWN

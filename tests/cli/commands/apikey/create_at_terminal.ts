@@ -11,7 +11,7 @@ export function createAtTerminal({ env }: Installation, args: readonly string[] 
   return runAtTerminal(["apikey", "--create", ...args], { ...at, env: { ...env, ...at.env } });
 }
 
-/** Answers every prompt up to the confirmation: role VIEWER, permission DOCKER:UPDATE_ANY. */
+/** Answers every prompt before the confirmation. Selects the role VIEWER and the permission DOCKER:UPDATE_ANY. */
 export async function answerPrompts(
   { screen }: Running,
   name = "ci deploy",

@@ -1,4 +1,4 @@
-/** A server for tests that lists and deletes keys. */
+/** A test server that lists and deletes keys. */
 import * as z from "zod";
 import { startServer, type TestServer } from "../../../client/foreign_server.ts";
 
