@@ -1,4 +1,7 @@
-/** Two servers on one store: a change through one is visible to the other on the next request. */
+/**
+ * Two servers that share a store: after a change through one server, the next request to the other server sees the
+ * change.
+ */
 import { expect } from "expect";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import { openPostgresStore } from "../../src/store/postgres.ts";
@@ -57,9 +60,9 @@ function testTwoServers(
 
   test("text that cannot be a key id matches no key, and the audit trail records the text without secrets", async ({ one, admin }) => {
     for (const id of ["\0", "\ud800", "", "x".repeat(100_000), "'; --", admin.key]) {
-      // deno-lint-ignore no-await-in-loop -- one change after the other
+      // deno-lint-ignore no-await-in-loop -- one request after the other
       expect((await post(one, READ, { id }, admin.key)).data).toEqual({ apiKey: null });
-      // deno-lint-ignore no-await-in-loop -- one change after the other
+      // deno-lint-ignore no-await-in-loop -- one request after the other
       expect((await post(one, DELETE, { ids: [id] }, admin.key)).data).toEqual({ apiKey: { delete: false } });
     }
     const { codes, text } = await post(one, "{ auditEvents { outcome key { id } } }", {}, admin.key);

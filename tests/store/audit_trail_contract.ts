@@ -1,4 +1,4 @@
-/** Tests of the audit trail that every `KeyStore` must pass. The tests run on SQLite and on PostgreSQL. */
+/** The audit-trail tests that every `KeyStore` must pass. They run on SQLite and on PostgreSQL. */
 import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
 import type { AuditAction, AuditEvent, NewEvent } from "../../src/store/audit_event.ts";
@@ -101,7 +101,7 @@ export function testAuditTrail(engine: Engine): void {
       expect(await readTrail(store)).toEqual(before);
     }));
 
-  test("A change that fails or is rejected by its precondition records no event", () =>
+  test("If add or remove throws, no event is recorded", () =>
     withNewStore(engine, async (store) => {
       const key = await newKey("deploy");
       await addDeployer(store);

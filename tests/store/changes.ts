@@ -1,11 +1,11 @@
-/** Makes changes to stores in tests: callers, preconditions, and functions that make many changes. */
+/** For tests that change stores: callers, preconditions, and functions that make many changes. */
 import { nameTaken } from "../../src/apikey/name.ts";
 import type { Origin } from "../../src/store/audit_event.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import type { StoredKey } from "../../src/store/stored_key.ts";
 import { newKey } from "./stored_key.ts";
 
-/** A change by the local caller. */
+/** The origin of a change by the local caller. */
 export const LOCAL: Origin = {
   at: new Date("2026-03-04T05:06:07.089Z"),
   actor: null,
@@ -13,7 +13,7 @@ export const LOCAL: Origin = {
   requestId: null,
 };
 
-/** A change by a key over the network. The key exists only after `addDeployer`. */
+/** The origin of a change that a key requests over the network. The key exists only after `addDeployer`. */
 export const REMOTE: Origin = {
   at: new Date("2026-04-05T06:07:08.009Z"),
   actor: { id: "key_0123456789abcdefghijkl", name: "deployer" },
@@ -39,7 +39,7 @@ export async function addAll(store: KeyStore, keys: readonly StoredKey[]): Promi
   await inSequence(keys, (key) => store.add(key, LOCAL, rejectTakenName));
 }
 
-/** Adds keys concurrently. Their order in the list may be any. */
+/** Adds keys concurrently. Their order in the list varies. */
 export async function addInParallel(store: KeyStore, keys: readonly StoredKey[]): Promise<void> {
   await inBatches(keys, (key) => store.add(key, LOCAL, rejectTakenName));
 }
@@ -52,12 +52,12 @@ export function listKeys(store: KeyStore, owner?: string): Promise<readonly Stor
 /** Calls `act` with each item, and awaits each call before the next. */
 export async function inSequence<Item>(items: Iterable<Item>, act: (item: Item) => Promise<unknown>): Promise<void> {
   for (const item of items) {
-    // deno-lint-ignore no-await-in-loop -- this function calls one after the other
+    // deno-lint-ignore no-await-in-loop -- each call begins after the previous one
     await act(item);
   }
 }
 
-/** The maximum number of concurrent changes. With more of them, some would exceed their timeout on a slow machine. */
+/** The maximum number of concurrent changes. With more, some changes would exceed their timeout on a slow machine. */
 const BATCH = 100;
 
 /** Calls `act` with each item, in concurrent batches. */

@@ -15,7 +15,7 @@ export interface Location {
   readonly open: () => Promise<KeyStore>;
   /** Runs SQL on the data, as another program with all database rights would. */
   readonly execute: (sql: string) => Promise<void>;
-  /** Starts other processes that open a store on this data. */
+  /** How to start other processes that open a store on this data. */
   readonly racer: RacerOptions;
 }
 
@@ -35,7 +35,7 @@ export function withTwoStores(
   return withNewStore(engine, (one, location) => withStore(location, (two) => test(one, two, location)));
 }
 
-/** Runs `test` with a store of a location, and closes it afterwards. */
+/** Runs `test` with a store at a location, and closes the store afterwards. */
 export async function withStore(location: Location, test: (store: KeyStore) => Promise<void>): Promise<void> {
   const store = await location.open();
   try {

@@ -1,4 +1,4 @@
-/** Tests of keys that every `KeyStore` must pass. The tests run on SQLite and on PostgreSQL. */
+/** The key tests that every `KeyStore` must pass. They run on SQLite and on PostgreSQL. */
 import { expect } from "expect";
 import fc from "fast-check";
 import { Failure } from "../../src/apikey/failure.ts";
@@ -154,7 +154,7 @@ export function testKeys(engine: Engine): void {
       expect(await listKeys(store)).toEqual([a, b, c]);
     }));
 
-  test("Any description and the longest name are stored unchanged", () =>
+  test("Unusual descriptions and the longest name are stored unchanged", () =>
     withNewStore(engine, async (store) => {
       const descriptions = [
         "",
@@ -231,7 +231,7 @@ export function testKeys(engine: Engine): void {
       expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
     }));
 
-  test("list returns each key once if there is more than one page, in the same order with and without an owner", () =>
+  test("If the keys fill more than one page, list returns each key once, in the same order with and without an owner", () =>
     withNewStore(engine, async (store) => {
       const owner = await newKey("owner");
       const keys = [owner, ...(await newKeys(1_100)).map((key) => ({ ...key, createdBy: owner.id }))];

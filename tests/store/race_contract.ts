@@ -62,7 +62,7 @@ async function repeatUntilDone(work: Promise<unknown>, act: () => Promise<void>)
 export function testRaces(engine: Engine): void {
   const test = (rule: string, check: () => Promise<void>): void => Deno.test(`${engine.name}: ${rule}`, check);
 
-  test("A hundred concurrent replacements of one key through two stores all succeed, and each replaces the previous key", () =>
+  test("If two stores concurrently add a hundred keys with one name, all succeed, and each key after the first replaces the previous key", () =>
     withTwoStores(engine, async (one, two) => {
       const keys = await inParallel(100, () => newKey("deploy"));
       await Promise.all(keys.map((key, i) => (i % 2 === 0 ? one : two).add(key, LOCAL, allowAny)));
@@ -193,7 +193,7 @@ export function testRaces(engine: Engine): void {
       expect(read.length).toBe(1 + 4 * 25 * 2);
     }));
 
-  test("If ten processes open a new store and create keys with the same names, exactly one process gets each name", () =>
+  test("If ten processes open a new store and create keys with the same names, exactly one process succeeds for each name", () =>
     engine.withNewLocation(async (location) => {
       const names = Array.from({ length: 30 }, (_, i) => `key ${i}`);
       const racers = Array.from({ length: 10 }, () => startRacer(location.racer, names));

@@ -1,8 +1,8 @@
 /**
  * A program that competes with other processes for names. Usage: `racer.ts sqlite DIRECTORY NAME…` or `racer.ts
  * postgres ADDRESS NAME…`, where ADDRESS is a `DatabaseAddress` in JSON. The program prints `ready`, waits until
- * standard input ends, opens the store, and creates a key with each name. For each name it prints `won` or the code of
- * the failure.
+ * standard input ends, opens the store, and tries to create a key with each name. For each name it prints `won`, the code
+ * of the `Failure`, or the text of any other error.
  */
 import { Failure } from "../../src/apikey/failure.ts";
 import { openPostgresStore } from "../../src/store/postgres.ts";

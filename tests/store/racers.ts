@@ -1,4 +1,4 @@
-/** Starts processes of `racer.ts`. */
+/** Starts processes that run `racer.ts`. */
 import type { DatabaseAddress } from "../../src/store/postgres_database.ts";
 
 /** The arguments of `racer.ts` that specify the store, and the permissions that the process needs. */
@@ -22,7 +22,7 @@ export function postgresRacer(address: DatabaseAddress): RacerOptions {
 export interface Racer {
   /** Resolves when the process is ready for the race. */
   readonly ready: Promise<void>;
-  /** Starts the race. Returns the outcome for each name: `won`, or the code of the failure. */
+  /** Makes the process create its keys. Returns the line that the process prints for each name. */
   readonly run: () => Promise<readonly string[]>;
 }
 

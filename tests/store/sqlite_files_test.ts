@@ -95,7 +95,7 @@ Deno.test("After the store is closed, its only file is keys.db", () =>
     expect(await filesIn(directory)).toEqual(["keys.db"]);
   }));
 
-Deno.test("No file contains the secret while the store is open or after it is closed", () =>
+Deno.test("While the store is open and after it is closed, none of its files contains the secret", () =>
   inTemporaryDirectory(async (directory) => {
     const { key, secret } = await newKeyWithSecret("deploy", { description: "in the files" });
     async function everyByte(): Promise<string> {
@@ -121,7 +121,7 @@ Deno.test("An empty keys.db becomes a store", () =>
     await withStoreIn(directory, async (store) => expect(await store.isEmpty()).toBe(true));
   }));
 
-Deno.test("If the data directory is a file, opening fails with USAGE and the file is unchanged", () =>
+Deno.test("If the data directory is a file or is inside one, opening fails with USAGE and the file is unchanged", () =>
   inTemporaryDirectory(async (directory) => {
     const file = `${directory}/file`;
     await Deno.writeTextFile(file, "mine");
@@ -167,7 +167,7 @@ Deno.test("If keys.db contains arbitrary bytes, opening fails with UNREACHABLE a
     )
   ));
 
-Deno.test("If keys.db is damaged, opening fails with UNREACHABLE and keys.db is unchanged", () =>
+Deno.test("If the header of keys.db is damaged, opening fails with UNREACHABLE and keys.db is unchanged", () =>
   inTemporaryDirectory(async (directory) => {
     await withStoreIn(directory, async (store) => addAll(store, [await newKey("deploy")]));
     const bytes = await Deno.readFile(`${directory}/keys.db`);

@@ -1,4 +1,4 @@
-/** Runs the tests that every `KeyStore` must pass on SQLite. */
+/** Runs on SQLite the tests that every `KeyStore` must pass. */
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
@@ -29,5 +29,5 @@ function sqlite(name: string, beforeCommit?: () => Promise<void>): Engine {
 testKeys(sqlite("SQLite"));
 testAuditTrail(sqlite("SQLite"));
 testRaces(sqlite("SQLite"));
-// `serve` opens the store with such a `beforeCommit`.
+// `serve` opens the store with an equivalent `beforeCommit`.
 testRaces(sqlite("SQLite with grouped commits", () => new Promise((resolve) => setImmediate(resolve))));

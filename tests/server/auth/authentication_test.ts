@@ -55,7 +55,7 @@ Deno.test("A request whose Authorization header does not have the form Bearer <A
     }
   }));
 
-Deno.test("A mistyped key gets 401, and the message says that the key is mistyped", () =>
+Deno.test("A malformed key gets 401, and the message says that the key may be mistyped", () =>
   withServer(async ({ network, create }) => {
     const { key } = await create({ name: "admin", roles: ["ADMIN"] });
     const mistyped = [`${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`, key.slice(0, -1), `${key}0`, "hunter2"];
@@ -64,7 +64,7 @@ Deno.test("A mistyped key gets 401, and the message says that the key is mistype
     }
   }));
 
-Deno.test("An unknown key gets 401, and the message says so without repeating the key", () =>
+Deno.test("An unknown key gets 401, and the message says that the server does not know the key, without repeating it", () =>
   withServer(async ({ network }) => {
     const result = await post(network, LIST, {}, UNKNOWN_SECRET);
     expectUnauthenticated(result, "does not know it");

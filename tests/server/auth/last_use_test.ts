@@ -44,7 +44,7 @@ Deno.test("lastUsedAt is null for a new key, and then the time of its last reque
   }, { now: () => time });
 });
 
-Deno.test("A key that reads its own lastUsedAt gets the time of that request", () =>
+Deno.test("A request that reads the lastUsedAt of its own key gets the time of the request itself", () =>
   withHttp(async ({ network, create }) => {
     const { id, key } = await create({ name: "used", permissions: toInput(["API_KEY:READ_OWN"]) });
     expect(await lastUsedAt(network, id, key)).toEqual(used(NOW));
@@ -102,7 +102,7 @@ Deno.test("LastUse.write writes all unwritten times in one call, and does not wr
     expect((await store.findById(two.id))?.lastUsedAt).toEqual(after(2));
   }));
 
-Deno.test("If a write fails, the next write includes its times, except those that newer times have replaced", () =>
+Deno.test("If a write fails, the next write includes the times of the failed write, except those that newer times have replaced", () =>
   withNewStore(async (store) => {
     const written: ReadonlyMap<string, Date>[] = [];
     let isAvailable = false;

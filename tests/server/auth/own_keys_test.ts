@@ -23,15 +23,15 @@ const CREATED_BY = "query ($id: PrefixedID!) { apiKey(id: $id) { createdBy } }";
 const RIGHTS = ["API_KEY:CREATE_ANY", "API_KEY:READ_OWN", "API_KEY:DELETE_OWN"];
 
 interface Family extends TestServer {
-  /** A key that may create keys, and may read and delete itself and the keys it created. */
+  /** A key that can create keys, and can read and delete itself and the keys that it created. */
   readonly parent: ApiKey;
   /** The two keys that the parent created. */
   readonly children: readonly [ApiKey, ApiKey];
   /** A key that the local caller created. */
   readonly stranger: ApiKey;
-  /** Posts a GraphQL operation with the parent's key. */
+  /** Posts a GraphQL operation that `parent` authenticates. */
   readonly asParent: (query: string, variables?: Readonly<Record<string, unknown>>) => Promise<Result>;
-  /** The ids of all keys in the store. */
+  /** Returns the ids of all keys in the store. */
   readonly ids: () => Promise<readonly string[]>;
 }
 
@@ -81,7 +81,7 @@ Deno.test("A key with READ_OWN does not learn which other keys exist, by id or b
     expect((await asParent(BY_NAME, { name: "stranger" })).data).toEqual({ apiKeysByName: [] });
   }));
 
-Deno.test("_OWN permissions do not cover a key's creator, keys with the same creator, or keys created by the key's own keys", () =>
+Deno.test("The _OWN permissions of a key do not cover its parent (the creator), its siblings or its grandchildren", () =>
   withFamily(async ({ network, parent, children: [one, two], asParent }) => {
     const input = { name: "grandchild", permissions: toInput(RIGHTS) };
     const grandchild = createdKey(await post(network, CREATE, { input }, one.key));
@@ -131,7 +131,7 @@ Deno.test("A key with DELETE_OWN replaces a key it created, and becomes the crea
     expect((await post(local, CREATED_BY, { id: successor.id })).data).toEqual({ apiKey: { createdBy: parent.id } });
   }));
 
-Deno.test("A key with DELETE_OWN replaces itself, and the new key becomes the creator of the old key's keys", () =>
+Deno.test("A key with DELETE_OWN replaces itself, and the new key becomes the creator of the keys that the old key created", () =>
   withFamily(async ({ parent, children, asParent, network }) => {
     const input = { name: "parent", permissions: toInput(RIGHTS), overwrite: true };
     const successor = createdKey(await asParent(CREATE, { input }));

@@ -1,5 +1,6 @@
 /**
- * Which rights a key can grant, and which rights the roles have on keys. `graphql/schema_rules_test.ts` covers fields.
+ * Which rights a key can grant, and which rights the roles have on keys. `graphql/schema_rules_test.ts` tests which
+ * permission each field needs.
  */
 import { expect } from "expect";
 import fc from "fast-check";
@@ -98,7 +99,7 @@ Deno.test("Whatever its roles and permissions, a key can never create a key with
     mayCreate: fc.integer({ min: 0, max: 3 }).map((n) => n > 0),
     roles: anyRoles,
     permissions: anyPermissions,
-    /** Indexes of the creator's own rights to grant, so that some creations succeed. */
+    /** Indexes of rights of the creator that the new key gets, so that some creations succeed. */
     own: fc.array(fc.nat(), { maxLength: 5 }),
     onlyOwn: fc.boolean(),
   });

@@ -7,13 +7,13 @@ import { type HttpTest, withHttp } from "../http/http_server.ts";
 const START = NOW.getTime();
 
 interface Throttled extends HttpTest {
-  /** Moves the clock of the server forward, in milliseconds. */
+  /** Moves the clock of the server forward by a duration in milliseconds. */
   readonly pass: (duration: number) => void;
   /** Sends a request with an invalid key and, optionally, an `X-Forwarded-For` header. Returns the status. */
   readonly fail: (forwardedFor?: string) => Promise<number>;
 }
 
-/** Runs a test on a server that allows three failed authentications per address and minute. */
+/** Runs a test on a server that by default allows three failed authentications per address and minute. */
 function withThrottle(
   test: (server: Throttled) => Promise<void>,
   options: { readonly maxAuthFailures?: number; readonly trustedProxies?: readonly string[] } = {},
@@ -55,7 +55,7 @@ Deno.test("After too many failed authentications, an address gets 429 with the n
     expect((await post(network, ME, {}, "sak_bad")).headers.get("retry-after")).toBe("15");
   }));
 
-Deno.test("Requests without a key, without a bearer key, or with an invalid key count as failures", () =>
+Deno.test("A request counts as a failure if it has no key, an invalid key, or an Authorization header without a bearer key", () =>
   withThrottle(async ({ network, fail }) => {
     const get = async (headers: HeadersInit): Promise<number> =>
       (await send(network, new Request(GRAPHQL_URL, { headers }))).status;
@@ -124,7 +124,7 @@ Deno.test("Failures older than a minute do not count", () =>
     expect(await repeat(4, fail)).toEqual([401, 401, 401, 429]);
   }));
 
-Deno.test("With a limit of 0, an address may fail any number of times", () =>
+Deno.test("With a limit of 0, an address never has to wait", () =>
   withThrottle(async ({ fail }) => {
     expect(new Set(await repeat(30, fail))).toEqual(new Set([401]));
   }, { maxAuthFailures: 0 }));
@@ -136,7 +136,7 @@ Deno.test("Behind a trusted proxy, each client has its own count", () =>
     expect(await fail("203.0.113.8")).toBe(401);
   }, { trustedProxies: ["127.0.0.1", "10.0.0.0/8"] }));
 
-Deno.test("IPv6 addresses in the same /64 network share a count, in any spelling of the address", () => {
+Deno.test("IPv6 addresses in the same /64 network share a count, however they are written", () => {
   const throttle = new FailureThrottle(2);
   throttle.recordFailure("2001:db8:1:2::1", START);
   throttle.recordFailure("2001:db8:1:2:ffff:ffff:ffff:ffff", START);
@@ -155,7 +155,7 @@ Deno.test("The local caller, who has no address, never waits", () => {
   expect(throttle.secondsToWait(null, START)).toBe(0);
 });
 
-Deno.test("With more than 100,000 addresses, the address with the oldest failures is forgotten", () => {
+Deno.test("With more than 100,000 addresses, the address whose count started first is forgotten", () => {
   const throttle = new FailureThrottle(1);
   for (let i = 0; i < 100_001; i++) throttle.recordFailure(`10.${i >> 16}.${i >> 8 & 255}.${i & 255}`, START);
   const waits = ["10.0.0.0", "10.0.0.1", "10.1.134.160"].map((address) => throttle.secondsToWait(address, START));

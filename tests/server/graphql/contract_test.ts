@@ -53,7 +53,7 @@ function expectUsage({ codes, data }: Result): void {
   expect(data).toBeUndefined();
 }
 
-Deno.test("The schema has every type, field, argument, value and nullability of the contract", () => {
+Deno.test("The schema has every type, field, argument, enum value and nullability of the contract", () => {
   expect(contractOf(schema)).toBe(contractOf(CONTRACT));
 });
 
@@ -71,7 +71,7 @@ Deno.test("The schema is valid (the server does not check this when it starts)",
   expect(validateSchema(buildSchema(printSchema(schema)))).toEqual([]);
 });
 
-Deno.test("refusesTakenNames is true, so clients know in advance that create rejects a name in use", () =>
+Deno.test("refusesTakenNames is true, so clients know in advance that create without overwrite rejects a name in use", () =>
   withServer(async ({ local }) => {
     const { data } = await post(local, "mutation { apiKey { refusesTakenNames } }");
     expect(data).toEqual({ apiKey: { refusesTakenNames: true } });

@@ -1,4 +1,4 @@
-/** Sends GraphQL operations to the server inside the test process, without a network. */
+/** Runs the GraphQL server inside the test process, without a network, and sends operations to this or another server. */
 import * as z from "zod";
 import { hashSecret } from "../../../src/apikey/secret.ts";
 import { LOCAL_CALLER } from "../../../src/server/auth/caller.ts";
@@ -11,7 +11,7 @@ import { withNewStore } from "../../store/temporary_store.ts";
 
 export const GRAPHQL_URL = "http://127.0.0.1/graphql";
 
-/** A fixed clock. */
+/** The time that the clock of the server always shows. */
 export const NOW = new Date("2026-02-03T04:05:06.789Z");
 
 /** The origin of a change by the local caller. */

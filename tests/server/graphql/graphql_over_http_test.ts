@@ -120,7 +120,7 @@ Deno.test("A POST that is not application/json in UTF-8 gets 415 and changes not
     expect(await namesIn(store)).toEqual(["admin"]);
   }));
 
-Deno.test("A POST of application/json is accepted, in any letter case and with charset=utf-8", () =>
+Deno.test("The content type application/json is accepted in any letter case and with charset=utf-8", () =>
   withKey(async ({ postJson }) => {
     for (const type of ["application/json; charset=utf-8", "APPLICATION/JSON;charset=UTF-8"]) {
       // deno-lint-ignore no-await-in-loop -- only two types
@@ -128,7 +128,7 @@ Deno.test("A POST of application/json is accepted, in any letter case and with c
     }
   }));
 
-Deno.test("A body that is not a GraphQL request gets 400 with a GraphQL error, in both media types", () =>
+Deno.test("A body that is not a GraphQL request gets 400 with a GraphQL error, whichever media type the client accepts", () =>
   withKey(async ({ postJson }) => {
     for (const body of [" \n[]", "{", "", '{"provider":"p","clientId":"c"}', '{"query":"{a}","variables":"{}"}']) {
       const results = [postJson(body, { accept: JSON_TYPE }), postJson(body, { accept: NEW_TYPE })];
@@ -144,14 +144,14 @@ Deno.test("A list of operations gets 400 and changes nothing, and the message sa
     expect(await namesIn(store)).toEqual(["admin"]);
   }));
 
-Deno.test("An invalid document gets 400 with application/graphql-response+json, and 200 with application/json", () =>
+Deno.test("An invalid document gets 400 if the client accepts application/graphql-response+json, and 200 if it accepts application/json", () =>
   withKey(async ({ postJson }) => {
     const body = JSON.stringify({ query: "subscription { a }" });
     expectError(await postJson(body, { accept: NEW_TYPE }), 400);
     expectError(await postJson(body, { accept: JSON_TYPE }), 200);
   }));
 
-Deno.test("If the client accepts no JSON, the response is 406", () =>
+Deno.test("If the client does not accept JSON in UTF-8, the response is 406", () =>
   withKey(async ({ request, postJson }) => {
     for (const accept of ["text/html", "application/xml, text/*", "application/json; charset=latin1"]) {
       // deno-lint-ignore no-await-in-loop -- only three headers
@@ -187,7 +187,7 @@ Deno.test("The response to a request without a valid key has the media type that
     }
   }));
 
-Deno.test("Every response forbids caching and content type sniffing", () =>
+Deno.test("The response to every GraphQL operation forbids caching and content type sniffing", () =>
   withKey(async ({ postJson }) => {
     const queries = ["{ __typename }", MUTATION, '{ apiKeysByName(name: "-") { id } }'];
     for (const { headers } of await Promise.all(queries.map((query) => postJson(JSON.stringify({ query }))))) {

@@ -7,7 +7,7 @@ import { CREATE, DELETE, LIST, post, READ, serverOver } from "./graphql.ts";
 
 const SECRET = makeSecret(new Uint8Array(32));
 
-/** Returns a store whose methods all fail with `error`, except `close`. */
+/** Returns a store on which every method except `close` fails with `error`. */
 function failingStore(error: unknown): KeyStore {
   const fail = (): Promise<never> => Promise.reject(error);
   return {
@@ -72,7 +72,7 @@ for (const code of ["UNREACHABLE", "TIMEOUT"] as const) {
   });
 }
 
-Deno.test("The local caller sees the errors of the store, and the server does not log them", async () => {
+Deno.test("If the store is unavailable, the local caller sees the reason, and the server does not log it", async () => {
   const { local, errorLog } = serverOver(failingStore(new Failure("TIMEOUT", "Another process holds the store.")));
   const results = await Promise.all(OPERATIONS.map(([query, variables]) => post(local, query, variables)));
   expect(results.map(({ codes }) => codes.join())).toEqual(OPERATIONS.map(() => "TIMEOUT"));

@@ -1,5 +1,5 @@
 /**
- * A server of Deno can stop accepting connections without an error. The watchdog then makes the server listen again.
+ * An HTTP server in Deno can stop accepting connections without an error. The watchdog then makes the server listen again.
  */
 import { EventEmitter } from "node:events";
 import { expect } from "expect";

@@ -10,9 +10,15 @@ for (
   const [rule, proxies, connection, header, client] of [
     ["Without trusted proxies, X-Forwarded-For is ignored", [], PROXY, CLIENT, PROXY],
     ["From an untrusted address, X-Forwarded-For is ignored", [NETWORK], "198.51.100.1", CLIENT, "198.51.100.1"],
-    ["A proxy without X-Forwarded-For is the client", [PROXY], PROXY, null, PROXY],
-    ["A proxy with an empty X-Forwarded-For is the client", [PROXY], PROXY, "", PROXY],
-    ["The client is the last address in X-Forwarded-For", [PROXY], PROXY, `198.51.100.1, ${CLIENT}`, CLIENT],
+    ["If a proxy sends no X-Forwarded-For, the proxy is the client", [PROXY], PROXY, null, PROXY],
+    ["If a proxy sends an empty X-Forwarded-For, the proxy is the client", [PROXY], PROXY, "", PROXY],
+    [
+      "Behind one trusted proxy, the client is the last address in X-Forwarded-For",
+      [PROXY],
+      PROXY,
+      `198.51.100.1, ${CLIENT}`,
+      CLIENT,
+    ],
     [
       "The client is the last address that is not a trusted proxy",
       [NETWORK],

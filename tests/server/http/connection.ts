@@ -39,10 +39,10 @@ export class Connection implements Disposable {
   }
 
   /**
-   * Reads the next response, which must have a `Content-Length`.
+   * Reads the next response. If the response has a body, it must have a `Content-Length`.
    *
    * @param method the method of the request
-   * @throws {Error} if the connection ends first
+   * @throws {Error} if the connection ends first, or if the `Content-Length` is missing
    */
   async response(method = "GET"): Promise<RawResponse> {
     const end = await this.#find(() => {

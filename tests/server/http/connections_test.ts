@@ -35,7 +35,7 @@ Deno.test("40 KB of headers get 431, and 8 KB are accepted", () =>
     expect([await statusWith(40_000), await statusWith(8000)]).toEqual([431, 200]);
   }));
 
-Deno.test("A request id that the client sends is returned and logged", () =>
+Deno.test("A safe request id that the client sends is returned and logged", () =>
   withHttp(async ({ url, accessLog }) => {
     const ids = ["a", "Root=1-67891233-abcdef012345678912345678", "x".repeat(128)];
     using connection = await Connection.to(url);
@@ -59,7 +59,7 @@ Deno.test("An unsafe request id is replaced with an id that the server generates
     }
   }));
 
-Deno.test("Every response has a unique request id, which is also in the access log", () =>
+Deno.test("If the client sends no request id, the response has a unique one, which is also in the access log", () =>
   withHttp(async ({ url, accessLog }) => {
     using connection = await Connection.to(url);
     const ids: string[] = [];

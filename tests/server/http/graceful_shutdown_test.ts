@@ -85,7 +85,7 @@ Deno.test("While the server stops, a new request on an open connection gets 503,
     expect(accessLog.map(({ status }) => status)).toEqual([503, 200]);
   }));
 
-Deno.test("Connections without a complete request do not delay the stop", () =>
+Deno.test("Connections that are unused, idle or still sending headers do not delay the stop", () =>
   withHttp(async (server) => {
     const headers = await bearer(server);
     using unused = await Connection.to(server.url);

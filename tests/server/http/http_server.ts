@@ -8,7 +8,10 @@ import { openSqliteStore } from "../../../src/store/sqlite.ts";
 import { inTemporaryDirectory } from "../../store/temporary_store.ts";
 import { type ErrorLog, type Fetch, serverOver, type TestServer } from "../graphql/graphql.ts";
 
-/** Serves a store with the defaults of `serve`, except for the given options. Stopping the server closes the store. */
+/**
+ * Serves a store on a free port of 127.0.0.1 and keeps audit events forever. All other options have the defaults of
+ * `serve`. `options` overrides any of these values. Stopping the server closes the store.
+ */
 export function startHttp(store: KeyStore, options: Partial<HttpServerOptions> = {}): Promise<HttpServer> {
   return serveHttp(store, {
     hostname: "127.0.0.1",

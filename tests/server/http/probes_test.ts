@@ -72,7 +72,7 @@ Deno.test("While an address must wait after failed authentications, its probes s
     expect(statuses).toEqual([401, 429, 200, 200]);
   }, { maxAuthFailures: 1 }));
 
-Deno.test("A path that is not exactly the path of an endpoint returns 404", () =>
+Deno.test("A request for a path that is not exactly the path of an endpoint gets 404", () =>
   withHttp(async ({ url }) => {
     for (const path of ["/", "/healthz/", "/Healthz", "/graphql/x", "/../graphql%00", "//healthz"]) {
       // deno-lint-ignore no-await-in-loop -- the list is short

@@ -40,7 +40,7 @@ Deno.test("A body of --max-body bytes is accepted and a longer body gets 413, wi
     }
   }, { maxBody: 1000 }));
 
-Deno.test("A body that is too long gets 413 before it arrives, and the connection stays usable", () =>
+Deno.test("A request whose Content-Length is too large gets 413 before its body arrives, and the connection stays usable", () =>
   withKey(async ({ url, headers }) => {
     using connection = await Connection.to(url);
     await connection.request("POST", "/graphql", { ...headers, "Content-Length": "3000000" });

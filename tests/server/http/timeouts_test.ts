@@ -1,5 +1,6 @@
 /**
- * Timeouts of connections and requests. If the client no longer waits for the response, its request changes nothing.
+ * Timeouts of connections and requests. If the client no longer waits for the response, a change that the server has not
+ * made yet is not made.
  */
 import { expect } from "expect";
 import { keysIn, LOCAL_ORIGIN, namesIn } from "../graphql/graphql.ts";
@@ -144,7 +145,7 @@ Deno.test("If the client disconnects before a key is created, the key is not cre
   }, { wrap: gate.wrap });
 });
 
-Deno.test("If a key is deleted while the body of a request with that key arrives, the request gets 401", () =>
+Deno.test("If a key is deleted while the body of a request with that key arrives slowly, the request gets 401", () =>
   withHttp(async (server) => {
     const headers = { ...await bearer(server), ...JSON_TYPE, "Content-Length": String(CREATE.length) };
     const [{ id = "" } = {}] = await keysIn(server.store);

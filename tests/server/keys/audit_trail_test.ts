@@ -139,7 +139,7 @@ Deno.test("A refused request to delete a key is recorded with the id and name of
     ]);
   }));
 
-Deno.test("A request by a key without the permission is recorded as FORBIDDEN, with the name or the first id in the request", () =>
+Deno.test("If a key has no permission to create or delete keys, its request to do so is recorded as FORBIDDEN, with the name or the first id in the request", () =>
   withTrail(async ({ network, stranger, actor, trail }) => {
     for (
       const [query, variables] of [
@@ -183,7 +183,7 @@ Deno.test("Behind a trusted proxy, the client's address is recorded, and the ser
     });
   }, { trustedProxies: ["127.0.0.1"] }));
 
-Deno.test("Queries, invalid mutations and requests without a valid key are not recorded", () =>
+Deno.test("Queries, mutations that are invalid GraphQL, and requests without a valid key are not recorded", () =>
   withTrail(async ({ act, network, actor, trail }) => {
     await act("{ apiKeys { id } me { id } }");
     await act("mutation { apiKey { refusesTakenNames } }");

@@ -46,7 +46,7 @@ Deno.test("Every key has a unique secret and a unique id", () =>
     expect(new Set(keys.map(({ id }) => id)).size).toBe(20);
   }));
 
-Deno.test("A name of 255 code points is accepted, counted after trimming and Unicode composition", () =>
+Deno.test("A name that has 255 code points after trimming and Unicode composition is accepted", () =>
   withServer(async ({ create }) => {
     const names = ["\u{20000}".repeat(255), ` ${"y".repeat(255)} `, "e\u0301".repeat(255)];
     const keys = await Promise.all(names.map((name) => create(guest(name))));
@@ -122,7 +122,7 @@ Deno.test("An unknown role, resource or action is rejected with USAGE, and the m
     expect(await store.isEmpty()).toBe(true);
   }));
 
-Deno.test("A name in use is rejected with ALREADY_EXISTS in any Unicode form, and the response does not show the existing key", () =>
+Deno.test("A name in use, in any Unicode form, is rejected with ALREADY_EXISTS, and the response does not show the existing key", () =>
   withServer(async ({ local, create, store }) => {
     const { id } = await create({ name: "Zo\u00eb", roles: ["ADMIN"] });
     const { codes, text } = await post(local, CREATE, { input: guest(" Zoe\u0308 ") });

@@ -130,7 +130,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
       })
     ));
 
-  Deno.test("PostgreSQL: restarts of the server under load leave no partial change and no change that was reported as failed", () =>
+  Deno.test("PostgreSQL: if the server restarts under load, no change is partial, and no change that failed takes effect unless its message says that it may have taken effect", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
         const outcomes = new Map<string, "done" | "failed" | "unknown">();

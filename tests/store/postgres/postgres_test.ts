@@ -1,4 +1,4 @@
-/** Runs the tests that every `KeyStore` must pass on PostgreSQL. */
+/** Runs on PostgreSQL the tests that every `KeyStore` must pass. */
 import { openPostgresStore } from "../../../src/store/postgres.ts";
 import { testAuditTrail } from "../audit_trail_contract.ts";
 import type { Engine } from "../engine.ts";

@@ -48,13 +48,13 @@ keep() {
       start) start ;;
       stop) stop INT ;;
     esac && echo done || echo failed
-  done 2>/dev/null # the tests may have ended, so nothing reads the answers
+  done 2>/dev/null # hides the errors of echo after the tests have ended
   stop QUIT
   cd / && rm -rf "$directory"
 }
 
-# If Deno ends with an error, it kills its child processes, but not their children. Such a child sees the end of
-# standard input and cleans up.
+# If Deno ends with an error, it kills this shell, but not the children of this shell. Therefore `keep` runs in a child,
+# which sees the end of standard input and cleans up.
 exec 3<&0
 keep <&3 3<&- &
 wait

@@ -5,11 +5,11 @@ import type { DatabaseAddress } from "../../../src/store/postgres_database.ts";
 import { CERTIFICATE, PRIVATE_KEY } from "../../client/certificates.ts";
 import { findBinaries } from "./binaries.ts";
 
-/** The password of both users. It contains characters that have a special meaning in URLs. */
+/** The password of the users `admin` and `service`. It contains characters that have a special meaning in URLs. */
 export const PASSWORD = "never/be:shown @ 100%?#";
 
 export interface PostgresOptions {
-  /** Whether the server offers TLS, with the certificate of `tests/client/certificates.ts`. */
+  /** Whether the server offers TLS, with the certificate in `tests/client/certificates.ts`. */
   readonly tls?: boolean;
 }
 
@@ -21,7 +21,10 @@ export type Start =
   | { readonly kind: "not running"; readonly reason: string };
 
 /**
- * Registers tests that share a server. If no server can run, registers one ignored test, whose name states the reason.
+ * Registers tests that share a server. If PostgreSQL is not available, registers one ignored test, whose name states the
+ * reason.
+ *
+ * @throws {Error} if PostgreSQL is available but does not start
  */
 export async function testOnPostgres(
   what: string,
@@ -41,10 +44,12 @@ export async function testOnPostgres(
  * Starts a server on 127.0.0.1 with password authentication. `remove` stops the server and deletes its files. The same
  * happens when the process that runs the tests ends, even if that process is killed.
  *
- * @throws {Error} if PostgreSQL is installed but does not start
+ * @throws {Error} if PostgreSQL is available but does not start
  */
 export async function startPostgres({ tls = false }: PostgresOptions = {}): Promise<Start> {
-  if (Deno.build.os === "windows") return { kind: "not running", reason: "the tests start it with a POSIX shell" };
+  if (Deno.build.os === "windows") {
+    return { kind: "not running", reason: "the tests start it with a POSIX shell, which Windows lacks" };
+  }
   const directory = await Deno.makeTempDir({ prefix: "service-api-postgres-" });
   try {
     const binaries = await findBinaries(directory);
@@ -108,7 +113,7 @@ export class PostgresServer {
     }
   }
 
-  /** Starts the stopped server, on the same port as before. */
+  /** Starts the server. Called again after `stop`, starts it on the same port as before. */
   async start(): Promise<void> {
     await this.#send("start");
   }
@@ -125,7 +130,7 @@ export class PostgresServer {
     await this.#process.status;
   }
 
-  /** Returns the address of a database for a store, with `service` as the user, who is not a superuser. */
+  /** Returns the address of a database. The user in the address is `service`, which is not a superuser. */
   address(database: string): DatabaseAddress {
     const label = `127.0.0.1:${this.port}/${database}`;
     return { host: "127.0.0.1", port: this.port, user: "service", password: PASSWORD, database, label, tls: undefined };
@@ -184,8 +189,8 @@ export class PostgresServer {
 }
 
 /**
- * Returns a free port below the ephemeral range. The system gives such a port to no other program while the server is
- * stopped.
+ * Returns a free port below the ephemeral range. While the server is stopped, the system does not pick such a port for
+ * another program.
  */
 function freePort(): number {
   const port = 20_000 + Math.floor(Math.random() * 12_000);
