@@ -43,7 +43,7 @@ async function ci(
       { echo "#!/bin/sh"; echo "NAME=$3; export NAME; exec '${directory}/deno' \\"\\$@\\""; } >"$package"
       chmod +x "$package"`,
     );
-    // Otherwise `.ci/run` would install missing programs.
+    // These stand-ins fail, so that `.ci/run` installs no programs on this machine.
     await Promise.all(["apt-get", "sudo"].map((name) => write(name, "exit 1")));
     await Promise.all([".ci", "tests"].map((name) => Deno.mkdir(`${directory}/project/${name}`, { recursive: true })));
     await Promise.all(

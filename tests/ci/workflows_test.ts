@@ -63,7 +63,7 @@ for (const name of NAMES) {
     expect(stepsOf(workflow).filter(({ run = "" }) => run.includes("${{"))).toEqual([]);
   });
 
-  Deno.test(`${name}.yml has read-only permissions and time limits, and persists no credentials`, async () => {
+  Deno.test(`${name}.yml has read-only permissions by default and time limits, and persists no credentials`, async () => {
     const workflow = await read(name);
     expect(workflow.permissions).toEqual({ contents: "read" });
     const checkouts = stepsOf(workflow).filter(({ uses = "" }) => uses.startsWith("actions/checkout@"));
@@ -93,7 +93,7 @@ Deno.test("the publish job of release.yml waits for the tests and the build, and
   expect(others["test"]?.uses).toBe("./.github/workflows/test.yml");
 });
 
-Deno.test("the npm job of release.yml waits for the release, and may prove the provenance but not write", async () => {
+Deno.test("the npm job of release.yml waits for the release, and is allowed to prove the provenance but not to write", async () => {
   const { jobs: { npm } } = await read("release");
   expect(npm?.needs).toBe("publish");
   expect(npm?.permissions).toEqual({ contents: "read", "id-token": "write" });
@@ -193,7 +193,7 @@ for (const tag of [deno.version, `v${deno.version}-rc.1`, `v${HOSTILE}`]) {
 }
 
 testStep(
-  "lists the subjects of all commits since the last version in the release notes, unchanged and without merges",
+  "writes release notes with the subjects of all commits since the last version, unchanged and without merges",
   ["bash", "git"],
   async (runner) => {
     const { git } = runner;
@@ -277,7 +277,7 @@ for (
       "./service-api-linux-x64-1.2.3.tgz --provenance --tag latest",
       "./service-api-1.2.3.tgz --provenance --tag latest",
     ]],
-    ["publishes a prerelease under another tag than latest", `v1.2.3-${HOSTILE}`, {}, [
+    ["publishes a prerelease under the tag next instead of latest", `v1.2.3-${HOSTILE}`, {}, [
       `./service-api-darwin-arm64-1.2.3-${HOSTILE}.tgz --provenance --tag next`,
       `./service-api-linux-x64-1.2.3-${HOSTILE}.tgz --provenance --tag next`,
       `./service-api-1.2.3-${HOSTILE}.tgz --provenance --tag next`,
@@ -286,7 +286,7 @@ for (
       "./service-api-linux-x64-1.2.3.tgz --provenance --tag latest",
       "./service-api-1.2.3.tgz --provenance --tag latest",
     ]],
-    ["does not publish service-api without a platform package", "v1.2.3", {
+    ["does not publish service-api if npm rejects a platform package", "v1.2.3", {
       broken: "./service-api-linux-x64-1.2.3.tgz",
     }, [
       "./service-api-darwin-arm64-1.2.3.tgz --provenance --tag latest",

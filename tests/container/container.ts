@@ -1,7 +1,7 @@
 /**
  * Runs the executable under the conditions of the image, without a container engine: as process 1 in its own
  * namespaces, on a read-only root file system, as an unprivileged user without a passwd entry, without capabilities,
- * and with only the variables of the image. The executable shares the network with the tests.
+ * and with only the variables of the image and of the test. The executable shares the network with the tests.
  */
 import { AUTHORITY } from "../client/certificates.ts";
 import { command, execute, type Outcome } from "../execute.ts";
@@ -60,8 +60,8 @@ export async function whyNoContainers(): Promise<string | undefined> {
 }
 
 /**
- * Creates the root file system of the image in a directory. It has no /etc/passwd, and its CA certificates contain only
- * the CA of the tests.
+ * Creates the root file system of the image in a directory. The file system has no /etc/passwd, and its only CA
+ * certificate is that of the tests.
  *
  * @returns the path of the root file system
  */

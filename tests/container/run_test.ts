@@ -76,7 +76,7 @@ for (const [state, options] of [["empty", {}], ["closed", { stdin: "closed" }]] 
   });
 }
 
-testInContainer("apikey creates and deletes keys on serve with a key from a mounted file", async (directory) => {
+testInContainer("apikey creates and deletes keys over HTTP with a key from a mounted file", async (directory) => {
   const store = await volume(directory);
   const admin = await runContainer(root, create("admin", "ADMIN"), store);
   expect(admin).toEqual({ code: 0, stdout: expect.stringMatching(/^sak_\w+\n$/), stderr: "" });
@@ -103,7 +103,7 @@ testInContainer("apikey creates and deletes keys on serve with a key from a moun
   expect(await Deno.stat(`${files}/keys.db`)).toMatchObject({ uid: 65532, gid: 65532, mode: 0o100600 });
 });
 
-testInContainer("the services of the README's compose.yaml serve a volume and delete a key", async (directory) => {
+testInContainer("the services of the README's compose.yaml serve keys and delete a key", async (directory) => {
   const { keys, revoke } = COMPOSE.services;
   const store = await volume(directory);
   const { stdout: admin } = await runContainer(root, create("admin", "ADMIN"), store);
@@ -296,7 +296,7 @@ Deno.test("the commands and the compose.yaml in the README publish the default p
   expect(COMPOSE.services.revoke.environment["SERVICE_API_URL"]).toBe("http://keys:4000");
 });
 
-Deno.test("the README's compose.yaml uses every volume and secret that it declares, and gives no container privileges", () => {
+Deno.test("the README's compose.yaml uses every volume and secret that it declares, and gives its containers no privileges", () => {
   const { services, secrets, volumes } = COMPOSE;
   expect(services.keys.volumes).toEqual(Object.keys(volumes).map((name) => `${name}:/data`));
   expect(services.revoke.secrets).toEqual(Object.keys(secrets));
@@ -307,7 +307,8 @@ Deno.test("the README's compose.yaml uses every volume and secret that it declar
   }
 });
 
-const OUTSIDE = "the executable runs outside a container without privileges, a home directory or environment variables";
+const OUTSIDE =
+  "outside a container, the executable needs no privileges or home directory, and no variable except XDG_DATA_HOME";
 const [noProgram] = missingPrograms(["setpriv", "env"]).map((program) => notInstalled([program]));
 if (build.kind === "not built" || noProgram !== undefined) {
   Deno.test.ignore(`${OUTSIDE} (skipped: ${build.kind === "not built" ? build.reason : noProgram})`, () => {});

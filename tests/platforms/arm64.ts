@@ -1,18 +1,18 @@
-/** Runs the executable for Linux arm64: on such a machine directly, on others with qemu's user mode. */
+/** Runs the executable for Linux arm64: with the command in TEST_ARM64_RUN, directly, or with qemu's user mode. */
 import { findProgram } from "../tools.ts";
 import { openPlatform, type Platform, wordsOf } from "./platform.ts";
 
 const TARGET = "aarch64-unknown-linux-gnu";
 
-/** The libraries of Debian's package `libc6-arm64-cross`. */
+/** The directory of the libraries in Debian's packages for arm64. */
 const LIBRARIES = "/usr/aarch64-linux-gnu";
 
 /** Without pointer authentication, because emulating it takes most of the time. */
 const PROCESSOR = "max,pauth=off";
 
 /**
- * A shell script that lets its shell start arm64 programs directly, with qemu. It must run in namespaces of its own
- * (`unshare --user --map-root-user --mount`), where it does not affect other processes (Linux 6.7 and newer).
+ * A shell script that makes the kernel run arm64 programs with qemu. It must run in its own namespaces
+ * (`unshare --user --map-root-user --mount`), so that it does not affect other processes. Needs Linux 6.7 or newer.
  */
 export const START_WITH_QEMU = String.raw`
 mount -t binfmt_misc none /proc/sys/fs/binfmt_misc

@@ -9,7 +9,7 @@ import { START_WITH_QEMU } from "./arm64.ts";
 const TARGET = "aarch64-unknown-linux-gnu";
 const RULE = "Linux arm64: install.sh downloads the archive for arm64, and installs the executable after a trial run";
 
-/** Runs a script in a shell that can start arm64 programs. */
+/** The arguments with which `unshare` runs a script in a shell that can start arm64 programs. */
 const inNamespaces = (script: string): readonly string[] => [
   "--user",
   "--map-root-user",

@@ -60,7 +60,8 @@ export function readElf(file: Uint8Array): Elf {
   const segment = headers.find((at) => u32(at) === NOTE_SEGMENT && u32(u64(at + 8) + 8) === NOTE);
   if (segment === undefined) throw new Error("The file has neither a trailer nor a note for the program");
   const note = u64(segment + 8);
-  // 12 bytes, the name "SUI" with 4 bytes, and the descriptor: the length of the section's name, this name, the program.
+  // A note has 12 bytes for its sizes and type, 4 bytes for the name "SUI", and the descriptor: the length of the
+  // section's name, this name, the program.
   const end = note + 16 + u32(note + 4);
   if (Math.ceil(end / 4) * 4 !== note + u64(segment + 32)) throw wrongLength;
   return { machine, program: file.subarray(note + 16 + 2 + "d3n0l4nd".length, end) };

@@ -198,8 +198,8 @@ for (const [target, { read, properties, damages }] of Object.entries(FORMATS)) {
 }
 
 /**
- * Removes what is different for each target: the target itself, which is part of the version in `version.js`, and so
- * the length of this module in the file table. Deno 2.9 also stores the file name of the executable in the metadata.
+ * Removes what is different for each target: the target in the version in `version.js`, and the length of this module
+ * in the file table. Deno 2.9 also stores the file name of the executable, which ends in the target, in the metadata.
  */
 function withoutTarget(parts: ReadonlyMap<string, string>, target: string): ReadonlyMap<string, string> {
   const version = parts.get("version.js") ?? "";

@@ -2,7 +2,7 @@
  * Reads a macOS executable that contains a program.
  *
  * Formats: `mach-o/loader.h` and `kern/cs_blobs.h` of Apple's xnu. denoland/sui puts the program into the segment
- * `__SUI` on arm64. On x86-64 it appends the program and a length, after a marker, to the string table.
+ * `__SUI` on arm64. On x86-64 it appends a marker, the length of the program and the program to the string table.
  */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -12,7 +12,7 @@ export interface MachO {
   readonly processor: "arm64" | "x86-64";
   /** The names of the segments, in the order of the file. */
   readonly segments: readonly string[];
-  /** How many page hashes the signature has. A file for x86-64 may be unsigned. */
+  /** How many page hashes the signature has; `undefined` if the file is not signed. */
   readonly signedPages: number | undefined;
   readonly program: Uint8Array;
 }

@@ -1,4 +1,7 @@
-/** Runs the executable of another platform with a program that can run it, and the cases that every platform must pass. */
+/**
+ * The tests that the executable for every platform must pass. The executable runs directly or with a runner, for example
+ * qemu or Wine.
+ */
 import { expect } from "expect";
 import type { Target } from "../../scripts/bundle.ts";
 import type { Case } from "../program/cases.ts";
@@ -13,15 +16,15 @@ import { missingPrograms } from "../tools.ts";
 export interface Platform {
   /** The start of each test name. */
   readonly name: string;
-  /** Runs the executable with only the given environment. */
+  /** Runs the executable with only the given environment and `env`. */
   readonly program: Program;
-  /** The program that runs the executable, then its arguments. */
+  /** The command that runs the executable: the executable itself, or a runner, its arguments and the executable. */
   readonly command: readonly [string, ...string[]];
-  /** The variables that this program needs. */
+  /** The variables that the runner needs. */
   readonly env: Readonly<Record<string, string>>;
   /** A path on this machine as the executable sees it. */
   readonly path: (path: string) => string;
-  /** Whether the platform has SIGTERM. Without it, a process that receives the signal ends at once. */
+  /** Whether a program can handle SIGTERM on this platform. If not, SIGTERM ends the program at once. */
   readonly hasSigterm: boolean;
 }
 
@@ -34,11 +37,11 @@ interface Setup extends Pick<Platform, "name" | "hasSigterm"> {
   readonly path?: Platform["path"];
   /** Variables that the command needs, besides PATH and LC_ALL. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Copies the executable to a place that the command can read, and returns its path. */
+  /** Copies the executable to a place that the command can read, and returns the path of the copy. */
   readonly install?: (executable: string) => Promise<string>;
 }
 
-/** Builds the executable. If that is impossible, registers one ignored test, whose name says why. */
+/** Builds the executable. If it cannot be built or run, registers one ignored test, whose name says why. */
 export async function openPlatform(
   { name, hasSigterm, target, run, remedy, path = (same) => same, env: more = {}, install }: Setup,
 ): Promise<Platform | undefined> {

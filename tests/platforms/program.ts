@@ -9,7 +9,7 @@ type Entry =
 
 /**
  * Splits a program into the metadata, the file table and the modules. The parts contain every byte of the program except
- * lengths.
+ * lengths and the bytes that are the same in every program.
  *
  * @returns the parts by name, with one character per byte. The name of a module is its path.
  * @throws {Error} if the program has another format, or modules outside of its file table

@@ -1,6 +1,6 @@
 /**
  * Runs the executable for Windows: on Windows directly, on other systems with the command in TEST_WINDOWS_RUN, for
- * example Wine. This command sees the files of this machine on drive Z:, as Wine does.
+ * example Wine. This command must show the files of this machine on drive Z:, as Wine does.
  */
 import { expect } from "expect";
 import { CASES } from "../program/cases.ts";
@@ -20,7 +20,7 @@ import {
 
 const isWindows = Deno.build.os === "windows";
 
-/** The command may not see the project's directory, so the executable runs from the temporary directory. */
+/** Copies the executable to the temporary directory, because the command cannot always read the project's directory. */
 async function installTemporarily(executable: string): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-windows-" });
   Deno.test.afterAll(() => Deno.remove(directory, { recursive: true }));
@@ -30,7 +30,7 @@ async function installTemporarily(executable: string): Promise<string> {
 
 /**
  * Runs a Windows program during all tests. Wine's services start with the first program, keep its output open, and end
- * seconds after the last program. Without this program, every test would wait for them.
+ * seconds after the last program. If this program did not run, every test would wait for the services.
  */
 function keepRunning([wine = "", ...words]: readonly string[]): void {
   const process = new Deno.Command(wine, {
@@ -73,7 +73,7 @@ function testWindows(windows: Platform): void {
   const { program, command, path, env } = windows;
   const [executable = ""] = command.slice(-1);
 
-  /** Starts `cmd /c LINE`, in which `service-api` runs the executable. */
+  /** The command `cmd /d /c LINE`. `service-api` in the line runs the executable. */
   const cmd = (line: string): Deno.Command => {
     const [shell = "cmd", ...words] = [...command.slice(0, -1), "cmd"];
     return new Deno.Command(shell, {
@@ -112,7 +112,7 @@ function testWindows(windows: Platform): void {
     expect(settings["timeout"]).toBe("7s");
   });
 
-  test("flags, variables and the config file take drive letters and backslashes", async (directory) => {
+  test("flags, variables and the config file accept paths with drive letters and backslashes", async (directory) => {
     const config = path(`${directory}/config.yaml`);
     const data = path(`${directory}/my keys/data`);
     await Deno.mkdir(`${directory}/keys`);
@@ -133,7 +133,7 @@ function testWindows(windows: Platform): void {
     expect(settingsOf(shown.stdout)).toMatchObject({ "data-dir": data, "key-file": key });
   });
 
-  test("NUL takes output, and is rejected as a key file, a config file and a data directory", async (directory) => {
+  test("NUL accepts output, and is rejected as a key file, a config file and a data directory", async (directory) => {
     const create = `service-api apikey --create --name new --roles GUEST --data-dir ${path(`${directory}/data`)}`;
     const { code, stdout, stderr } = await run(`${create} > NUL`);
     expect({ code, output: stdout.length + stderr.length }).toEqual({ code: 0, output: 0 });
@@ -216,7 +216,7 @@ function testWindows(windows: Platform): void {
 
   testAtTerminal(
     windows,
-    "Ctrl-C ends serve with 0, and a command that waits for a server with 130",
+    "on Ctrl-C, serve exits with 0, and a command that waits for a server exits with 130",
     async (terminal) => {
       await terminal.type("./service-api serve --port 0; echo status $?");
       await terminal.press("Enter");

@@ -208,7 +208,7 @@ testAtTerminal(
 );
 
 testAtTerminal(
-  "prompts are ASCII and have colours if the locale is not UTF-8",
+  "if the locale is not UTF-8, prompts are ASCII but still have colours",
   { env: { LC_ALL: "C" } },
   async ({ terminal }) => {
     await terminal.type("./service-api apikey --create --roles viewer --permissions docker:read_any --description x");
@@ -223,7 +223,7 @@ testAtTerminal(
   },
 );
 
-testAtTerminal("the help ends without a message if the reader closes the pipe", {}, async ({ terminal }) => {
+testAtTerminal("--help prints no error if the reader closes the pipe", {}, async ({ terminal }) => {
   await terminal.type("./service-api apikey --help | head -1");
   await terminal.press("Enter");
   expect(outputOf(await terminal.shows(/Usage[^$]*\$$/))).toBe("Usage: service-api apikey [--create | --delete]\n$");

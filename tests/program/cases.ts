@@ -1,7 +1,7 @@
 /**
- * Rules that need a server, most of them from the specification. They run against every kind of installation. A case
- * starts without keys. Over HTTP, however, there is a key "admin", with which the program authenticates.
- * `tests/cli/commands/apikey/flags_test.ts` tests the rules that need no server.
+ * The cases: rules that the program follows in embedded mode and over HTTP, most of them from the specification. In
+ * embedded mode, a case starts without keys. Over HTTP, it starts with one key, "admin", with which the program
+ * authenticates. `tests/cli/commands/apikey/flags_test.ts` tests command lines that never reach a server.
  */
 import { expect } from "expect";
 import { ACTIONS, RESOURCES } from "../../src/apikey/permission.ts";
@@ -12,9 +12,9 @@ export interface Case {
   /** What the user sees. */
   readonly rule: string;
   readonly check: (program: Program) => Promise<void>;
-  /** Whether the case needs a server without keys. Such a case cannot run over HTTP, where the key "admin" exists. */
+  /** Whether the case needs a store without keys. Such a case cannot run over HTTP, where the key "admin" exists. */
   readonly withoutAnyKey?: true;
-  /** Whether the case also runs with the executable over its own `serve`, to test the bundled client and server. */
+  /** Whether the executable also runs the case against its own `serve`, to test the bundled client and server. */
   readonly isSmokeTest?: true;
 }
 
@@ -258,7 +258,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "request fails but prints the body if the response has errors",
+    rule: "if the response has errors, request prints the body and exits with 1",
     check: async (program) => {
       const { code, stdout, stderr } = await program(["request", "--query", "{ nothing }"]);
       expect(code).toBe(1);

@@ -10,10 +10,11 @@ export type Build =
 const DIRECTORY = `${import.meta.dirname}/../../dist/test`;
 
 /**
- * Compiles the executable for a target, once in each run of `deno test`, and checks that it starts if it is for this
- * machine.
+ * Compiles the executable for a target, once in each run of `deno test`. If the target is this machine's, checks that
+ * the executable starts. For other targets, compiles only if `TEST_TARGETS=all` is set.
  *
- * @throws {Error} if the build fails, unless the reason is that no runtime base can be downloaded
+ * @returns the path; or a reason if `TEST_TARGETS` is not set, or if npm could not download the runtime base
+ * @throws {Error} if the build fails for another reason
  */
 export async function buildExecutable(target = Deno.build.target): Promise<Build> {
   if (target !== Deno.build.target && Deno.env.get("TEST_TARGETS") !== "all") {

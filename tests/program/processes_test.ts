@@ -120,7 +120,7 @@ Deno.test("a missing name is a usage error without a terminal, even if standard 
 });
 
 Deno.test("the program leaves no temporary files", async () => {
-  // Other users could replace code in temporary files.
+  // If the program wrote code to temporary files, other users could replace that code.
   await using sandbox = await openSandbox();
   const temporary = `${sandbox.directory}/tmp`;
   await Deno.mkdir(temporary);
@@ -292,7 +292,7 @@ async function collect(child: Deno.ChildProcess): Promise<{ readonly code: numbe
   return { code, stdout: new TextDecoder().decode(stdout) };
 }
 
-Deno.test("the program has no permission to run programs or load libraries, and may read only named variables", () => {
+Deno.test("the start task allows the program to read certain variables, but not to run programs or load libraries", () => {
   const flags = deno.tasks.start.command.split(" ").filter((word) => word.startsWith("-"));
   expect(flags).toContain("--no-prompt");
   expect(flags.filter((flag) => /^(-A|--allow-(all|run|ffi|sys|import))\b/.test(flag))).toEqual([]);

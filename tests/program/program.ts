@@ -19,7 +19,7 @@ export interface Installation extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A host that records its output. It has no terminal, no HOME, and only the given environment. */
+/** A host that records what the program prints. It has no terminal, and only the given environment. */
 export class FakeHost implements Host {
   readonly platform = "linux";
   readonly env: (name: string) => string | undefined;
@@ -94,7 +94,7 @@ export const SYSTEM_ENV: Readonly<Record<string, string>> = SYSTEM_ROOT === unde
 /** The longest run of a process, in milliseconds. */
 const TIMEOUT = 60_000;
 
-/** Runs an executable with only the given environment. Ends it with SIGTERM after 60 s. */
+/** Runs an executable with only the given environment and {@link SYSTEM_ENV}. Ends it with SIGTERM after 60 s. */
 export function asProcess(executable: string, leadingArgs: readonly string[] = []): Program {
   return (args, { env = {}, stdin = "" } = {}) => {
     const child = new Deno.Command(executable, {

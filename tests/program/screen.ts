@@ -36,8 +36,8 @@ export class Screen implements Terminal {
   readonly #emulator;
   #size: TerminalSize;
   /**
-   * Text that the emulator has not received yet. The emulator receives it when a test reads or resizes the screen. Until
-   * then, the emulator starts no timers, which would outlive the test.
+   * Text that the emulator has not received yet. An emulator that receives text starts timers, which would outlive a test
+   * that does not wait for them. So the emulator receives text only when a test reads or resizes the screen.
    */
   #pending = "";
   #drawn = Promise.resolve();
@@ -98,7 +98,7 @@ export class Screen implements Terminal {
     return this.#drawn;
   }
 
-  /** The lines on the screen and in the scrollback, without trailing spaces and empty lines at the end. */
+  /** The lines on the screen and in the scrollback, without trailing spaces and without empty lines at the end. */
   async text(): Promise<string> {
     await this.#draw();
     const { active } = this.#emulator.buffer;

@@ -1,4 +1,4 @@
-/** Deno's export of OpenTelemetry data. For the program from its sources, `OTEL_DENO=true` turns the export on. */
+/** Deno's export of OpenTelemetry data. If the program runs from its sources, `OTEL_DENO=true` turns the export on. */
 import { expect } from "expect";
 import { denoDirectory, fromSources } from "./from_sources.ts";
 import { startServe } from "./installations.ts";

@@ -48,7 +48,7 @@ export interface Terminal extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Hides the status line, and keeps the window open after the program has ended. */
+/** Hides the status line, keeps the window open after the program has ended, and forwards Escape at once. */
 const CONFIGURATION = `
 set -g status off
 set -g remain-on-exit on
@@ -60,7 +60,7 @@ set -g default-terminal screen-256color
  * Opens a terminal and starts a program in it. tmux does not report exit statuses reliably. If you need the exit status,
  * run the program in a shell and print the status there.
  *
- * @throws {Error} with the message of tmux
+ * @throws {Error} if tmux fails, with its message
  */
 export async function openTerminal(
   program: readonly string[],

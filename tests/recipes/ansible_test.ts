@@ -32,7 +32,7 @@ async function play(workspace: Workspace, ...args: readonly string[]): Promise<O
 
 testWith(["ansible-playbook"], "Ansible creates the key of a host once and never prints its secret", async () => {
   await using workspace = await openFleet();
-  // An earlier run was interrupted after it created the key and before it wrote the secret.
+  // As if an earlier run had been interrupted after it created the key and before it wrote the secret.
   await workspace.createKey(NAME, "--roles", "GUEST");
   expect(await play(workspace)).toMatchObject({ code: 0, changed: 2 });
   const secret = await workspace.read(FILE);
@@ -48,7 +48,7 @@ testWith(["ansible-playbook"], "Ansible creates the key of a host once and never
 
 testWith(
   ["ansible-playbook"],
-  "Ansible fails and writes no file if its key may not create or delete keys",
+  "Ansible fails and writes no file if its key is not allowed to create or delete keys",
   async () => {
     await using workspace = await openFleet();
     await workspace.write("admin.key", await workspace.createKey("weak", "--roles", "GUEST"));

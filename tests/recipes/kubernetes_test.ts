@@ -12,7 +12,7 @@ const [deployment, service, ...others] = parseAllDocuments(TEXT, { version: "1.1
 const pod = deployment.spec.template.spec;
 const [container] = pod.containers;
 
-Deno.test("the Deployment and the Service use only names that the manifest defines", () => {
+Deno.test("the Deployment and the Service refer only to labels, ports and volumes that the manifest defines", () => {
   expect(others).toEqual([]);
   const { labels } = deployment.spec.template.metadata;
   expect([deployment.spec.selector.matchLabels, service.spec.selector]).toEqual([labels, labels]);

@@ -1,4 +1,4 @@
-/** `rotate-key.sh`, the crontab and the systemd units that run it, and the README's commands for the rotator key. */
+/** `rotate-key.sh`, its crontab and systemd units, and the README's commands for the rotator key and for pass. */
 import { expect } from "expect";
 import { findProgram, testWith } from "../tools.ts";
 import { execute } from "../execute.ts";

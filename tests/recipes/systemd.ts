@@ -23,10 +23,10 @@ export function commandOfUnit(text: string, { directory }: Workspace): UnitComma
 const versionLine = findProgram("systemd-analyze") && (await execute("systemd-analyze", ["--version"])).stdout;
 const version = Number(/^systemd (\d+)/.exec(versionLine ?? "")?.[1] ?? 0);
 
-/** Registers a test that is skipped without `systemd-analyze` 250. No earlier version supports `%d`. */
+/** Registers a test that is skipped without `systemd-analyze` 250 or newer. No earlier version supports `%d`. */
 export function testWithSystemd(name: string, test: () => Promise<void>): void {
   if (version >= 250) Deno.test(name, test);
-  else Deno.test.ignore(`${name} (skipped: systemd-analyze 250 is not installed)`, () => {});
+  else Deno.test.ignore(`${name} (skipped: systemd-analyze 250 or newer is not installed)`, () => {});
 }
 
 /** Checks that `systemd-analyze verify` accepts the recipes with these names. */

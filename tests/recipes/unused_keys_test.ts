@@ -62,7 +62,7 @@ testWith(
   },
 );
 
-testWith(["sh", "jq"], "unused-keys fails and prints nothing if the server does not answer", async () => {
+testWith(["sh", "jq"], "unused-keys fails and prints no names if the server is unreachable", async () => {
   await using workspace = await openWorkspace();
   const env = { SERVICE_API_URL: "http://127.0.0.1:1" };
   expect(await workspace.run(["sh", "unused-keys.sh"], { env })).toMatchObject({ code: 4, stdout: "" });

@@ -77,7 +77,7 @@ testWith(["sh"], "with-key does not print the secret under sh -x", async () => {
 
 testWith(
   ["sh"],
-  "with-key prints the command to run if it cannot delete the key, and exits with the exit code of COMMAND",
+  "if with-key cannot delete the key, it prints the command to run and exits with the exit code of COMMAND",
   async () => {
     await using workspace = await openWorkspace();
     await workspace.write(

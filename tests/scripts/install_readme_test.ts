@@ -1,4 +1,4 @@
-/** Runs the commands in the READMEs that install a release as written, but with releases on a local server. */
+/** Runs the READMEs' installation commands as written, except for the URL of the releases, which is on this machine. */
 import { expect } from "expect";
 import { command } from "../execute.ts";
 import { sectionOf, textsIn } from "../readme.ts";

@@ -76,14 +76,15 @@ testInstaller("resolves a relative PREFIX against the working directory", async 
   expect(await filesIn(`${machine.home}/here`)).toEqual(INSTALLED);
 });
 
-// Other systems may refuse to run a copy of a system program.
+// Some other systems refuse to run a copy of a system program.
 if (Deno.build.os === "linux") {
   testInstaller("replaces an older version while it is running", async () => {
     await using server = serveRelease(RELEASE.files);
     await using machine = await openMachine();
     const executable = `${machine.home}/.local/bin/service-api`;
     await Deno.mkdir(`${machine.home}/.local/bin`, { recursive: true });
-    // Another process makes the copy, because Linux does not execute a file that is open for writing.
+    // Linux does not execute a file that any process has open for writing. If this process made the copy, a process that
+    // another test starts could inherit the open file.
     await new Deno.Command("cp", { args: [`${machine.path}/sleep`, executable] }).output();
     const running = new Deno.Command(executable, { args: ["600"] }).spawn();
     try {

@@ -7,7 +7,7 @@ import { findProgram, missingPrograms, notInstalled } from "../tools.ts";
 
 export const INSTALLER = new URL("../../scripts/install.sh", import.meta.url).pathname;
 
-/** The tools that install.sh uses, except those that download and verify. */
+/** The tools that install.sh and its tests use, except those that download and verify. */
 export const TOOLS = "cat chmod cp cut getconf grep gzip ldd mkdir mktemp mv rm rmdir sed sleep sysctl tar uname".split(
   " ",
 );

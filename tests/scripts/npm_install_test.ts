@@ -104,7 +104,7 @@ testNpm(
   },
 );
 
-// npm selects the packages by these flags as it does on such machines. The script replaces what Node says of itself.
+// With these flags, npm selects packages as on such a machine. The script changes what Node reports about the machine.
 for (
   const [machine, flags, script, message] of [
     [

@@ -11,12 +11,12 @@ const MAIN = `service-api-${VERSION}.tgz`;
 const LINUX = `service-api-linux-x64-${VERSION}.tgz`;
 const WINDOWS = `service-api-win32-x64-${VERSION}.tgz`;
 
-/** Passes a directory with the packages of a release to `test`, and their file names. */
+/** Passes to `test` a directory with the packages of a release, and the file names of the packages. */
 function withPackages(test: (directory: string, names: readonly string[]) => Promise<void>): Promise<void> {
   return inTemporaryDirectory(async (directory) => test(directory, await writePackages(directory)));
 }
 
-Deno.test("npm: a release has one package for each platform, and service-api is the last to publish", () =>
+Deno.test("npm: a release has one package for each platform, and service-api is the last to be published", () =>
   withPackages(async (directory, names) => {
     expect(names).toEqual(
       ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"]
@@ -70,7 +70,7 @@ Deno.test("npm: a platform package names its system, its processor and, on Linux
     expect(windows).not.toHaveProperty("libc");
   }));
 
-Deno.test("npm: a package has its program, its licences and a README, owned by root, with the time of the commit", () =>
+Deno.test("npm: a package has its program, its licences and a README, all with the owner root and the time of the commit", () =>
   withPackages(async (directory) => {
     const filesIn = async (tarball: string): Promise<Readonly<Record<string, unknown>>> =>
       Object.fromEntries(
@@ -96,7 +96,7 @@ Deno.test("npm: the same executables and commit give the same bytes", () =>
     })
   ));
 
-Deno.test("npm: a release for one target depends on the package of this target only", () =>
+Deno.test("npm: in a release for one target, service-api depends only on the package for this target", () =>
   inTemporaryDirectory(async (directory) => {
     await Deno.writeTextFile(`${directory}/text`, "an executable\n");
     const executables = new Map([["aarch64-apple-darwin", `${directory}/text`]] as const);

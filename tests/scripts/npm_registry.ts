@@ -1,4 +1,4 @@
-/** The npm packages of a release, a registry on this machine that has them, and npm without access to anything else. */
+/** The npm packages of a release, a registry on this machine that has them, and npm with this registry and no other. */
 import { unpackTar } from "modern-tar";
 import { gunzipSync } from "node:zlib";
 import { readTarget, type Target, TARGETS } from "../../scripts/bundle.ts";
@@ -12,14 +12,14 @@ export const PLATFORM_PACKAGE = packageName(readTarget(Deno.build.target));
 /** The time of the files in the packages. */
 export const TIME = new Date("2026-01-02T03:04:05Z");
 
-/** The targets of a release. There is no base for Windows on ARM64. */
+/** The targets of a release with runtime bases from npm, which has none for Windows on ARM64. */
 export const RELEASED = TARGETS.filter((target) => target !== "aarch64-pc-windows-msvc");
 
 /**
  * Writes the packages of all released targets to a directory. In the packages for other machines, a short text replaces
  * the executable.
  *
- * @param executable the path of the executable for this machine. Without it, a short text replaces this one too.
+ * @param executable the path of the executable for this machine. By default, a short text replaces this executable too.
  * @returns the file names
  */
 export async function writePackages(directory: string, executable?: string): Promise<readonly string[]> {
@@ -44,7 +44,7 @@ export function textIn(entries: Entries, name: string): string {
   return new TextDecoder().decode(entries.find(({ header }) => header.name === name)?.data);
 }
 
-/** What a registry says of a package: its `package.json`, with the address and checksum of the tarball. */
+/** What the registry knows about a package: its `package.json`, and the path and checksum of its tarball. */
 interface Published {
   readonly manifest: Readonly<Record<string, unknown>>;
   /** The path of the tarball. */

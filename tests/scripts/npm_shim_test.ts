@@ -15,15 +15,16 @@ import { entriesIn, PLATFORM_PACKAGE, writePackages } from "./npm_registry.ts";
 const build = await buildExecutable();
 const node = findProgram("node") ?? "";
 
-/** The ways in which the shim starts the executable. The variables select one. */
+/** A way in which the shim starts the executable. */
 interface Way {
   readonly name: string;
   /** A script that Node runs before the shim. */
   readonly script: string;
+  /** Why the tests cannot use this way, or `undefined` if they can. */
   readonly missing: string | undefined;
 }
 
-/** Hides the function of newer versions of Node, and writes the signals that the shim forwards to a file. */
+/** Hides `process.execve`, which only newer versions of Node have, and logs the signals that the shim forwards. */
 const AS_CHILD = `
   delete process.execve;
   const { ChildProcess: { prototype } } = require("node:child_process"), { kill } = prototype;
@@ -160,7 +161,7 @@ async function refused(url: string, deadline: number): Promise<void> {
 const ANSWER = '{"data":{"__typename":"Query"}}';
 const CREATE_ADMIN = ["apikey", "--create", "--name", "admin", "--roles", "ADMIN"] as const;
 
-/** Starts `serve` and passes it to `test`, without a terminal. */
+/** Starts `serve` without a terminal and passes it to `test`. */
 async function withServe(
   { shim, env, bare }: Installed,
   test: (server: Deno.ChildProcess, busy: Busy) => Promise<void>,
@@ -269,7 +270,7 @@ testShim(
 );
 
 testShim(
-  "at a terminal, the program prompts, and its output can go to a variable",
+  "at a terminal, the program prompts even if its output goes to a variable",
   ["tmux"],
   async ({ directory, shim, env }) => {
     await using terminal = await openTerminal(["bash", "--norc", "--noprofile"], {

@@ -73,7 +73,7 @@ testWith(
     }),
 );
 
-testWith(["gh"], "gh supports the command with which scripts/README.md verifies attestations", async () => {
+testWith(["gh"], "gh supports the flag with which scripts/README.md verifies attestations", async () => {
   const [, flag = ""] = /^gh attestation verify .* (--\w+) /.exec(ATTESTATION) ?? [];
   expect(await command("gh", ["attestation", "verify", "--help"])).toContain(flag);
 });

@@ -111,7 +111,7 @@ testRelease("the same commit gives the same bytes in another directory", async (
   const [first = "", second = ""] = await Promise.all(
     [OUTPUT, COPY_OUTPUT].map((path) => Deno.readTextFile(`${path}/SHA256SUMS`)),
   );
-  // Only the first release has Windows, and its package service-api depends on one more package.
+  // Only the first release is also for Windows, so its package service-api depends on one more package.
   const shared = (sums: string): readonly string[] =>
     sums.split("\n").filter((line) => !/\.zip$|win32/.test(line) && !line.endsWith(` ${tarballName("service-api")}`));
   expect(shared(second)).toEqual(shared(first));

@@ -61,7 +61,7 @@ async function startRegistry(bytes?: number): Promise<{ readonly url: string } &
   return { url: `http://127.0.0.1:${server.addr.port}`, [Symbol.asyncDispose]: () => server.shutdown() };
 }
 
-/** Registers a test of downloads, which is skipped if the base for this machine is not on npm or npm cannot be reached. */
+/** Registers a test of downloads. It is skipped for the reason `missing`, or if npm could not download the base. */
 async function testDownload(rule: string, check: (cache: Cache) => Promise<void>, missing?: string): Promise<void> {
   const build = await buildExecutable();
   const reason = build.kind === "not built" ? build.reason : missing;
