@@ -48,7 +48,7 @@ testWith(["ansible-playbook"], "Ansible creates the key of a host once and never
 
 testWith(
   ["ansible-playbook"],
-  "Ansible fails and writes no file if its key may not create or delete keys",
+  "Ansible fails and writes no file if its key is not allowed to create or delete keys",
   async () => {
     await using workspace = await openFleet();
     await workspace.write("admin.key", await workspace.createKey("weak", "--roles", "GUEST"));

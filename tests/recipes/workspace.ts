@@ -14,7 +14,7 @@ type Environment = Readonly<Record<string, string>>;
 export interface RunOptions {
   /** Variables to add to `env` of the workspace. An empty value counts as unset. */
   readonly env?: Environment;
-  /** Whether the output may contain the secret of a key. If not, `run` fails when it does. @default false */
+  /** If false, `run` fails if the output contains the secret of a key. @default false */
   readonly printsSecret?: boolean;
 }
 
