@@ -95,7 +95,7 @@ testNpm(
     await Deno.writeTextFile(`${directory}/package.json`, "{}");
     expect((await run("npm", ["install", "--omit=optional", "service-api"])).code).toBe(0);
     const { code, stdout, stderr } = await run(program, ["--version"]);
-    const message = `service-api: The package ${PLATFORM_PACKAGE} with the executable is not installed, `;
+    const message = `service-api: The package ${PLATFORM_PACKAGE}, which contains the executable, is not installed, `;
     expect({ code, stdout, stderr }).toEqual({ code: 127, stdout: "", stderr: expect.stringContaining(message) });
 
     const [, advice = ""] = /With npm: npm (install .*)\n$/.exec(stderr) ?? [];

@@ -15,15 +15,16 @@ import { entriesIn, PLATFORM_PACKAGE, writePackages } from "./npm_registry.ts";
 const build = await buildExecutable();
 const node = findProgram("node") ?? "";
 
-/** The ways in which the shim starts the executable. The variables select one. */
+/** A way in which the shim starts the executable. */
 interface Way {
   readonly name: string;
-  /** A script that Node runs before the shim. */
+  /** A script that Node runs before the shim, to make the shim start the executable in this way. */
   readonly script: string;
+  /** Why this machine cannot test this way; `undefined` if it can. */
   readonly missing: string | undefined;
 }
 
-/** Hides the function of newer versions of Node, and writes the signals that the shim forwards to a file. */
+/** Removes `process.execve`, which newer versions of Node have. Writes the signals that the shim forwards to a file. */
 const AS_CHILD = `
   delete process.execve;
   const { ChildProcess: { prototype } } = require("node:child_process"), { kill } = prototype;
@@ -291,7 +292,7 @@ testShim(
   },
 );
 
-testShim("a file that cannot be executed is an error that says what to do", [], async ({ executable, program }) => {
+testShim("if the executable cannot be started, the error says what to do", [], async ({ executable, program }) => {
   await Deno.remove(executable);
   await Deno.writeTextFile(executable, "text", { mode: 0o644 });
   expect(await program(["--version"])).toEqual({
