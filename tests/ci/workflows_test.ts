@@ -93,7 +93,7 @@ Deno.test("the publish job of release.yml waits for the tests and the build, and
   expect(others["test"]?.uses).toBe("./.github/workflows/test.yml");
 });
 
-Deno.test("the npm job of release.yml waits for the release, and may prove the provenance but not write", async () => {
+Deno.test("the npm job of release.yml waits for the release, and can prove the provenance but not change the release", async () => {
   const { jobs: { npm } } = await read("release");
   expect(npm?.needs).toBe("publish");
   expect(npm?.permissions).toEqual({ contents: "read", "id-token": "write" });

@@ -2,7 +2,7 @@
 import { expect } from "expect";
 import { systemCertificates } from "../../src/client/system_certificates.ts";
 
-Deno.test("on Windows only SSL_CERT_FILE names a file, because any user may create /etc/ssl there", async () => {
+Deno.test("on Windows the system's CA certificates come only from SSL_CERT_FILE, because any user can create /etc/ssl there", async () => {
   const path = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(path, "PEM");

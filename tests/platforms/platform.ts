@@ -19,7 +19,7 @@ export interface Platform {
   readonly command: readonly [string, ...string[]];
   /** The variables that this program needs. */
   readonly env: Readonly<Record<string, string>>;
-  /** A path on this machine as the executable sees it. */
+  /** Converts a path on this machine to the path under which the executable finds the file. */
   readonly path: (path: string) => string;
   /** Whether the platform has SIGTERM. Without it, a process that receives the signal ends at once. */
   readonly hasSigterm: boolean;

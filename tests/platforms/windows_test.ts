@@ -20,7 +20,7 @@ import {
 
 const isWindows = Deno.build.os === "windows";
 
-/** The command may not see the project's directory, so the executable runs from the temporary directory. */
+/** Copies the executable to the temporary directory, because the command might not see the project's directory. */
 async function installTemporarily(executable: string): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-windows-" });
   Deno.test.afterAll(() => Deno.remove(directory, { recursive: true }));
@@ -107,7 +107,7 @@ function testWindows(windows: Platform): void {
     expect(settings["timeout"]).toBe("7s");
   });
 
-  test("flags, variables and the config file take drive letters and backslashes", async (directory) => {
+  test("flags, variables and the config file accept drive letters and backslashes", async (directory) => {
     const config = path(`${directory}/config.yaml`);
     const data = path(`${directory}/my keys/data`);
     await Deno.mkdir(`${directory}/keys`);
@@ -128,7 +128,7 @@ function testWindows(windows: Platform): void {
     expect(settingsOf(shown.stdout)).toMatchObject({ "data-dir": data, "key-file": key });
   });
 
-  test("NUL takes output, and is rejected as a key file, a config file and a data directory", async (directory) => {
+  test("output can go to NUL, and NUL is rejected as a key file, a config file and a data directory", async (directory) => {
     const create = `service-api apikey --create --name new --roles GUEST --data-dir ${path(`${directory}/data`)}`;
     const { code, stdout, stderr } = await run(`${create} > NUL`);
     expect({ code, output: stdout.length + stderr.length }).toEqual({ code: 0, output: 0 });

@@ -10,10 +10,11 @@ export type Build =
 const DIRECTORY = `${import.meta.dirname}/../../dist/test`;
 
 /**
- * Compiles the executable for a target, once in each run of `deno test`, and checks that it starts if it is for this
- * machine.
+ * Compiles the executable for a target, once in each run of `deno test`. If the target is this machine, also checks
+ * that the executable starts.
  *
- * @throws {Error} if the build fails, unless the reason is that no runtime base can be downloaded
+ * @returns `not built` if no runtime base can be downloaded, or if the target needs `TEST_TARGETS=all`
+ * @throws {Error} if the build fails for any other reason
  */
 export async function buildExecutable(target = Deno.build.target): Promise<Build> {
   if (target !== Deno.build.target && Deno.env.get("TEST_TARGETS") !== "all") {

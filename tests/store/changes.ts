@@ -39,7 +39,7 @@ export async function addAll(store: KeyStore, keys: readonly StoredKey[]): Promi
   await inSequence(keys, (key) => store.add(key, LOCAL, rejectTakenName));
 }
 
-/** Adds keys concurrently. Their order in the list may be any. */
+/** Adds keys concurrently, so the store lists them in any order. */
 export async function addInParallel(store: KeyStore, keys: readonly StoredKey[]): Promise<void> {
   await inBatches(keys, (key) => store.add(key, LOCAL, rejectTakenName));
 }

@@ -117,7 +117,7 @@ for (
     ],
     ["the password as a parameter", "postgres://app@localhost/keys?password=hidden", /unknown parameter "password"/],
     [
-      "an sslmode that may not use TLS",
+      "an sslmode that makes TLS optional",
       "postgres://app:hidden@db.example/keys?sslmode=prefer",
       /^--database-url \(sslmode\) must be disable, require, verify-ca or verify-full, not "prefer"\.$/,
     ],

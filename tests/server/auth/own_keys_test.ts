@@ -23,7 +23,7 @@ const CREATED_BY = "query ($id: PrefixedID!) { apiKey(id: $id) { createdBy } }";
 const RIGHTS = ["API_KEY:CREATE_ANY", "API_KEY:READ_OWN", "API_KEY:DELETE_OWN"];
 
 interface Family extends TestServer {
-  /** A key that may create keys, and may read and delete itself and the keys it created. */
+  /** A key that is allowed to create keys, and to read and delete itself and the keys it created. */
   readonly parent: ApiKey;
   /** The two keys that the parent created. */
   readonly children: readonly [ApiKey, ApiKey];

@@ -60,7 +60,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       expect(await databaseContents(server, name)).toEqual(before);
     }));
 
-  Deno.test("PostgreSQL: if the user may not create the schema, opening fails with a message that says so, and nothing is created", () =>
+  Deno.test("PostgreSQL: if the user is not allowed to create the schema, opening fails with a message that says so, and nothing is created", () =>
     server.withNewDatabase(async (name) => {
       await server.execute(name, `CREATE ROLE guest_of_${name} LOGIN PASSWORD '${PASSWORD}'`);
       const { code, message } = await failureAt({ ...server.address(name), user: `guest_of_${name}` });
@@ -82,7 +82,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       });
     }));
 
-  Deno.test("PostgreSQL: if the user may not use the tables, opening fails with a message that says so", () =>
+  Deno.test("PostgreSQL: if the user is not allowed to use the tables, opening fails with a message that says so", () =>
     server.withNewDatabase(async (name) => {
       await withStoreAt(server.address(name), async (store) => addAll(store, [await newKey("deploy")]));
       await server.execute(name, `CREATE ROLE reader_of_${name} LOGIN PASSWORD '${PASSWORD}'`);
