@@ -1,4 +1,7 @@
-/** Bundles the program and compiles bundles into executables. The same commit and Deno produce the same bytes. */
+/**
+ * Bundles the program and compiles bundles into executables. The same commit, Deno and operating system produce the same
+ * bytes.
+ */
 import { fileURLToPath, pathToFileURL } from "node:url";
 import deno from "../deno.json" with { type: "json" };
 import { type BundleContents, filesIn, readBundleContents } from "./bundle_contents.ts";
@@ -116,8 +119,8 @@ function externals(names: readonly string[]): readonly string[] {
 }
 
 /**
- * Writes the entry module of the shared bundle, and the Deno configuration for the other bundles. It replaces the
- * modules of `src/apikey` with the stand-in.
+ * Writes the entry module of the shared bundle, and the Deno configuration for the other bundles. The configuration
+ * replaces the modules of `src/apikey` with the stand-in.
  *
  * @returns the path of the configuration
  */

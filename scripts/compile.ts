@@ -3,7 +3,8 @@
  *
  *   deno task compile [--target TRIPLE]... [--output DIR] [--base deno|npm]
  *
- * The first line, on standard error, says where the runtime base comes from. `deno compile` adds the program to it.
+ * The first line, on standard error, says where the runtime base comes from. `deno compile` adds the program to this
+ * base.
  */
 import { parseArgs } from "node:util";
 import { bundle, compileBundle, executableName, PROJECT, readTarget, type Target } from "./bundle.ts";

@@ -35,8 +35,8 @@
         }
     }
 
-    # Reads the variable of the machine, not of this process, which may be an x64 process on arm64. Other systems do not
-    # have the variable.
+    # Reads the variable of the machine, not of this process, which may be an x64 process on arm64. Only
+    # Windows has this variable.
     $machine = [Environment]::GetEnvironmentVariable('PROCESSOR_ARCHITECTURE', 'Machine')
     if (-not $machine) { throw 'install.ps1 runs on Windows only. On Linux and macOS, use install.sh.' }
     $target = switch ($machine) {
@@ -114,7 +114,7 @@
     Write-Host "Installed $version in $prefix"
     if (($env:Path -split ';') -notcontains $prefix) {
         $quoted = $prefix -replace "'", "''"
-        Write-Host 'It is not in your PATH. This command adds it for new sessions:'
+        Write-Host 'This directory is not in your PATH. This command adds the directory for new sessions:'
         Write-Host ("  [Environment]::SetEnvironmentVariable('Path', " +
             "[Environment]::GetEnvironmentVariable('Path', 'User') + ';$quoted', 'User')")
     }

@@ -2,8 +2,8 @@
 # Installs service-api from a release on Linux and macOS, without root. --help prints the usage.
 #
 # The script verifies the archive's checksum before it unpacks the archive. It runs the new executable once before it
-# replaces any installed file. If a step before that fails, the script removes the files and directories that it
-# created. Only the last line starts the installation, so a truncated copy of this script does nothing.
+# replaces any installed file. If a step before the replacement fails, the script removes the files and directories
+# that it created. Only the last line starts the installation, so a truncated copy of this script does nothing.
 set -eu
 
 usage() {
@@ -16,7 +16,8 @@ PREFIX/share. Replaces an installed version, even while it is running.
 
 Environment variables:
   PREFIX                    the directory to install to (default: \$HOME/.local)
-  SERVICE_API_DOWNLOAD_URL  the URL of the release (default: the latest release,
+  SERVICE_API_DOWNLOAD_URL  the URL of the directory with SHA256SUMS and the
+                            archives (default: the latest release,
                             $newest)
   TMPDIR                    the directory for temporary files (default: /tmp)
 EOF
@@ -123,7 +124,8 @@ download() {
     wget --no-verbose --timeout="$stall_limit" --tries=1 --max-redirect=0 --output-document="$2" "$1"
   else
     # wget has no option that allows only https. So http_proxy is set to a host that does not exist, which makes any
-    # redirect to http fail. no_proxy is kept only if https_proxy is set, because no_proxy could exempt the redirect.
+    # redirect to http fail. no_proxy could exempt the redirect from this proxy. So no_proxy is emptied, unless
+    # https_proxy is set, to which no_proxy also applies.
     http_proxy=http://redirected-from-https-to-http.invalid no_proxy=${https_proxy:+${no_proxy-}} \
       wget --no-verbose --timeout="$stall_limit" --tries=1 --output-document="$2" "$1"
   fi || fail "Could not download $1 to $tmp."
@@ -191,7 +193,7 @@ cannot_write() {
 stage() {
   destination=$prefix/$2
   [ -f "$folder/$1" ] || fail "$archive does not contain $1."
-  [ ! -d "$destination" ] || fail "Could not install $destination: a directory of that name exists. Remove it."
+  [ ! -d "$destination" ] || fail "Could not install $destination: a directory with this name exists. Remove the directory."
   make_directory "${destination%/*}"
   cp "$folder/$1" "$destination.$suffix" || cannot_write "${destination%/*}"
   case $1 in service-api) chmod 755 "$destination.$suffix" ;; *) chmod 644 "$destination.$suffix" ;; esac
@@ -253,7 +255,7 @@ main() {
   printf '%s\n' "Installed $version in $prefix/bin"
   case :$PATH: in
     *":$prefix/bin:"*) ;;
-    *) printf '%s\n' "It is not in your PATH. Add this line to ~/.profile:" "  export PATH=\"$prefix/bin:\$PATH\"" ;;
+    *) printf '%s\n' "This directory is not in your PATH. Add this line to ~/.profile:" "  export PATH=\"$prefix/bin:\$PATH\"" ;;
   esac
 }
 

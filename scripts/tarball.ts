@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 export type Files = Readonly<Record<string, Uint8Array>>;
 
 /**
- * Packs files into a `.tar.gz`. They belong to root.
+ * Packs files into a `.tar.gz`, in which they belong to root.
  *
  * @param folder the directory in the tarball that contains all files
  * @param programs the files that users can execute

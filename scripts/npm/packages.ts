@@ -83,7 +83,7 @@ interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** The fields that all packages share. npm requires `repository` to match the workflow that proves the provenance. */
+/** The fields that all packages share. npm requires `repository` to be the one whose workflow proves the provenance. */
 const COMMON = {
   version: deno.version,
   license: deno.license,

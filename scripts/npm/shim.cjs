@@ -3,7 +3,8 @@
  * The command `service-api` of the npm package: starts the executable of the platform package.
  *
  * If Node has `process.execve` (22.15, 23.11 and later, on Linux and macOS), the executable replaces this process.
- * Otherwise, this process waits for the executable, forwards signals to it, and ends with the same exit status or signal.
+ * Otherwise, this process waits for the executable, forwards signals to it (except on Windows), and exits with
+ * the same status or signal.
  * If the executable cannot be started, this process exits with 127.
  */
 // deno-lint-ignore-file explicit-function-return-type -- npm packages contain JavaScript, which has no types
@@ -72,7 +73,8 @@ function runAsChild(executable) {
     if (!windows && !(signal === "SIGINT" && atTerminal)) child.kill(signal);
   };
   const forwarded = ["SIGINT", "SIGTERM", "SIGHUP"];
-  // Before the executable starts. Without these handlers, a signal would end this process but not the executable.
+  // Adds the handlers before the executable starts. Without them, a signal would end this process but not the
+  // executable.
   for (const signal of forwarded) process.on(signal, forward);
   const child = spawn(executable, process.argv.slice(2), { stdio: "inherit" });
   child.on("error", ({ message }) => fail(`Could not start the executable: ${message}. Install service-api again.`));

@@ -128,7 +128,7 @@ function start(store: string, columns: number, typed: string, args: readonly str
 }
 
 async function expectSuccess(code: Promise<number>): Promise<void> {
-  if (await code !== 0) throw new Error(`the program ended with exit code ${await code}`);
+  if (await code !== 0) throw new Error(`the program exited with ${await code}`);
 }
 
 /** Waits for the prompt after the given number of answered prompts. */

@@ -9,8 +9,8 @@
 #   1. replaces the key that FILE does not point to, and writes the new secret to its file
 #   2. passes the new secret to COMMAND on standard input, for example to store it in a secrets manager
 #   3. points FILE to the new secret
-# The previous secret works until the next run. If a step fails, FILE does not change and its secret still works. Then
-# run rotate-key again.
+# The previous secret works until the next run. If a step fails, FILE does not change and its secret still works. In
+# that case, run rotate-key again.
 #
 # Install: copy this file to /usr/local/bin/rotate-key and make it executable.
 # Change:  nothing.

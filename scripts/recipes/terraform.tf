@@ -1,10 +1,10 @@
-# Creates an API key and writes its secret to a file. The Terraform state does not contain the secret. To destroy the
-# resource, Terraform deletes the key and the file.
+# Creates an API key and writes its secret to a file. The Terraform state does not contain the secret. When Terraform
+# destroys the resource, it deletes the key and the file.
 #
 # Install: copy this file into your module.
 # Change:  the name, the permissions and the file. If you change them later, Terraform replaces the key.
 # Needs:   service-api, jq, SERVICE_API_URL and SERVICE_API_KEY_FILE on the machine that runs Terraform.
-# Repair:  if the key was not deleted by Terraform, create it again:
+# Repair:  if the key was deleted without Terraform, run this command to create the key again:
 #          terraform apply -replace=terraform_data.backup_key
 resource "terraform_data" "backup_key" {
   triggers_replace = {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # with-key creates an API key, runs a command with it, and deletes the key. with-key deletes the key even if the command
-# fails or a signal stops with-key.
+# fails, or if SIGHUP, SIGINT or SIGTERM stops with-key.
 #
 #   with-key NAME PERMISSIONS COMMAND [ARGUMENT...]
 #   with-key "job $CI_JOB_ID" DOCKER:UPDATE_ANY ./deploy

@@ -1,4 +1,7 @@
-/** Runs the executable for Linux arm64: with the command in TEST_ARM64_RUN, directly, or with qemu's user mode. */
+/**
+ * Runs the executable for Linux arm64 with the command in TEST_ARM64_RUN. If this variable is not set, runs the
+ * executable directly on such a machine, and with qemu's user mode on others.
+ */
 import { findProgram } from "../tools.ts";
 import { openPlatform, type Platform, wordsOf } from "./platform.ts";
 

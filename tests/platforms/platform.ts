@@ -22,7 +22,7 @@ export interface Platform {
   readonly command: readonly [string, ...string[]];
   /** The variables that the runner needs. */
   readonly env: Readonly<Record<string, string>>;
-  /** A path on this machine as the executable sees it. */
+  /** Converts a path on this machine to the path under which the executable finds the file. */
   readonly path: (path: string) => string;
   /** Whether a program can handle SIGTERM on this platform. If not, SIGTERM ends the program at once. */
   readonly hasSigterm: boolean;

@@ -97,7 +97,7 @@ testInstaller("refuses to replace a directory, and moves nothing into it", async
   const before = await machine.state();
   expect(await machine.run({ env: { SERVICE_API_DOWNLOAD_URL: server.url } })).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/Could not install \S+\/bin\/service-api: a directory of that name exists\./),
+    stderr: expect.stringMatching(/Could not install \S+\/bin\/service-api: a directory with this name exists\./),
   });
   expect(await machine.state()).toEqual(before);
 });

@@ -31,7 +31,7 @@ testInAllShells("installs to ~/.local, prints the path, and leaves no other file
   const bin = `${machine.home}/.local/bin`;
   expect(stdout.split("\n")).toEqual([
     `Installed service-api 1.2.3 (new) in ${bin}`,
-    "It is not in your PATH. Add this line to ~/.profile:",
+    "This directory is not in your PATH. Add this line to ~/.profile:",
     `  export PATH="${bin}:$PATH"`,
     "",
   ]);

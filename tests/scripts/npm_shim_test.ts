@@ -18,7 +18,7 @@ const node = findProgram("node") ?? "";
 /** A way in which the shim starts the executable. */
 interface Way {
   readonly name: string;
-  /** A script that Node runs before the shim. */
+  /** A script that Node runs before the shim, to make the shim start the executable in this way. */
   readonly script: string;
   /** Why the tests cannot use this way, or `undefined` if they can. */
   readonly missing: string | undefined;
@@ -292,7 +292,7 @@ testShim(
   },
 );
 
-testShim("a file that cannot be executed is an error that says what to do", [], async ({ executable, program }) => {
+testShim("if the executable cannot be started, the error says what to do", [], async ({ executable, program }) => {
   await Deno.remove(executable);
   await Deno.writeTextFile(executable, "text", { mode: 0o644 });
   expect(await program(["--version"])).toEqual({

@@ -1,6 +1,6 @@
 /**
- * Each field of the schema states its authorization rule from `auth/authorization.ts`, and the server enforces the
- * rule.
+ * Each field of the schema, except the fields of data types, states its authorization rule from
+ * `auth/authorization.ts`, and the server enforces the rule.
  */
 import { expect } from "expect";
 import { isInterfaceType, isObjectType } from "graphql";
