@@ -220,7 +220,7 @@ export async function compileBundle(
   await execute(
     base.compiler,
     ["compile", ...flags, "--target", target, "--output", executable, `${directory}/${entry}`],
-    base.file !== undefined && target === Deno.build.target ? { ...env, DENORT_BIN: base.file } : env,
+    base.file === undefined ? env : { ...env, DENORT_BIN: base.file },
   );
 }
 

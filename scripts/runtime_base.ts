@@ -107,14 +107,15 @@ export function readBaseSource(text: string): BaseSource {
 /**
  * Finds a base for the targets, and downloads it from npm if necessary. Deno downloads its own bases when it compiles.
  *
- * `DENORT_BIN` is the path of a base for this machine, and `DENO_COMPILE` the path of a Deno to compile with. If one
- * of them is set, nothing comes from npm unless `source` is `npm`.
+ * `DENORT_BIN` is the path of a base to use if the only target is this machine, and `DENO_COMPILE` the path of a Deno to
+ * compile with. If one of them is used, nothing comes from npm unless `source` is `npm`.
  *
  * @param source by default `deno` if Deno's cache has the bases or its download host can be reached, else `npm`
  * @throws {Error} if npm has no base for a target, or if a download fails or is not the pinned file
  */
 export async function findRuntimeBase(targets: readonly Target[], source?: BaseSource): Promise<RuntimeBase> {
-  const { DENORT_BIN: file, DENO_COMPILE } = Deno.env.toObject();
+  const { DENORT_BIN, DENO_COMPILE } = Deno.env.toObject();
+  const file = targets.every((target) => target === Deno.build.target) ? DENORT_BIN : undefined;
   const own = { compiler: DENO_COMPILE ?? Deno.execPath(), programs: [] };
   if (source === undefined && file !== undefined) return { ...own, file };
   if (source === "deno" || source === undefined && DENO_COMPILE !== undefined) return own;
