@@ -17,7 +17,7 @@ export interface BundleContents {
   readonly packages: readonly BundledPackage[];
   /** How many bytes come from the program's own code. */
   readonly own: number;
-  /** How many bytes the bundler and the minifier add. */
+  /** How many bytes come from no source file, for example from helper functions that the bundler adds. */
   readonly glue: number;
 }
 

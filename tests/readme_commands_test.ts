@@ -1,6 +1,6 @@
 /** Runs the commands in the READMEs as written, with the program from its sources. */
 import { expect } from "expect";
-import { denoDirectory, installFromSources } from "./program/from_sources.ts";
+import { denoDirectory, installProgram } from "./program/from_sources.ts";
 import { testOnPostgres } from "./store/postgres/server.ts";
 import { execute } from "./execute.ts";
 import { headingOf, README, sectionOf, sectionsIn, SERVER_README, TESTS_README, textsIn } from "./readme.ts";
@@ -42,7 +42,7 @@ async function runBlocks(
   const home = await Deno.makeTempDir({ prefix: "service-api-readme-" });
   try {
     await Deno.mkdir(`${home}/bin`);
-    await installFromSources(`${home}/bin/service-api`);
+    await installProgram(`${home}/bin/service-api`);
     const script = [...blocks, "wait"].join("\n").replaceAll("4000", String(freePort()));
     const { code, stdout, stderr } = await execute("bash", ["-euc", script], {
       cwd: home,

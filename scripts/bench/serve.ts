@@ -4,8 +4,8 @@
  *
  *   deno task bench-serve [ROUNDS]
  *
- * Measures the request rates of the servers in turn and prints their medians. Then measures the memory of `serve` once.
- * Also measures `serve` on PostgreSQL if the tests can start a PostgreSQL server on this machine.
+ * Measures each rate in several rounds (by default 5) and prints the median. Measures the memory of `serve` after 10,000
+ * requests and after a million more. If a PostgreSQL server can be started on this machine, measures `serve` on it too.
  */
 import { startPostgres } from "../../tests/store/postgres/server.ts";
 import { compile } from "../compile.ts";
@@ -77,7 +77,7 @@ async function benchReading(bare: string, program: string, workspace: string, ro
     subjects.push(await start("bare `Deno.serve`", [bare], script));
     for (const count of [FEW, MANY]) {
       const directory = `${workspace}/${count}`;
-      // deno-lint-ignore no-await-in-loop -- one at a time: each needs a lot of memory and disk space
+      // deno-lint-ignore no-await-in-loop -- one store at a time: filling a store needs a lot of memory
       await add(
         `SQLite, ${count} keys`,
         { SERVICE_API_DATA_DIR: directory },
@@ -88,7 +88,7 @@ async function benchReading(bare: string, program: string, workspace: string, ro
       if (postgres.kind !== "running") break;
       const { server } = postgres;
       const database = `bench_${count}`;
-      // deno-lint-ignore no-await-in-loop -- as above
+      // deno-lint-ignore no-await-in-loop -- one database at a time
       await server.execute("postgres", `CREATE DATABASE ${database} OWNER service`);
       const { host, port, user, password } = server.address(database);
       const env = { SERVICE_API_DATABASE_URL: `postgres://${user}@${host}:${port}/${database}`, PGPASSWORD: password };

@@ -1,6 +1,6 @@
 /**
- * The scenes that the pictures show. A scene runs the program at a terminal and presses keys. It waits for prompt marks
- * and symbols, never for words. New wording in the program therefore needs no change here.
+ * The scenes that the pictures show. A scene runs the program at a terminal and presses keys. It waits for symbols, for
+ * example `?` and `✔`, and never for words. New wording in the program therefore needs no change here.
  */
 import { run } from "../../src/cli/program.ts";
 import { KEYS, type Screen } from "../../tests/program/screen.ts";
@@ -19,7 +19,7 @@ export interface Scene {
 export const SCENES: readonly Scene[] = [
   {
     name: "create",
-    title: "service-api apikey --create prompts for a key, shows its rights and creates it",
+    title: "service-api apikey --create prompts for the details of a key, shows its rights and creates it",
     columns: 80,
     play: (columns) =>
       withStore(async (store) => {

@@ -58,7 +58,7 @@ export function maskSecret(tail: string): string {
   return `${PREFIX}…${tail}`;
 }
 
-/** Replaces each secret with `sak_…`, also a truncated secret that still has 8 characters after `sak_`. */
+/** Replaces each secret with `sak_…`, including a truncated secret that has at least 8 characters after `sak_`. */
 export function redactSecrets(text: string): string {
   return text.replace(/sak_[0-9A-Za-z_]{8,}/g, "sak_…");
 }

@@ -9,7 +9,7 @@ const build = await buildExecutable();
 const [missing] = missingPrograms(["tmux"]);
 
 interface AtShell {
-  /** A shell at the terminal, in a directory that contains `service-api`. */
+  /** A terminal that runs a shell in a directory that contains `service-api`. */
   readonly terminal: Terminal;
   /** The executable without a terminal, with the same store. */
   readonly program: Program;
@@ -51,7 +51,7 @@ function testAtTerminal(rule: string, options: TerminalOptions, use: (shell: AtS
 }
 
 testAtTerminal(
-  "prompts create a key whose secret goes to a shell variable",
+  "a shell variable can store the secret of a key that is created with prompts",
   { rows: 50 },
   async ({ terminal, program }) => {
     await terminal.type('KEY=$(./service-api apikey --create); echo "status $? with ${#KEY} characters"');
@@ -102,7 +102,7 @@ testAtTerminal(
   },
 );
 
-testAtTerminal("prompts delete the keys selected from a list", {}, async ({ terminal, program }) => {
+testAtTerminal("keys selected from a list are deleted", {}, async ({ terminal, program }) => {
   for (const name of ["ci deploy", "nightly backup", "ci test"]) {
     // deno-lint-ignore no-await-in-loop -- creates them in this order
     await program(["apikey", "--create", "--name", name, "--roles", "VIEWER", "--description", `of ${name}`]);
@@ -188,7 +188,7 @@ testAtTerminal("a thousand pasted characters appear within 5 seconds", {}, async
 });
 
 testAtTerminal(
-  "every prompt works in a window of 12 columns",
+  "every prompt of --create works in a window of 12 columns",
   { columns: 12, rows: 40 },
   async ({ terminal }) => {
     await terminal.type("./service-api apikey --create");

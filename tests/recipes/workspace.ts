@@ -4,7 +4,7 @@
  */
 import { expect } from "expect";
 import { execute, type Outcome } from "../execute.ts";
-import { installFromSources } from "../program/from_sources.ts";
+import { installProgram } from "../program/from_sources.ts";
 import { overHttp } from "../program/installations.ts";
 
 export const RECIPES = `${import.meta.dirname}/../../scripts/recipes`;
@@ -51,7 +51,7 @@ export async function openWorkspace(): Promise<Workspace> {
   await write("admin.key", `${adminKey}\n`, 0o600);
   for await (const { name } of Deno.readDir(RECIPES)) await Deno.copyFile(`${RECIPES}/${name}`, `${directory}/${name}`);
   await Deno.mkdir(`${directory}/bin`);
-  await installFromSources(`${directory}/bin/service-api`);
+  await installProgram(`${directory}/bin/service-api`);
   const env = {
     PATH: `${directory}/bin:${Deno.env.get("PATH")}`,
     HOME: directory,

@@ -65,8 +65,8 @@ async function promptForName(
 }
 
 /**
- * Returns `false` if the caller is not allowed to read keys. In that case, if the name is taken, the server rejects the
- * later request to create the key.
+ * Returns whether a key has this name, or `false` if the user's key is not allowed to read keys. If the name is taken
+ * after all, the server rejects the new key.
  */
 async function isTaken(name: Name, client: Client): Promise<boolean> {
   try {

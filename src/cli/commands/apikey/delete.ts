@@ -18,7 +18,7 @@ export interface DeleteFlags extends PromptFlags {
 /**
  * Deletes the keys with the given name, or the keys that the user selects at a terminal, and prints the result.
  *
- * @throws {Failure} with any code; nothing was deleted unless the message says that it was or may have been
+ * @throws {Failure} with any code; no key was deleted unless the message says that some were or may have been
  */
 export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (flags.name === undefined && !canPrompt(flags, host)) {
@@ -39,10 +39,13 @@ export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseC
   }
 }
 
-/** The maximum number of attempts to delete keys that other callers change at the same time. */
+/** How often to try to delete keys, in case another client replaces or deletes some of them in the meantime. */
 const MAX_ATTEMPTS = 3;
 
-/** Finds the keys with the name and deletes them. If another caller replaces one of them in between, tries again. */
+/**
+ * Finds the keys with the name and deletes them. If the server does not delete them, for example because another client
+ * has just replaced one, tries again.
+ */
 async function deleteByName(client: Client, name: Name, attempts = MAX_ATTEMPTS): Promise<DeleteResult> {
   const { matches, anyKey } = await client.findKeys(name);
   if (matches.length === 0) return anyKey ? { kind: "not found", name } : { kind: "no keys" };
@@ -66,11 +69,11 @@ async function deleteSelected(
   return deleted.length === 0 ? { kind: "no keys" } : { kind: "deleted", keys: deleted };
 }
 
-/** The maximum number of batches. With a single batch, the progress bar would not move. */
+/** The maximum number of batches. Keys are deleted in several batches so that the progress bar moves. */
 const MAX_BATCHES = 50;
 
 /**
- * Deletes keys in batches and skips keys that another caller has deleted in the meantime.
+ * Deletes keys in batches and skips keys that another client has deleted in the meantime.
  *
  * @returns the keys that this call deleted
  * @throws {DeletionFailure} with the number of keys deleted before the failure
