@@ -1,5 +1,5 @@
 /**
- * The cases: rules that the program follows in embedded mode and over HTTP, most of them from the specification. In
+ * The cases: rules that the program follows in embedded mode and over HTTP. Some name their section of the specification. In
  * embedded mode, a case starts without keys. Over HTTP, it starts with one key, "admin", with which the program
  * authenticates. `tests/cli/commands/apikey/flags_test.ts` tests command lines that never reach a server.
  */

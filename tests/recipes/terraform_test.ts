@@ -30,7 +30,11 @@ testWith(
     expect(await workspace.nameOf(await workspace.read("backup.key"))).toBe("backup");
     await workspace.write("admin.key", admin);
 
+    expect(await terraform(workspace, "destroy", "-auto-approve")).toMatchObject({ code: 0 });
+    expect(await workspace.keyNames()).toEqual(["weak"]);
+
     // Destroying the resource succeeds even if the key was already deleted.
+    expect(await terraform(workspace, "apply", "-auto-approve")).toMatchObject({ code: 0 });
     await workspace.run(["service-api", "apikey", "--delete", "--name", "backup"]);
     expect(await terraform(workspace, "destroy", "-auto-approve")).toMatchObject({ code: 0 });
     await expect(workspace.read("backup.key")).rejects.toThrow(Deno.errors.NotFound);

@@ -11,7 +11,7 @@ export interface SettingDeclaration {
   readonly member: string | undefined;
   /** The type of the value in the config file. A relative path starts at the directory of that file. */
   readonly type: "text" | "path" | "boolean" | "headers";
-  /** Whether the value in a profile is used only for the server of that profile. */
+  /** Whether the value in a profile is ignored if another server or store than that of the profile is selected. */
   readonly belongsToServer: boolean;
   readonly help: string;
   /** The default value, if it is the same on every machine. */

@@ -44,10 +44,10 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
     .option(SETTINGS.config.option, helpOf("config"))
     .option("--audit-retention <duration>", "how long to keep audit events; 0: no limit", "365d")
     .optionsGroup("Limits:")
-    .option("--request-timeout <duration>", "longest time to read a request and send its response", "30s")
+    .option("--request-timeout <duration>", "longest time from the headers of a request to its response", "30s")
     .option(
       "--idle-timeout <duration>",
-      "close a connection if the client neither sends a request nor reads the response for this long",
+      "longest time between two requests of a connection, and for a client to read a response",
       "75s",
     )
     .option("--drain-timeout <duration>", "longest wait for running requests after SIGTERM or SIGINT", "10s")
@@ -70,15 +70,16 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
 const NOTES = `
 Logs:
   The server prints one line with its URL on standard output when it is ready.
-  It writes errors and one line per request to standard error: as text at a
-  terminal, otherwise as JSON. The lines contain the ids of keys, never secrets.
-  Each request has one X-Request-Id. It is in the response, in the access log,
-  and in the audit events of the request.
+  It writes errors and one line per valid HTTP request to standard error: as
+  text at a terminal, otherwise as JSON. The lines contain the ids of keys, and
+  never secrets.
+  Each valid HTTP request has one X-Request-Id. It is in the response, in the
+  access log, and in the audit events of the request.
 
 Endpoints:
   /graphql   POST with application/json; GET for queries only
-  /healthz   200 while the process runs; needs no key
-  /readyz    200 while the store answers, otherwise 503; needs no key
+  /healthz   200 until the server begins to stop; needs no key
+  /readyz    200 if the store also answers, otherwise 503; needs no key
 
 Stopping:
   After SIGTERM or SIGINT, the server finishes the running requests and exits
@@ -125,7 +126,7 @@ export interface ServeFlags extends StoreFlags, ProfileFlags {
   readonly accessLog: boolean;
 }
 
-/** How long a request waits for a locked SQLite file or for PostgreSQL, in milliseconds. */
+/** The longest wait for a locked SQLite file, a connection to PostgreSQL or one of its statements, in milliseconds. */
 const STORE_TIMEOUT = 5000;
 
 const SERVE_FLAGS = z.object({
