@@ -16,7 +16,7 @@ import { missingPrograms } from "../tools.ts";
 export interface Platform {
   /** The start of each test name. */
   readonly name: string;
-  /** Runs the executable with only the given environment and `env`. */
+  /** Runs the executable with the given environment, `env`, and on Windows `SystemRoot`. */
   readonly program: Program;
   /** The command that runs the executable: the executable itself, or a runner, its arguments and the executable. */
   readonly command: readonly [string, ...string[]];
@@ -41,7 +41,10 @@ interface Setup extends Pick<Platform, "name" | "hasSigterm"> {
   readonly install?: (executable: string) => Promise<string>;
 }
 
-/** Builds the executable. If it cannot be built or run, registers one ignored test, whose name says why. */
+/**
+ * Builds the executable. If there is no command to run it, or if `buildExecutable` does not build it, registers one
+ * ignored test, whose name says why.
+ */
 export async function openPlatform(
   { name, hasSigterm, target, run, remedy, path = (same) => same, env: more = {}, install }: Setup,
 ): Promise<Platform | undefined> {
@@ -154,7 +157,7 @@ export function testAtTerminal(
     }));
 }
 
-/** Answers every prompt of `--create` and `--delete`. */
+/** Creates and deletes a key with prompts. */
 export function testPrompts(platform: Platform): void {
   testAtTerminal(platform, "prompts create and delete a key, and Ctrl-C quits", async (terminal, directory) => {
     const run = async (line: string): Promise<void> => {
@@ -186,7 +189,13 @@ export function testPrompts(platform: Platform): void {
     await run("--create");
     await terminal.type("x");
     await terminal.shows(/Name:\s+x/);
-    await terminal.press("C-c");
-    await terminal.shows(/Interrupted\. Nothing was changed\.\nstatus 130$/m);
+    // Wine's console sometimes loses a Ctrl-C on a busy machine, so it is pressed again every few seconds.
+    const timer = setInterval(() => terminal.press("C-c"), 5000);
+    try {
+      await terminal.press("C-c");
+      await terminal.shows(/Interrupted\. Nothing was changed\.\nstatus 130$/m);
+    } finally {
+      clearInterval(timer);
+    }
   });
 }
