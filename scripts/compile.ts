@@ -6,6 +6,7 @@
  * The first line, on standard error, says where the runtime base comes from. `deno compile` adds the program to this
  * base.
  */
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bundle, compileBundle, executableName, PROJECT, readTarget, type Target } from "./bundle.ts";
 import { describe, findRuntimeBase, readBaseSource, type RuntimeBase } from "./runtime_base.ts";
@@ -24,7 +25,7 @@ export interface CompileOptions {
 }
 
 /**
- * Compiles the program for each target.
+ * Compiles the program for each target. If a compilation fails, replaces no executable.
  *
  * @returns the paths of the executables
  * @throws {Error} with Deno's message if bundling or compiling fails
@@ -36,14 +37,20 @@ export async function compile(options: CompileOptions): Promise<readonly string[
   try {
     const bundled = await bundle(workspace, main);
     await Deno.mkdir(output, { recursive: true });
-    const executables: string[] = [];
-    for (const target of targets) {
-      const executable = `${output}/${executableName(`${name}-${target}`, target)}`;
-      // deno-lint-ignore no-await-in-loop -- one at a time: each uses hundreds of megabytes
-      await compileBundle(bundled, target, executable, base);
-      executables.push(executable);
+    // Inside the output directory, because files can be renamed only within one file system. If a compilation fails,
+    // `deno compile` deletes an existing file of that name.
+    const staging = await Deno.makeTempDir({ dir: output, prefix: ".compile-" });
+    try {
+      const files = targets.map((target) => executableName(`${name}-${target}`, target));
+      for (const [i, target] of targets.entries()) {
+        // deno-lint-ignore no-await-in-loop -- one at a time: each uses hundreds of megabytes
+        await compileBundle(bundled, target, `${staging}/${files[i]}`, base);
+      }
+      await Promise.all(files.map((file) => Deno.rename(`${staging}/${file}`, `${output}/${file}`)));
+      return files.map((file) => `${output}/${file}`);
+    } finally {
+      await Deno.remove(staging, { recursive: true });
     }
-    return executables;
   } finally {
     await Deno.remove(workspace, { recursive: true });
   }
@@ -54,7 +61,7 @@ async function main(): Promise<void> {
     options: {
       base: { type: "string" },
       target: { type: "string", multiple: true, default: [Deno.build.target] },
-      output: { type: "string", default: `${PROJECT}/dist` },
+      output: { type: "string", default: resolve(PROJECT, "dist") },
     },
   });
   const targets = [...new Set(target.map(readTarget))];

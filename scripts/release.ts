@@ -3,7 +3,8 @@
  *
  *   deno task release [--target TRIPLE]... [--output DIR] [--base deno|npm]
  *
- * If a target cannot be built, prints an error that names it, builds the other targets, and exits with 1. The same
+ * If a target cannot be built, prints an error that names it, builds the other targets, and exits with 1. If none can be
+ * built, keeps the previous release. The same
  * commit, Deno and operating system produce the same bytes.
  */
 import { zipSync } from "fflate";
@@ -72,9 +73,10 @@ async function main(): Promise<void> {
     });
   }
   try {
-    const archives = await build(targets, base, workspace, staging);
+    const files = await build(targets, base, workspace, staging);
+    if (files.length === 0) return;
     await replaceOldRelease(staging, output);
-    for (const name of archives) console.log(`${output}/${name}`);
+    for (const name of files) console.log(`${output}/${name}`);
   } finally {
     cleanUp();
   }
@@ -84,7 +86,7 @@ async function main(): Promise<void> {
 function defaultTargets(source: BaseSource): readonly Target[] {
   if (source === "deno") return TARGETS;
   for (const target of TARGETS) {
-    if (!isOnNpm(target)) console.error(`Skipped ${target}: npm has no runtime base for it. Use --base deno.`);
+    if (!isOnNpm(target)) console.error(`Skipped ${target}: npm has no runtime base for it.`);
   }
   return TARGETS.filter(isOnNpm);
 }
@@ -92,7 +94,7 @@ function defaultTargets(source: BaseSource): readonly Target[] {
 /**
  * Writes the files of a release to a directory.
  *
- * @returns the names of the archives and npm packages
+ * @returns the names of the archives and npm packages; empty if no target could be built
  */
 async function build(
   targets: readonly Target[],
@@ -125,6 +127,7 @@ async function build(
     archives.push(name);
     executables.set(target, executable);
   }
+  if (executables.size === 0) return [];
   const npmPackages = await writeNpmPackages({ executables, thirdPartyLicences, directory, time });
   await writeChecksums([...archives, ...npmPackages, `${NAME}.cdx.json`], directory);
   return [...archives, ...npmPackages];

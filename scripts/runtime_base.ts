@@ -128,8 +128,8 @@ export async function findRuntimeBase(targets: readonly Target[], source?: BaseS
 
 /** Says in one line where a base comes from. */
 export function describe({ file, programs }: RuntimeBase): string {
-  if (programs.length > 0) return `Runtime base: Deno ${NPM_BASE_VERSION}, from npm`;
-  return file === undefined ? "Runtime base: from Deno's download host or its cache" : `Runtime base: ${file}`;
+  if (programs.length > 0) return `Runtime base: Deno ${NPM_BASE_VERSION}, from npm (see scripts/README.md)`;
+  return `Runtime base: ${file ?? "from Deno's download host or cache"}`;
 }
 
 async function areCached(targets: readonly Target[]): Promise<boolean> {
@@ -151,7 +151,7 @@ async function fromNpm(targets: readonly Target[]): Promise<RuntimeBase> {
   const programs: NpmProgram[] = [];
   for (const target of targets) {
     const pin = PROGRAMS[target];
-    if (pin === undefined) throw new Error(`npm has no runtime base for ${target}. Use --base deno.`);
+    if (pin === undefined) throw new Error(`npm has no runtime base for ${target}. Only Deno's download host has one.`);
     // deno-lint-ignore no-await-in-loop -- one at a time: each uses hundreds of megabytes
     await cache(`${directory}/denort-${target}.zip`, 0o644, async () => {
       const base = cut(await download(pin));

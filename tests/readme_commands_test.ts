@@ -17,7 +17,7 @@ const DATABASE_URL = "postgres://service_api@localhost:5432/keys";
 /** The shell blocks of a README, without the blocks that other tests run. */
 function commandsIn(readme: string): readonly string[] {
   const sections = sectionsIn(readme).filter((section) => !TESTED_ELSEWHERE.includes(headingOf(section)));
-  return textsIn(sections.join("## "), "sh").filter((block) => !/^npx |sqlite3 /m.test(block));
+  return textsIn(sections.join("## "), "sh").filter((block) => !/\bnpx -y |sqlite3 /.test(block));
 }
 
 /** A port that was free a moment ago. */
@@ -111,7 +111,7 @@ await testOnPostgres("the commands of src/server/README.md on PostgreSQL", {}, (
 
 /**
  * Runs a block that calls `npx -y deno@… task …`. A script in place of `npx` runs the task with this Deno. For the task
- * `compile`, the script writes an empty file, because other tests compile and run the executable.
+ * `compile`, the script writes an empty file and prints its path, because other tests compile and run the executable.
  */
 async function runInCheckout(block: string): Promise<{ readonly stdout: string; readonly installed: boolean }> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-checkout-" });
@@ -119,7 +119,7 @@ async function runInCheckout(block: string): Promise<{ readonly stdout: string; 
     const npx = `#!/bin/sh
 [ "$1" = -y ] && [ "$3" = task ] || exit 9
 case $2 in deno@2.*) shift 3 ;; *) exit 9 ;; esac
-if [ "$1" = compile ]; then mkdir dist && : > dist/service-api-target; exit; fi
+case "$*" in *compile) : > service-api-target && echo service-api-target; exit ;; esac
 exec '${Deno.execPath()}' task --config '${ROOT}/deno.json' "$@"
 `;
     await Deno.mkdir(`${directory}/bin`);

@@ -61,8 +61,8 @@ const [OUTPUT, COPY_OUTPUT, COPY] = [`${directory}/output`, `${directory}/copy-o
 const build = Deno.build.os === "windows" ? undefined : await buildExecutable();
 const outcomes = build === undefined ? undefined : await release();
 
-/** Builds a release in this checkout and another one in a copy of it. */
-async function release(): Promise<readonly [Outcome, Outcome]> {
+/** Builds a release in this checkout, one in a copy of it, and one that fails. */
+async function release(): Promise<readonly [Outcome, Outcome, Outcome]> {
   const compiler = `${directory}/compiler`;
   await Deno.writeTextFile(compiler, COMPILER, { mode: 0o755 });
   const env = { DENO_COMPILE: compiler, REAL_COMPILER: Deno.env.get("DENO_COMPILE") ?? Deno.execPath() };
@@ -73,10 +73,15 @@ async function release(): Promise<readonly [Outcome, Outcome]> {
   return [
     await task("release", PROJECT, ["--output", OUTPUT, ...targets], env),
     await task("release", COPY, ["--output", COPY_OUTPUT, "--target", TARGET], env),
+    // Fails, and must not change the release that the tests look at.
+    await task("release", PROJECT, ["--output", OUTPUT, "--target", UNAVAILABLE], env),
   ];
 }
 
-function testRelease(rule: string, check: (first: Outcome, second: Outcome) => void | Promise<void>): void {
+function testRelease(
+  rule: string,
+  check: (first: Outcome, second: Outcome, failed: Outcome) => void | Promise<void>,
+): void {
   if (outcomes === undefined) {
     Deno.test.ignore(`release: ${rule}: skipped on Windows, the compiler of the test is a shell script`, () => {});
   } else Deno.test(`release: ${rule}`, () => check(...outcomes));
@@ -96,6 +101,10 @@ testRelease("names a target without a runtime base, builds the others and replac
   });
   const files = await Array.fromAsync(Deno.readDir(OUTPUT), ({ name }) => name);
   expect(files.toSorted()).toEqual([TARBALL, ZIP, ...NPM_PACKAGES, SBOM, "SHA256SUMS"].toSorted());
+});
+
+testRelease("keeps the previous release if no target can be built", (_, __, { code, stdout }) => {
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
 });
 
 testRelease("SHA256SUMS lists every file in the format of sha256sum", async () => {

@@ -79,7 +79,10 @@ const npm = missingPrograms(["npm"]).length === 0 ? undefined : "npm is not inst
 await testDownload("two processes can download the base at once, and a later one downloads nothing", async (cache) => {
   const outcomes = await Promise.all(["one", "two"].map((output) => cache.compile(output)));
   for (const { code, stderr } of outcomes) {
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "Runtime base: Deno 2.7.11, from npm\n" });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: "Runtime base: Deno 2.7.11, from npm (see scripts/README.md)\n",
+    });
   }
   expect(await cache.bases()).toEqual([`denort-${TARGET}.zip`]);
   const offline = await cache.compile("three", {
@@ -136,9 +139,26 @@ for (const { what, bytes, error } of WRONG_TARBALLS) {
   );
 }
 
+await testDownload(
+  "if compiling fails, the executable of an earlier compilation stays",
+  async ({ directory, compile }) => {
+    const build = await buildExecutable();
+    if (build.kind === "not built") throw new Error(build.reason);
+    const executable = `${directory}/out/${build.path.replace(/.*\//, "")}`;
+    await Deno.mkdir(`${directory}/out`);
+    await Deno.copyFile(build.path, executable);
+    await Deno.mkdir(`${directory}/dl/release/v2.7.11`, { recursive: true });
+    await Deno.writeTextFile(`${directory}/dl/release/v2.7.11/denort-${TARGET}.zip`, "not a zip file");
+    expect((await compile("out")).code).toBe(1);
+    expect(await command(executable, ["--version"])).toMatch(/^service-api /);
+    expect((await Array.fromAsync(Deno.readDir(`${directory}/out`))).length).toBe(1);
+  },
+  npm,
+);
+
 Deno.test("compile: says that npm has no base for Windows on ARM64", async () => {
   await expect(findRuntimeBase(["aarch64-pc-windows-msvc"], "npm")).rejects.toThrow(
-    "npm has no runtime base for aarch64-pc-windows-msvc. Use --base deno.",
+    "npm has no runtime base for aarch64-pc-windows-msvc. Only Deno's download host has one.",
   );
 });
 
