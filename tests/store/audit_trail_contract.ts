@@ -62,6 +62,14 @@ export function testAuditTrail(engine: Engine): void {
       ]);
     }));
 
+  test("The use of a key is not in the audit trail", () =>
+    withNewStore(engine, async (store) => {
+      const key = await newKey("deploy");
+      await store.add(key, LOCAL, rejectTakenName);
+      await store.recordUses(new Map([[key.id, new Date("2027-01-01T00:00:00.001Z")]]));
+      expect((await events(store)).map(({ action }) => action)).toEqual(["CREATE"]);
+    }));
+
   test("Removing several keys records one event for each key", () =>
     withNewStore(engine, async (store) => {
       const [a, b, c] = await Promise.all([newKey("a"), newKey("b"), newKey("c")]);
