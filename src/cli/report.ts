@@ -31,8 +31,8 @@ export function toJsonLine(value: unknown): string {
 }
 
 /**
- * Reports a failure. Without `--json`, writes text to standard error, or nothing if the reader of standard output has
- * closed it. With `--json`, writes `{"error","code"}` to standard output, and for a deletion also the member `deleted`.
+ * Reports a failure. Without `--json`, writes text to standard error, or nothing if the failure is only that the reader of
+ * standard output has closed it. With `--json`, writes `{"error","code"}` to standard output, and for a deletion also the member `deleted`.
  * If it cannot write this line, writes text to standard error.
  */
 export async function reportFailure(error: unknown, host: Host): Promise<ExitCode> {
@@ -50,7 +50,7 @@ export async function reportFailure(error: unknown, host: Host): Promise<ExitCod
   return EXIT_CODES[code];
 }
 
-/** Whether the reader of standard output has closed it, as `head` does. Users do not expect an error message then. */
+/** Whether the failure is only that the reader of standard output has closed it, as `head` does. Users expect no message then. */
 function isClosedPipe(error: unknown): boolean {
   return error instanceof Failure && error.cause instanceof Deno.errors.BrokenPipe;
 }

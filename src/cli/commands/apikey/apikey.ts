@@ -121,9 +121,9 @@ Rights:
   The calling key is the key from --key-file, a variable or the profile. Without
   a key, a user who can read and write the embedded server's store has all
   rights.
-  For example, a key that a CI pipeline uses to replace or delete itself and the
-  keys it created needs API_KEY:CREATE_ANY, API_KEY:READ_OWN, API_KEY:DELETE_OWN
-  and every right of the keys that it creates.
+  For example, a CI pipeline's key needs API_KEY:CREATE_ANY, API_KEY:READ_OWN,
+  API_KEY:DELETE_OWN and every right of the keys that it creates, if the
+  pipeline replaces or deletes this key and keys created with it.
 
 Prompting:
   The command can prompt if standard input and standard error are terminals and
@@ -132,9 +132,9 @@ Prompting:
   --create with a name and a role or permission never prompts. Otherwise it
   prompts for each missing value, shows the rights of the new key, and asks for
   confirmation.
-  When --create prompts and the name is taken, it asks before replacing the key,
-  even with --yes, unless --overwrite is given. When --create does not prompt, a
-  taken name is an error unless --overwrite is given.
+  If the name is taken and --overwrite is not given, --create asks before
+  replacing the key, even with --yes. It fails instead if it does not prompt or
+  if the calling key is not allowed to read keys.
   --delete without --name shows a list to select keys from, and asks for
   confirmation. --yes skips the final confirmation of both modes.
   In the lists of roles and keys, the arrow keys move the cursor, Space selects,

@@ -6,7 +6,7 @@ import { Failure, reasonOf } from "../../../apikey/failure.ts";
 import type { Name } from "../../../apikey/name.ts";
 import type { KeyReference } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
-import { writeJson } from "../../report.ts";
+import { DeletionFailure, writeJson } from "../../report.ts";
 
 export type DeleteResult =
   | { readonly kind: "deleted"; readonly keys: readonly KeyReference[] }
@@ -15,7 +15,7 @@ export type DeleteResult =
   | { readonly kind: "no keys" }
   | { readonly kind: "none selected" };
 
-/** @throws {Failure} `FAILED` if the result cannot be written; its message says how many keys were deleted */
+/** @throws {DeletionFailure} `FAILED` if the result cannot be written */
 export async function printDeleteResult(
   result: DeleteResult,
   { json }: { readonly json?: boolean | undefined },
@@ -25,8 +25,9 @@ export async function printDeleteResult(
     if (json) await writeJson(host.stdout, toJson(result));
     else await host.stdout.write(`${toText(result)}\n`);
   } catch (error) {
-    const message = `${toText(result)}. This result could not be printed: ${reasonOf(error)}`;
-    throw new Failure("FAILED", message, { cause: error });
+    const deleted = result.kind === "deleted" ? result.keys.length : 0;
+    const message = `The result could not be printed: ${reasonOf(error)}`;
+    throw new DeletionFailure(deleted, new Failure("FAILED", message, { cause: error }));
   }
 }
 

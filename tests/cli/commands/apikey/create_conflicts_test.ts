@@ -103,7 +103,7 @@ Deno.test("if --name is taken and the user declines to replace the key, the comm
   expect(host.stderr.text).toMatch(/A key named "taken" already exists; add --overwrite or choose another name\.\n$/);
 });
 
-Deno.test("a caller that is not allowed to read keys learns only after the confirmation that the name is taken", async () => {
+Deno.test("if the caller is not allowed to read keys, create reports a taken name only after the confirmation", async () => {
   await using installation = await overHttp();
   const creator = await installation.program(
     ["apikey", "--create", "--name", "creator", "--permissions", "API_KEY:CREATE_ANY"],
