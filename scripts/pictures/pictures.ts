@@ -1,5 +1,5 @@
 /**
- * `deno task pictures`: writes the pictures of the READMEs to the folder of this module, as SVG files. Each picture
+ * `deno task pictures`: writes the pictures of the root README to the folder of this module, as SVG files. Each picture
  * shows what the program draws in a terminal. If the program does not change, neither do the files.
  */
 import { drawPictures } from "./draw.ts";

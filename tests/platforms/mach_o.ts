@@ -1,5 +1,5 @@
 /**
- * Reads a macOS executable that contains a program.
+ * Reads a macOS executable into which `deno compile` has embedded a program.
  *
  * Formats: `mach-o/loader.h` and `kern/cs_blobs.h` of Apple's xnu. denoland/sui puts the program into the segment
  * `__SUI` on arm64. On x86-64 it appends a marker, the length of the program and the program to the string table.
@@ -27,8 +27,8 @@ const LC_CODE_SIGNATURE = 0x1d;
 const ZERO_FILL_TYPES = [0x1, 0xc, 0x12];
 
 /**
- * The parts of `__LINKEDIT`, by load command: the position of the field with the start, and the size of one element.
- * The field after the start contains the number of elements.
+ * The parts of `__LINKEDIT`, by load command. `field` is the offset, in the load command, of the field that says where
+ * the part starts. The next field is the number of elements. `size` is the size of an element.
  */
 const LINKEDIT_PARTS: Readonly<Record<number, readonly (readonly [field: number, size: number])[]>> = {
   0x2: [[8, 16], [16, 1]], // LC_SYMTAB: symbols, strings
@@ -41,7 +41,7 @@ const LINKEDIT_PARTS: Readonly<Record<number, readonly (readonly [field: number,
   0x8000_0034: [[8, 1]], // LC_DYLD_CHAINED_FIXUPS
 };
 
-/** @throws {Error} if the file is not such an executable, or a hash in its signature is wrong */
+/** @throws {Error} if the file is not a macOS executable with an embedded program, or if a hash in its signature is wrong */
 export function readMachO(file: Uint8Array): MachO {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const u32 = (at: number): number => view.getUint32(at, true);

@@ -3,7 +3,7 @@ import type { Platform } from "../../../src/cli/host/host.ts";
 import type { Outcome } from "../../execute.ts";
 import { FakeHost, inProcess, type Surroundings } from "../../program/program.ts";
 
-/** A well-formed secret that no server knows. */
+/** A text with the length and the alphabet of a secret. No server accepts it. */
 export const SECRET = "sak_0123456789012345678901234567890123456789012hlqB6Y";
 
 export interface ConfigHome extends AsyncDisposable {

@@ -5,7 +5,7 @@
 # DIRECTORY. Standard input ends when the tests end, even if they are killed.
 
 export directory=$1 binaries=$2 port=$3 options=$4
-trap '' HUP INT TERM PIPE # only the end of standard input ends this script
+trap '' HUP INT TERM PIPE # these signals do not end the script; the end of standard input does
 cd "$directory" || exit
 
 # PostgreSQL refuses to run as root.
