@@ -1,4 +1,4 @@
-/** The key tests that every `KeyStore` must pass. They run on SQLite and on PostgreSQL. */
+/** The tests about keys that every `KeyStore` must pass. They run on SQLite and on PostgreSQL. */
 import { expect } from "expect";
 import fc from "fast-check";
 import { Failure } from "../../src/apikey/failure.ts";

@@ -84,6 +84,15 @@ export function parseConfig(text: string, path: string, resolve: (path: string) 
   return { document, profiles: new Map(profiles) };
 }
 
+/**
+ * Messages for the errors for which the library's message repeats text from the file, which may be a secret. Other
+ * messages of the library repeat such text only after a colon, or at most one character of it.
+ */
+const MESSAGES: { readonly [code: string]: string } = {
+  BAD_DQ_ESCAPE: "Invalid escape sequence",
+  TAG_RESOLVE_FAILED: "Invalid tag",
+};
+
 function parseYaml(
   text: string,
   path: string,
@@ -101,8 +110,8 @@ function parseYaml(
   }
   const [error] = document.errors;
   if (error === undefined) return document;
-  // After a colon, the library's message repeats text from the file, which may be a secret.
-  throw new Failure("USAGE", `${formatPosition(error.pos[0])}: Invalid YAML: ${error.message.replace(/:.*/s, "")}.`);
+  const reason = MESSAGES[error.code] ?? error.message.replace(/:.*/s, "");
+  throw new Failure("USAGE", `${formatPosition(error.pos[0])}: Invalid YAML: ${reason}.`);
 }
 
 function rejectAnchors(document: Document, formatPosition: (offset: number) => string): void {

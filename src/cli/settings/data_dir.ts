@@ -15,8 +15,7 @@ export function readDataDir(setting: Setting | undefined, host: Host): string {
   if (directory !== undefined) return directory;
   throw new Failure(
     "USAGE",
-    "There is no home directory to store keys in. Set --data-dir or SERVICE_API_DATA_DIR, or name a server with " +
-      "--base-url.",
+    "There is no home directory to store keys in. Set --data-dir or SERVICE_API_DATA_DIR.",
   );
 }
 

@@ -1,4 +1,4 @@
-/** Limits the size of GraphQL documents and responses. */
+/** Limits the size of GraphQL documents. Also declares the limit for the keys in a response, which the handler enforces. */
 import { type FragmentDefinitionNode, GraphQLError, Kind, type SelectionSetNode, type ValidationRule } from "graphql";
 
 export interface DocumentLimits {

@@ -153,6 +153,12 @@ for (
       "profiles: {}\n---\nprofiles: {}\n",
       "FILE:2:1: Invalid YAML: Source contains multiple documents; please use YAML.parseAllDocuments().",
     ],
+    [
+      "a bad escape",
+      'profiles: {a: {headers: {X: "\\Usecret12"}}}',
+      "FILE:1:30: Invalid YAML: Invalid escape sequence.",
+    ],
+    ["a bad tag", "profiles: {a: {headers: {X: !secret12! b}}}", "FILE:1:29: Invalid YAML: Invalid tag."],
     ["deep nesting", "[".repeat(5000), /^FILE:1:\d+: Invalid YAML/],
   ] as const
 ) {
