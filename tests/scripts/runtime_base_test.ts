@@ -147,8 +147,10 @@ await testDownload(
     const executable = `${directory}/out/${build.path.replace(/.*\//, "")}`;
     await Deno.mkdir(`${directory}/out`);
     await Deno.copyFile(build.path, executable);
-    await Deno.mkdir(`${directory}/dl/release/v2.7.11`, { recursive: true });
-    await Deno.writeTextFile(`${directory}/dl/release/v2.7.11/denort-${TARGET}.zip`, "not a zip file");
+    const bases = `${directory}/dl/release/v2.7.11`;
+    await Deno.mkdir(bases, { recursive: true });
+    await Deno.writeTextFile(`${bases}/denort-${TARGET}.zip`, "not a zip file");
+    await Deno.symlink(`${await denoDirectory()}/dl/release/v2.7.11/deno`, `${bases}/deno`);
     expect((await compile("out")).code).toBe(1);
     expect(await command(executable, ["--version"])).toMatch(/^service-api /);
     expect((await Array.fromAsync(Deno.readDir(`${directory}/out`))).length).toBe(1);
