@@ -1,4 +1,4 @@
-/** Checks that the tables in scripts/README.md match the project, and that the commands work. */
+/** Checks that the tasks, files, variables and flags in scripts/README.md exist, and runs the commands that need no build. */
 import { expect } from "expect";
 import deno from "../../deno.json" with { type: "json" };
 import { command } from "../execute.ts";

@@ -50,7 +50,7 @@ async function pack(folder: string, files: Files): Promise<Uint8Array<ArrayBuffe
       return { header: { name: `${folder}/${name}`, size: body.length, mode }, body };
     }),
   );
-  // Compresses only a little, because the executable is large.
+  // Compresses only a little, because some tests pack a real executable, which is large.
   return Uint8Array.from(gzipSync(tar, { level: 1 }));
 }
 

@@ -24,9 +24,15 @@ interface Cache extends AsyncDisposable {
 async function openCache(): Promise<Cache> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-cache-" });
   const original = await denoDirectory();
-  for await (const { name } of Deno.readDir(original)) {
-    if (name !== "dl") await Deno.symlink(`${original}/${name}`, `${directory}/${name}`);
-  }
+  await Deno.mkdir(`${directory}/dl`);
+  const paths = await Promise.all(
+    [".", "dl"].map((parent) =>
+      Array.fromAsync(Deno.readDir(`${original}/${parent}`), ({ name }) => `${parent}/${name}`)
+    ),
+  );
+  // The bases are in `dl/release`. Old versions of Deno keep the bundler in `dl` too.
+  const shared = paths.flat().filter((path) => path !== "./dl" && path !== "dl/release");
+  await Promise.all(shared.map((path) => Deno.symlink(`${original}/${path}`, `${directory}/${path}`)));
   const [, ...words] = deno.tasks.compile.command.split(" ");
   return {
     directory,
@@ -102,7 +108,7 @@ const isRoot = Deno.build.os === "linux" && (await command("id", ["-u"])).trim()
 const whyNoDisk = isRoot ? npm : "needs Linux and root";
 
 await testDownload("if the disk is full, the error says so and no part of the base is left", async (cache) => {
-  const disk = `${cache.directory}/dl`;
+  const disk = `${cache.directory}/dl/release`;
   await Deno.mkdir(disk);
   await command("mount", ["-t", "tmpfs", "-o", "size=20m", "tmpfs", disk]);
   try {
