@@ -27,7 +27,7 @@ async function openCache(): Promise<Cache> {
   await Deno.mkdir(`${directory}/dl`);
   const paths = await Promise.all(
     [".", "dl"].map((parent) =>
-      Array.fromAsync(Deno.readDir(`${original}/${parent}`), ({ name }) => `${parent}/${name}`)
+      Array.fromAsync(Deno.readDir(`${original}/${parent}`), ({ name }) => `${parent}/${name}`).catch(() => [])
     ),
   );
   // The bases are in `dl/release`. Old versions of Deno keep the bundler in `dl` too.
