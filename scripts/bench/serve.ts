@@ -77,7 +77,7 @@ async function benchReading(bare: string, program: string, workspace: string, ro
     subjects.push(await start("bare `Deno.serve`", [bare], script));
     for (const count of [FEW, MANY]) {
       const directory = `${workspace}/${count}`;
-      // deno-lint-ignore no-await-in-loop -- one store at a time: filling a store needs a lot of memory
+      // deno-lint-ignore no-await-in-loop -- one at a time, to keep the order of `subjects`
       await add(
         `SQLite, ${count} keys`,
         { SERVICE_API_DATA_DIR: directory },

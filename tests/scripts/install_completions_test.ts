@@ -8,7 +8,7 @@ import { testWith } from "../tools.ts";
 import { openMachine } from "./machine.ts";
 import { archived, makeRelease, serveRelease } from "./release_server.ts";
 
-/** A stand-in for the executable that completes every word with `--create`. */
+/** Stands in for the executable. This stand-in completes every word with `--create`. */
 const EXECUTABLE = "case $1 in __complete) printf '%s\\n' --create :space ;; *) echo service-api 1.2.3 ;; esac";
 
 const { files } = await makeRelease({

@@ -1,7 +1,7 @@
 /** Decides whether a command can prompt. */
 import type { Host } from "./host.ts";
 
-/** The flags about prompts, as typed. `apikey` has both, `login` has only `--no-input`. */
+/** The flags about prompts. `apikey` has both, `login` has only `--no-input`. */
 export interface PromptFlags {
   /** `false` with `--no-input`. */
   readonly input?: boolean | undefined;

@@ -1,6 +1,6 @@
 /**
- * The context that every GraphQL resolver receives. The other modules of this folder create and delete keys, and record
- * refused changes in the audit trail.
+ * The context that every GraphQL resolver receives. The other modules of this folder create and
+ * delete keys, record refused changes in the audit trail, and clean text from requests.
  */
 import { Failure } from "../../apikey/failure.ts";
 import type { Origin } from "../../store/audit_event.ts";
