@@ -1,4 +1,4 @@
-/** Draws every scene in both themes, without writing files. */
+/** Draws every scene in both themes, without writing the pictures to files. */
 import { SCENES } from "./scenes.ts";
 import { readCells } from "./cells.ts";
 import { drawSvg, THEMES } from "./svg.ts";

@@ -13,9 +13,9 @@
 # that case, run rotate-key again.
 #
 # Install: copy this file to /usr/local/bin/rotate-key and make it executable.
-# Change:  nothing.
-# Needs:   service-api, flock (util-linux), GNU coreutils, SERVICE_API_URL and SERVICE_API_KEY_FILE. README.md lists the
-#          permissions that the key in SERVICE_API_KEY_FILE needs.
+# Change:  nothing. The script works as it is.
+# Needs:   service-api, flock (util-linux) and GNU coreutils. The keys are created on the server that the settings of
+#          service-api select, for example SERVICE_API_URL. README.md lists the permissions that the calling key needs.
 set -eu
 umask 077
 

@@ -52,7 +52,7 @@ export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode>
   );
   for (const name of ["SERVICE_API_KEY", "SERVICE_API_KEY_FILE"].filter((name) => host.env(name) !== undefined)) {
     // deno-lint-ignore no-await-in-loop -- the lines keep their order
-    await host.stderr.write(`${name} is still set, so commands still use its key.\n`);
+    await host.stderr.write(`${name} is still set: unset it too.\n`);
   }
   return ExitCode.OK;
 }

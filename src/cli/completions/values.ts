@@ -18,7 +18,7 @@ const PATH_PLACEHOLDERS: Readonly<Record<string, "files" | "directories">> = {
   dir: "directories",
 };
 
-/** Flags whose value is either a text or `@` and a path. */
+/** Flags whose value can be a text, `@` and a path, or `-`. */
 const TEXT_OR_FILE_FLAGS = ["--query", "--variables", "--body"];
 
 /** Completes the value at the cursor. Free text has no candidates. */

@@ -400,7 +400,7 @@ testWithModes("logout warns if a variable still contains a key", async () => {
   await using server = startKeyServer();
   await logIn(home, server);
   expect((await home.run(["logout"], { env: { SERVICE_API_KEY: SECRET } })).stderr).toBe(
-    "SERVICE_API_KEY is still set, so commands still use its key.\n",
+    "SERVICE_API_KEY is still set: unset it too.\n",
   );
 });
 
