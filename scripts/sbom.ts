@@ -36,7 +36,7 @@ interface Component {
  *
  * @param packages the packages in the bundles
  * @param runtime the version of Deno in the executables
- * @param programs the programs on npm from which the runtime bases were taken
+ * @param programs the packages on npm whose programs contain the runtime bases; empty for bases from Deno's download
  * @param time the time of the commit
  * @throws {Error} if a package is not in deno.lock
  */
@@ -128,8 +128,8 @@ export async function formatLicences(packages: readonly BundledPackage[], runtim
   );
   return [
     "The executable contains the following third-party software.\n",
-    `Deno ${runtime}\n\nMIT License\n\nCopyright the Deno authors\n\n${mit.trim()}\n\nThe licences of V8, SQLite and the other ` +
-    `parts of Deno: https://github.com/denoland/deno/tree/v${runtime}\n`,
+    `Deno ${runtime}\n\nMIT License\n\nCopyright the Deno authors\n\n${mit.trim()}\n\nDeno contains V8, SQLite and other software with ` +
+    `licences of their own. The source code of Deno: https://github.com/denoland/deno/tree/v${runtime}\n`,
     ...texts,
   ].join(`\n${"-".repeat(80)}\n\n`);
 }

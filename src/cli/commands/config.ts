@@ -188,7 +188,7 @@ JSON:
   {"settings":[{"name","value","source","from"},…]}
   value is null for a setting without a value; source is flag, variable, file or
   default; from is the flag, the variable or PATH:LINE:COLUMN, and null for a
-  default. A setting that does not take effect has "ignored" with the reason.
+  default. A setting that is ignored has "ignored", which says why.
 
 Examples:
   service-api config

@@ -136,7 +136,7 @@ export class PostgresServer {
     return { host: "127.0.0.1", port: this.port, user: "service", password: PASSWORD, database, label, tls: undefined };
   }
 
-  /** Connects to a database as another program would. The search path contains the schema of the store. */
+  /** Calls `act` with a connection of its own to a database. The connection's search path is the schema of the store. */
   async as<Result>(user: "admin" | "service", database: string, act: (run: Run) => Promise<Result>): Promise<Result> {
     const { host, port, password } = this.address(database);
     const client = new pg.Client({ host, port, user, password, database, options: "-c search_path=service_api" });
