@@ -15,7 +15,7 @@ import { type BodyResponse, sendBody } from "./send_body.ts";
 export type { AuditEvent, CreatedKey, KeyReference, KeySummary, NewKey };
 
 /**
- * The operations on one server. The file of each operation describes it. If that file states no errors, `execute` does.
+ * The operations on one server. The file of each operation describes it. Every operation throws what `execute` throws.
  */
 export interface Client {
   createKey(key: NewKey): Promise<CreatedKey>;

@@ -14,11 +14,11 @@ export interface MatrixLayout {
   readonly style: Style;
 }
 
-/** Columns of the eight cells in the wide and the narrow layout. */
+/** The total width of the eight cells of a row, in columns of the terminal: in the wide layout and in the narrow one. */
 const WIDE_CELLS = 34;
 const NARROW_CELLS = 17;
 
-/** Columns before the label, and between the label and the cells. */
+/** The number of spaces before the label, and between the label and the cells. */
 const MARGIN = 2;
 
 /** The minimum width of a label, in columns. */

@@ -3,7 +3,7 @@
 /**
  * Joins words into lines. Never breaks a word.
  *
- * @param width the longest line, in UTF-16 code units. Only a single word may be longer.
+ * @param width the maximum length of a line, in UTF-16 code units. A word that is longer has a line of its own.
  * @param separator joins the words of a line
  */
 export function wrapWords(words: readonly string[], width: number, separator: string): readonly string[] {
