@@ -2,8 +2,8 @@
  * The script for bash 3.2 and newer. It does not need the bash-completion package.
  *
  * Readline splits words at each character of `COMP_WORDBREAKS`, for example `:` and `=`, and completes only the last
- * part. The program completes whole words. So the script splits the line itself and removes from each candidate the
- * part that readline keeps. Bash before version 4 has no `compopt`, so in these versions the script appends the spaces
+ * part. The program completes whole words. So the script splits the line itself, and removes from the start of each
+ * candidate what is before that part on the line. Bash before version 4 has no `compopt`, so in these versions the script appends the spaces
  * itself.
  */
 export const script = `# bash completion of service-api

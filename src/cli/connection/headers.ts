@@ -12,8 +12,9 @@ const RESERVED_HEADERS = ["accept", "connection", "content-length", "content-typ
 function headerNameSchema(): TextSchema<string> {
   return textSchema((text, reject) => {
     const name = text.trim().toLowerCase();
-    if (/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) && !RESERVED_HEADERS.includes(name)) return name;
-    return reject(`must be the name of a header that service-api does not set itself, not ${quote(text)}.`);
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)) return reject(`must be the name of a header, not ${quote(text)}.`);
+    if (RESERVED_HEADERS.includes(name)) return reject(`is ${name}, a header that service-api sets itself.`);
+    return name;
   });
 }
 

@@ -25,7 +25,7 @@ const ALL_COLUMN = -1;
 /** Lines besides the resources: the prompt, two header lines, the first row, and three lines below. */
 const OTHER_LINES = 7;
 
-/** The maximum number of permissions in the answer. If more are selected, the answer is only their number. */
+/** How many permissions the answered prompt lists at most. If more are selected, it shows only their number. */
 const MAX_LISTED = 5;
 
 /**
