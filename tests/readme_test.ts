@@ -41,11 +41,6 @@ Deno.test("the config file in README.md is valid", () => {
   expect(profiles.get("staging")?.headers).toHaveLength(1);
 });
 
-Deno.test("the version of the releases in README.md is the version in deno.json", () => {
-  const named = [...README.matchAll(/(?:releases\/download\/v|service-api-)(\d+\.\d+\.\d+)/g)];
-  expect(new Set(named.map(([, version]) => version))).toEqual(new Set([deno.version]));
-});
-
 Deno.test("README.md lists every error code with its exit code", () => {
   const rows = [...README.matchAll(/^\| (\d+) +\|[^|]*\| *(`[^|]*`) *\|$/gm)];
   const codes = rows.flatMap(([, exit, names = ""]) =>

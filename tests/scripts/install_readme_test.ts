@@ -1,15 +1,17 @@
 /** Runs the READMEs' installation commands as written, except for the URL of the releases, which is on this machine. */
 import { expect } from "expect";
 import { command } from "../execute.ts";
-import { sectionOf, textsIn } from "../readme.ts";
+import { READMES, sectionOf, textsIn } from "../readme.ts";
 import { testWith } from "../tools.ts";
 import { filesIn, INSTALLER, openMachine } from "./machine.ts";
 import { archived, archiveName, checksumLine, makeRelease, serveRelease } from "./release_server.ts";
 
 const SECTION = sectionOf("Install");
-const [LATEST = "", CHOSEN = "", UNINSTALL = ""] = textsIn(SECTION, "sh");
-const SCRIPTS_README = await Deno.readTextFile(`${import.meta.dirname}/../../scripts/README.md`);
-const BY_HAND = textsIn(SCRIPTS_README, "sh").find((block) => block.includes("tar -xzf")) ?? "";
+const [LATEST = ""] = textsIn(SECTION, "sh");
+const SCRIPTS_README = READMES.get("scripts/README.md") ?? "";
+const CHOSEN = blockWith("/download/v");
+const UNINSTALL = blockWith("rm -r");
+const BY_HAND = blockWith("tar -xzf");
 
 const RELEASES = "https://github.com/service-api/service-api/releases";
 const TARGET = Deno.build.target;
@@ -18,6 +20,11 @@ const FILES = {
   ...(await makeRelease(archived("echo service-api 1.2.3"))).files,
   "install.sh": await Deno.readTextFile(INSTALLER),
 };
+
+/** The commands in scripts/README.md that contain a text; empty if there are none. */
+function blockWith(text: string): string {
+  return textsIn(SCRIPTS_README, "sh").find((block) => block.includes(text)) ?? "";
+}
 
 /** Runs commands on a machine with releases from a server, and returns their standard output. */
 async function runBlock(
@@ -38,7 +45,7 @@ async function runBlock(
   });
 }
 
-testWith(PROGRAMS, "the README's commands install the latest release and uninstall it", async () => {
+testWith(PROGRAMS, "the READMEs' commands install the latest release and uninstall it", async () => {
   await using server = serveRelease(FILES);
   await using machine = await openMachine();
   expect(await runBlock(LATEST, machine, server.url)).toContain(
@@ -54,7 +61,7 @@ testWith(PROGRAMS, "the README's commands install the latest release and uninsta
   expect((await machine.state()).filter((path) => path.includes("service-api"))).toEqual([]);
 });
 
-testWith(PROGRAMS, "the README's commands install a specific release to another directory", async () => {
+testWith(PROGRAMS, "the commands in scripts/README.md install a specific release to another directory", async () => {
   await using server = serveRelease(FILES);
   await using machine = await openMachine();
   const output = await runBlock(CHOSEN, machine, server.url);

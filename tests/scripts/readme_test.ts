@@ -17,6 +17,11 @@ Deno.test("scripts/README.md describes every task", () => {
   expect(Object.keys(deno.tasks).filter((task) => !described.includes(task))).toEqual([]);
 });
 
+Deno.test("the version of the releases in scripts/README.md is the version in deno.json", () => {
+  const named = [...README.matchAll(/(?:releases\/download\/v|service-api-)(\d+\.\d+\.\d+)/g)];
+  expect(new Set(named.map(([, version]) => version))).toEqual(new Set([deno.version]));
+});
+
 Deno.test("the files, variables and flags in scripts/README.md exist", async () => {
   const paths = [...README.matchAll(/`((?:src|scripts|\.ci)\/[^`\s]*|main\.ts)`/g)].map(([, path = ""]) => path);
   expect(paths.length).toBeGreaterThan(5);
