@@ -25,7 +25,7 @@ export const SCENES: readonly Scene[] = [
       withStore(async (store) => {
         const { screen, code } = start(store, columns, "KEY=$(service-api apikey --create)", ["apikey", "--create"]);
         await answerUpToPermissions(screen);
-        screen.press(..."docker:update", KEYS.space, KEYS.enter);
+        screen.press(..."docker:update", KEYS.tab, KEYS.enter);
         await promptAfter(screen, 4);
         screen.press("y");
         await expectSuccess(code);
@@ -40,7 +40,7 @@ export const SCENES: readonly Scene[] = [
       withStore(async (store) => {
         const { screen, code } = start(store, columns, "KEY=$(service-api apikey --create)", ["apikey", "--create"]);
         await answerUpToPermissions(screen);
-        screen.press(..."docker:update", KEYS.space, KEYS.ctrlU);
+        screen.press(..."docker:update", KEYS.tab, KEYS.ctrlU);
         screen.press(KEYS.up, KEYS.up, KEYS.left, KEYS.left, KEYS.space);
         await screen.until(/\[◈\]/);
         const { raw } = screen;
@@ -142,7 +142,7 @@ async function answerUpToPermissions(screen: Screen): Promise<void> {
   await promptAfter(screen, 1);
   screen.press(..."deploys the web shop", KEYS.enter);
   await promptAfter(screen, 2);
-  screen.press(..."viewer", KEYS.space, KEYS.enter);
+  screen.press(..."viewer", KEYS.tab, KEYS.enter);
   await promptAfter(screen, 3);
 }
 

@@ -173,7 +173,7 @@ export function testPrompts(platform: Platform): void {
     await terminal.press("Down", "Down", "Space", "Enter");
     await terminal.shows(/arrows to move/);
     await terminal.type("docker:update");
-    await terminal.press("Space", "Enter");
+    await terminal.press("Tab", "Enter");
     await terminal.shows(/Create this key/);
     await terminal.type("y");
     await terminal.shows(/^status 0$/m);

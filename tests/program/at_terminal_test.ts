@@ -69,7 +69,7 @@ testAtTerminal(
     await terminal.press("Down", "Down", "Space", "Enter");
     await terminal.shows(/Permissions: █/);
     await terminal.type("docker:update");
-    await terminal.press("Space");
+    await terminal.press("Tab");
     expect(outputOf(await terminal.shows(/1 selected/))).toBe(`\
 ✔ Name: ci deploy
 ✔ Description: for the pipeline
@@ -81,7 +81,7 @@ testAtTerminal(
 ❯ DOCKER                   ·   ·    ◆   ◆   [●]  ○    ·   ·
   DOCKER:UPDATE_ANY
   ◆ by role  ● selected  ◈ both  ○ included in ANY
-  space to select · enter to confirm · arrows to move · type to filter`);
+  tab to select · enter to confirm · arrows to move · ctrl-u to clear`);
     await terminal.press("Enter");
     await terminal.shows(/Create this key/);
     await terminal.press("y");
@@ -115,14 +115,14 @@ testAtTerminal("keys selected from a list are deleted", {}, async ({ terminal, p
   Delete keys   selected from a list`);
   await terminal.press("Down", "Enter");
   await terminal.shows(/Keys to delete/);
-  await terminal.type("ci");
-  await terminal.press("Space", "Down", "Space");
+  await terminal.type("ci ");
+  await terminal.press("Tab", "Down", "Tab");
   expect(outputOf(await terminal.shows(/2 selected/))).toBe(`\
 ✔ What do you want to do? Delete keys
-? Keys to delete: ci█ (2 selected, 2 of 3 listed)
+? Keys to delete: ci █ (2 selected, 2 of 3 listed)
   ◉ ci deploy       VIEWER  2026-11-20  of ci deploy
 ❯ ◉ ci test         VIEWER  2026-11-20  of ci test
-  space to select · enter to confirm · type to filter · ctrl-a for all or none`);
+  tab to select · enter to confirm · ctrl-u to clear · ctrl-a for all or none`);
   await terminal.press("Enter");
   await terminal.shows(/\(y\/N\)/);
   await terminal.press("y");
@@ -132,6 +132,27 @@ testAtTerminal("keys selected from a list are deleted", {}, async ({ terminal, p
 ✔ Delete 2 keys? Their secrets stop working immediately. yes
 Successfully deleted 2 API keys
 $`);
+});
+
+testAtTerminal("a pasted name with a space filters the list and selects nothing", {}, async ({ terminal, program }) => {
+  for (const name of ["ci build", "ci deploy"]) {
+    // deno-lint-ignore no-await-in-loop -- creates them in this order
+    await program(["apikey", "--create", "--name", name, "--roles", "VIEWER"]);
+  }
+  await terminal.type("./service-api apikey --delete");
+  await terminal.press("Enter");
+  await terminal.shows(/Keys to delete/);
+  await terminal.paste(" ci\tdeploy\n");
+  expect(outputOf(await terminal.shows(/deploy █/))).toBe(`\
+? Keys to delete: ci deploy █ (0 selected, 1 of 2 listed)
+❯ ◯ ci deploy  VIEWER  2026-11-20
+  tab to select · enter to confirm · ctrl-u to clear · ctrl-a for all or none`);
+  await terminal.press("Tab", "Enter");
+  await terminal.shows(/Delete the key "ci deploy"\?/);
+  await terminal.type("y");
+  await terminal.shows(/Successfully deleted 1 API key/);
+  const { stdout } = await program(["request", "--query", "{ apiKeys { name } }"]);
+  expect(JSON.parse(stdout).data.apiKeys).toEqual([{ name: "ci build" }]);
 });
 
 testAtTerminal("Ctrl-C creates nothing and restores the terminal", {}, async ({ terminal, program }) => {
@@ -156,7 +177,7 @@ testAtTerminal("answers can be typed ahead, but not the confirmation", { rows: 5
   await terminal.type("./service-api apikey --create");
   await terminal.press("Enter");
   await terminal.shows(/Name: █/);
-  await terminal.type("ahead\rof its time\rguest \rme:read_o \ryy\r");
+  await terminal.type("ahead\rof its time\rguest\t\rme:read_o\t\ryy\r");
   expect(outputOf(await terminal.shows(/Create this key/))).toMatch(
     /^✔ Name: ahead\n✔ Description: of its time\n✔ Roles: GUEST\n✔ Permissions: ME:READ_OWN\n[^]*\? Create this key\? \(Y\/n\)$/,
   );

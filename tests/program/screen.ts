@@ -18,6 +18,8 @@ export const KEYS = {
   end: "\x1b[F",
   pageUp: "\x1b[5~",
   pageDown: "\x1b[6~",
+  tab: "\t",
+  shiftTab: "\x1b[Z",
   backspace: "\x7f",
   escape: "\x1b",
   ctrlA: "\x01",

@@ -19,12 +19,14 @@ export function bracketedPaste(isOn: boolean): string {
 /**
  * Creates a function that takes each chunk from a terminal and returns the keys in it:
  *
- * - In bracketed paste mode, line breaks in pasted text become spaces, so that they do not count as Enter.
+ * - In bracketed paste mode, line breaks and tabs in pasted text become spaces, so that they do not count as keys that
+ *   answer or select. White space at the start of pasted text is removed, because Space selects too.
  * - A line feed becomes Enter, because terminals send a line feed for Enter while they are not in raw mode.
  * - The keys after an Enter are a separate piece, so that the next prompt receives them.
  */
 export function createKeyReader(): (chunk: Uint8Array) => readonly Uint8Array[] {
   let isPasting = false;
+  let isPasteStart = false;
   let rest = "";
   return (chunk) => {
     let text = rest + toBinaryString(chunk);
@@ -32,11 +34,14 @@ export function createKeyReader(): (chunk: Uint8Array) => readonly Uint8Array[] 
     text = text.slice(0, text.length - rest.length);
     const keys = text.split(PASTE_MARKER).map((part) => {
       if (part === PASTE_START || part === PASTE_END) {
-        isPasting = part === PASTE_START;
+        isPasting = isPasteStart = part === PASTE_START;
         return "";
       }
       const typed = part.replaceAll(CTRL_Z, "");
-      return isPasting ? typed.replaceAll(/\r\n|\r|\n/g, " ") : typed.replaceAll("\n", "\r");
+      if (!isPasting) return typed.replaceAll("\n", "\r");
+      const pasted = isPasteStart ? typed.replace(/^[ \t\r\n]+/, "") : typed;
+      isPasteStart &&= pasted === "";
+      return pasted.replaceAll(/\r\n|[\r\n\t]/g, " ");
     }).join("");
     return keys.split(/(?<=\r)/).filter((piece) => piece !== "").map(fromBinaryString);
   };

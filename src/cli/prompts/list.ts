@@ -1,9 +1,10 @@
 /** Prompts the user to select items from a list. A list may have tens of thousands of items. */
 import type { Key } from "node:readline";
+import { quote } from "../../apikey/failure.ts";
 import { fit, truncate, widthOf } from "../terminal/text_width.ts";
-import { editFilter, moveFocus, pageSize, visibleRange } from "./list_navigation.ts";
+import { editFilter, isSelectKey, moveFocus, pageSize, visibleRange } from "./list_navigation.ts";
 import type { ListItem, ListOptions } from "./options.ts";
-import { formatCount, PROMPT_LINE_MARGIN, toggle } from "./selection.ts";
+import { formatCount, hiddenSelectionLines, nothingSelected, PROMPT_LINE_MARGIN, toggle } from "./selection.ts";
 import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run_prompt.ts";
 
 /** The widest label column, in terminal columns. */
@@ -11,9 +12,6 @@ const MAX_LABEL_WIDTH = 40;
 
 /** A hint is hidden if fewer columns than this remain for it. */
 const MIN_HINT_WIDTH = 8;
-
-/** Lines of `selectMany` besides the items: the prompt and the key help. */
-const OTHER_LINES = 2;
 
 /**
  * Prompts the user to select one item from a short list.
@@ -44,6 +42,7 @@ export async function selectOne<Value>({ label, items }: ListOptions<Value>, scr
 
 /**
  * Prompts the user to select any number of items, including none. Typed characters filter the items by label and hint.
+ * Rejects Enter while a filter is set and nothing is selected.
  *
  * @returns the selected values in the order of the list
  * @throws {Failure} `INTERRUPTED` if the user cancels the prompt
@@ -55,26 +54,44 @@ export async function selectMany<Value>(
   const { style, terminal } = screen;
   const { dim, green, symbols } = style;
   const labelWidth = labelColumnWidth(items);
-  // The space key selects an item, so a filter cannot contain spaces.
-  const searchTexts = items.map(({ label, hint = "" }) => `${label} ${hint}`.toLowerCase().replaceAll(" ", ""));
+  const labels = items.map(({ label }) => toSearchText(label));
+  const searchTexts = items.map(({ label, hint = "" }) => toSearchText(`${label} ${hint}`));
   const selected = new Set<ListItem<Value>>();
   let filter = "";
   let matches = items;
   let focus = 0;
+  /** How many items are on the screen. */
+  let page = 0;
 
+  /** Filters the items. If the text is the whole label of an item, moves the focus to that item. */
   function applyFilter(text: string): void {
     if (text === filter) return;
-    const focused = matches[focus];
-    const lowerCase = text.toLowerCase();
+    const typed = toSearchText(text);
+    const focused = items[labels.indexOf(typed.trimEnd())] ?? matches[focus];
     filter = text;
-    matches = items.filter((_item, index) => searchTexts[index]?.includes(lowerCase));
+    matches = items.filter((_item, index) => searchTexts[index]?.includes(typed));
     focus = Math.max(0, focused === undefined ? 0 : matches.indexOf(focused));
   }
 
-  function draw(): string {
+  /** The lines below the items. */
+  function footer(error: string | undefined): readonly string[] {
+    const visible = new Set(selected.size === 0 ? [] : matches);
+    const hidden = [...selected].filter((item) => !visible.has(item)).map(({ label }) => label);
+    const keys = filter === ""
+      ? ["space to select", "enter to confirm", "type to filter"]
+      : ["tab to select", "enter to confirm", "ctrl-u to clear"];
+    return [
+      ...hiddenSelectionLines(hidden, screen),
+      ...(error === undefined ? [keyHelpLine([...keys, "ctrl-a for all or none"], screen)] : errorLines(error, screen)),
+    ];
+  }
+
+  function draw(error: string | undefined): string {
     const room = terminal.size().columns - widthOf(label + filter) - PROMPT_LINE_MARGIN;
     const count = formatCount(selected.size, matches.length, items.length, room);
-    const lines = visibleRange(matches.length, focus, pageSize(screen, OTHER_LINES)).flatMap((index) => {
+    const below = footer(error);
+    page = pageSize(screen, 1 + below.length);
+    const lines = visibleRange(matches.length, focus, page).flatMap((index) => {
       const item = matches[index];
       if (item === undefined) return [];
       const mark = selected.has(item) ? green(symbols.selected) : symbols.unselected;
@@ -83,22 +100,33 @@ export async function selectMany<Value>(
     return [
       promptLine(label, `${filter}${symbols.cursor} ${dim(count)}`, style),
       ...(lines.length > 0 ? lines : errorLines("No matches.", screen)),
-      keyHelpLine(["space to select", "enter to confirm", "type to filter", "ctrl-a for all or none"], screen),
+      ...below,
     ].join("\n");
   }
 
   function handleKey(typed: string | undefined, key: Key): boolean {
-    const target = moveFocus(focus, matches.length, key, pageSize(screen, OTHER_LINES));
+    const target = moveFocus(focus, matches.length, key, page);
     const focused = matches[focus];
     if (target !== undefined) focus = target;
     else if (key.ctrl && key.name === "a") toggle(selected, matches);
-    else if (key.name !== "space") applyFilter(editFilter(filter, typed, key));
+    else if (!isSelectKey(key, filter)) applyFilter(editFilter(filter, typed, key));
     else if (focused !== undefined) toggle(selected, [focused]);
     return false;
   }
 
-  await runView({ label, draw, handleKey, answer: () => formatSelection(selected, items) }, screen);
+  function validate(): string | undefined {
+    if (filter === "" || selected.size > 0) return undefined;
+    const focused = matches[focus];
+    return nothingSelected(focused && quote(focused.label));
+  }
+
+  await runView({ label, draw, handleKey, validate, answer: () => formatSelection(selected, items) }, screen);
   return items.filter((item) => selected.has(item)).map(({ value }) => value);
+}
+
+/** The text in lower case and in Unicode NFC, with one space in place of each sequence of white space. */
+function toSearchText(text: string): string {
+  return text.normalize("NFC").toLowerCase().replace(/\s+/g, " ");
 }
 
 function labelColumnWidth(items: readonly ListItem<unknown>[]): number {

@@ -1,4 +1,7 @@
-/** What lists and the permission grid have in common: the visible rows, moving the focus, and editing the filter. */
+/**
+ * What lists and the permission grid have in common: the visible rows, moving the focus, editing the filter, and the key
+ * that selects.
+ */
 import type { Key } from "node:readline";
 import type { Screen } from "./run_prompt.ts";
 
@@ -42,10 +45,18 @@ export function moveFocus(focus: number, count: number, { name }: Key, page: num
 /** The longest filter, in UTF-16 code units. A long paste would make each keystroke slow. */
 const MAX_FILTER_LENGTH = 60;
 
-/** The filter after a key: a character is appended, Backspace removes the last one, Ctrl-U removes all. */
+/**
+ * The filter after a key: a character is appended, Backspace removes the last one, Ctrl-U removes all. A filter never
+ * starts with a space.
+ */
 export function editFilter(filter: string, typed: string | undefined, { ctrl, meta, name }: Key): string {
   if (name === "backspace") return [...filter].slice(0, -1).join("");
   if (ctrl && name === "u") return "";
-  const isCharacter = typed !== undefined && !ctrl && !meta && /^[^\p{C}\p{Z}]+$/u.test(typed);
-  return isCharacter && filter.length < MAX_FILTER_LENGTH ? filter + typed : filter;
+  const isCharacter = typed !== undefined && !ctrl && !meta && /^[^\p{C}\p{Zl}\p{Zp}]+$/u.test(typed);
+  return isCharacter && filter.length < MAX_FILTER_LENGTH ? (filter + typed).trimStart() : filter;
+}
+
+/** Whether a key selects. Space selects only while the filter is empty, because names contain spaces. */
+export function isSelectKey({ name }: Key, filter: string): boolean {
+  return name === "tab" || (name === "space" && filter === "");
 }

@@ -1,6 +1,6 @@
 /**
  * The prompt for permissions: a grid with a row for each resource and a column for each action. In the first row, Space
- * selects an action for every resource that matches the filter. To the left of the first column, Space selects every
+ * or Tab selects an action for every resource that matches the filter. To the left of the first column, it selects every
  * action of a row.
  */
 import type { Key } from "node:readline";
@@ -10,9 +10,9 @@ import type { Role } from "../../apikey/role.ts";
 import type { Style } from "../terminal/style.ts";
 import { layoutMatrix, markRights, matrixHeader, matrixRow } from "../terminal/rights_matrix.ts";
 import { truncate, widthOf } from "../terminal/text_width.ts";
-import { editFilter, moveFocus, pageSize, visibleRange } from "./list_navigation.ts";
+import { editFilter, isSelectKey, moveFocus, pageSize, visibleRange } from "./list_navigation.ts";
 import type { PermissionsOptions } from "./options.ts";
-import { formatCount, PROMPT_LINE_MARGIN, toggle } from "./selection.ts";
+import { formatCount, hiddenSelectionLines, nothingSelected, PROMPT_LINE_MARGIN, toggle } from "./selection.ts";
 import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run_prompt.ts";
 
 /** The label of the first row. */
@@ -22,8 +22,8 @@ const EVERY_RESOURCE = "every resource";
 const ALL_ROW = 0;
 const ALL_COLUMN = -1;
 
-/** Lines besides the resources: the prompt, two header lines, the first row, and three lines below. */
-const OTHER_LINES = 7;
+/** Lines above the resources: the prompt, two header lines, and the first row. */
+const LINES_ABOVE = 4;
 
 /** How many permissions the answered prompt lists at most. If more are selected, it shows only their number. */
 const MAX_LISTED = 5;
@@ -47,6 +47,8 @@ export async function selectPermissions(
   let visible: readonly Resource[] = RESOURCES;
   let row = 1;
   let column = 0;
+  /** How many resources are on the screen. */
+  let page = 0;
 
   function pairsAt(row: number, column: number): readonly Permission[] {
     const resources = row === ALL_ROW ? visible : visible.slice(row - 1, row);
@@ -55,32 +57,45 @@ export async function selectPermissions(
   }
 
   /**
-   * Filters the resources. If the text is `RESOURCE:ACTION`, also moves the focus to that action. If the text is only
-   * an action, shows all resources and moves the focus to that action in the first row.
+   * Filters the resources. If the text names an action too, moves the focus to that action. If it names only an action,
+   * shows all resources and moves the focus to that action in the first row.
    */
   function applyFilter(text: string): void {
     if (text === filter) return;
-    const [word = "", actionPrefix = word] = text.toUpperCase().split(":");
+    const { words, action } = parseFilter(text);
     const focused = visible[row - 1];
-    const matches = RESOURCES.filter((resource) => resource.includes(word));
-    const actionColumn = ACTIONS.findIndex((action) => actionPrefix !== "" && action.startsWith(actionPrefix));
-    const isAction = actionColumn >= 0 && matches.length === 0;
+    const actionColumn = ACTIONS.findIndex((candidate) => action !== "" && candidate.startsWith(action));
     filter = text;
-    visible = isAction ? RESOURCES : matches;
-    const exact = visible.findIndex((resource) => resource === word);
+    visible = resourcesWith(words);
+    const exact = visible.findIndex((resource) => resource === words.join("_"));
     const index = Math.max(0, exact >= 0 ? exact : visible.findIndex((resource) => resource === focused));
-    row = isAction ? ALL_ROW : Math.min(visible.length, 1 + index);
-    if (isAction || (actionColumn >= 0 && text.includes(":"))) column = actionColumn;
+    row = words.length === 0 && actionColumn >= 0 ? ALL_ROW : Math.min(visible.length, 1 + index);
+    if (actionColumn >= 0) column = actionColumn;
   }
 
   function handleKey(typed: string | undefined, key: Key): boolean {
-    const target = moveFocus(row, visible.length + 1, key, pageSize(screen, OTHER_LINES));
+    const target = moveFocus(row, visible.length + 1, key, page);
     if (key.name === "left") column = column === ALL_COLUMN ? ACTIONS.length - 1 : column - 1;
     else if (key.name === "right") column = column === ACTIONS.length - 1 ? ALL_COLUMN : column + 1;
     else if (target !== undefined) row = target;
-    else if (key.name === "space") toggle(selected, pairsAt(row, column));
+    else if (isSelectKey(key, filter)) toggle(selected, pairsAt(row, column));
     else applyFilter(editFilter(filter, typed, key));
     return false;
+  }
+
+  /** The lines below the resources. */
+  function footer(error: string | undefined): readonly string[] {
+    const { columns } = terminal.size();
+    const hidden = [...selected].filter((pair) => !visible.some((resource) => pair.startsWith(`${resource}:`)));
+    const all = `  ${truncate([...selected].join(symbols.separator), columns - 3, symbols.ellipsis)}`.trimEnd();
+    const keys = filter === ""
+      ? ["space to select", "enter to confirm", "arrows to move", "type to filter"]
+      : ["tab to select", "enter to confirm", "arrows to move", "ctrl-u to clear"];
+    return [
+      ...(hidden.length === 0 ? [all] : hiddenSelectionLines(hidden, screen)),
+      dim(`  ${truncate(legend, columns - 3, symbols.ellipsis)}`),
+      ...(error === undefined ? [keyHelpLine(keys, screen)] : errorLines(error, screen)),
+    ];
   }
 
   function draw(error: string | undefined): string {
@@ -105,8 +120,10 @@ export async function selectPermissions(
       if (count === 0) return dim(symbols.none);
       return count === pairs.length ? symbols.fromPermission : symbols.partial;
     });
+    const below = footer(error);
     const focusedIndex = Math.max(0, row - 1);
-    const rows = visibleRange(visible.length, focusedIndex, pageSize(screen, OTHER_LINES)).flatMap((index) => {
+    page = pageSize(screen, LINES_ABOVE + below.length);
+    const rows = visibleRange(visible.length, focusedIndex, page).flatMap((index) => {
       const resource = visible[index];
       if (resource === undefined) return [];
       return formatRow(index + 1, resource, ACTIONS.map((action) => markFor(resource, action)));
@@ -118,12 +135,17 @@ export async function selectPermissions(
       ...matrixHeader(layout),
       formatRow(ALL_ROW, EVERY_RESOURCE, allRowMarks),
       ...(rows.length > 0 ? rows : errorLines("No matches.", screen)),
-      `  ${truncate([...selected].join(symbols.separator), columns - 3, symbols.ellipsis)}`.trimEnd(),
-      dim(`  ${truncate(legend, columns - 3, symbols.ellipsis)}`),
-      ...(error === undefined
-        ? [keyHelpLine(["space to select", "enter to confirm", "arrows to move", "type to filter"], screen)]
-        : errorLines(error, screen)),
+      ...below,
     ].join("\n");
+  }
+
+  function validate(): string | undefined {
+    if (selected.size > 0) return undefined;
+    if (filter !== "") {
+      const [focused, ...others] = pairsAt(row, column);
+      return nothingSelected(others.length === 0 ? focused : `${others.length + 1} permissions`);
+    }
+    return roles.length === 0 ? "Select at least one permission: the key has no role." : undefined;
   }
 
   const answer = (): readonly Permission[] => [...EVERY_RIGHT].filter((pair) => selected.has(pair));
@@ -132,10 +154,33 @@ export async function selectPermissions(
     draw,
     handleKey,
     answer: () => selected.size > MAX_LISTED ? `${selected.size}` : answer().join(", ") || "none",
-    validate: () =>
-      roles.length + selected.size === 0 ? "Select at least one permission: the key has no role." : undefined,
+    validate,
   }, screen);
   return answer();
+}
+
+/** The words of a filter that a resource must contain, and the prefix of an action; each in upper case. */
+interface Filter {
+  readonly words: readonly string[];
+  /** Empty if the filter names no action. */
+  readonly action: string;
+}
+
+/**
+ * Splits a filter, for example `docker`, `docker:read` or `docker read`. A word after a colon is an action. Without a colon,
+ * the last word is an action if no resource contains all words.
+ */
+function parseFilter(text: string): Filter {
+  const [resource = "", action] = text.toUpperCase().split(":");
+  const words = resource.split(/\s+/).filter((word) => word !== "");
+  const last = words.at(-1) ?? "";
+  if (action !== undefined || resourcesWith(words).length > 0) return { words, action: action?.trim() ?? "" };
+  const isAction = ACTIONS.some((candidate) => candidate.startsWith(last));
+  return isAction ? { words: words.slice(0, -1), action: last } : { words, action: "" };
+}
+
+function resourcesWith(words: readonly string[]): readonly Resource[] {
+  return RESOURCES.filter((resource) => words.every((word) => resource.includes(word)));
 }
 
 /** Returns the line that explains the marks in the rows. */

@@ -1,4 +1,6 @@
-/** What lists and the permission grid have in common: the count of selected items, and selecting items. */
+/** What lists and the permission grid have in common: selecting items, and the texts about the selected items. */
+import { truncate } from "../terminal/text_width.ts";
+import type { Screen } from "./run_prompt.ts";
 
 /** Columns of the prompt line that the label, the filter and the count cannot use, including the empty last one. */
 export const PROMPT_LINE_MARGIN = 7;
@@ -8,6 +10,25 @@ export function formatCount(selected: number, visible: number, total: number, co
   const listed = visible === total ? `${total}` : `${visible} of ${total}`;
   const counts = [`(${selected} selected, ${listed} listed)`, `(${selected} selected)`];
   return counts.find((count) => count.length <= columns) ?? "";
+}
+
+/** Names the selected items that the filter hides, in one line. Returns no line if it hides none. */
+export function hiddenSelectionLines(hidden: readonly string[], { style, terminal }: Screen): readonly string[] {
+  if (hidden.length === 0) return [];
+  const { columns } = terminal.size();
+  const named = hidden.slice(0, columns).join(", ");
+  return [`  ${truncate(`Also selected: ${named}`, columns - 3, style.symbols.ellipsis)}`];
+}
+
+/**
+ * Returns why Enter is rejected while a filter is set and nothing is selected. The user probably expects Enter to select
+ * the focused item, as it does in some programs, or has forgotten to select it.
+ *
+ * @param focused what Tab would select; `undefined` if the filter matches nothing
+ */
+export function nothingSelected(focused: string | undefined): string {
+  const select = focused === undefined ? "Press" : `Press Tab to select ${focused}, or`;
+  return `Nothing is selected. ${select} Ctrl-U to clear the filter.`;
 }
 
 /** Adds all values to the set. If the set already has all of them, removes them. */

@@ -26,6 +26,11 @@ Deno.test("pasted line breaks become spaces and do not answer a prompt", () => {
   expect(read("\x1b[200~one\r\ntwo\nthree\rfour\x1b[201~\r")).toEqual(["one two three four\r"]);
 });
 
+Deno.test("a pasted tab becomes a space, and a paste does not start with white space, so no paste selects anything", () => {
+  expect(read("\x1b[200~\r\n\t ci\tdeploy\x1b[201~\t ")).toEqual(["ci deploy\t "]);
+  expect(read("\x1b[200~ ", "\n", " ci ", " deploy\x1b[201~", " ").join("|")).toBe("ci | deploy| ");
+});
+
 Deno.test("a paste is recognized even if its text and its markers arrive in several chunks", () => {
   expect(read("a\x1b[20", "0~one\r", "two\x1b[", "201~", "\r").join("|")).toBe("a|one |two|\r");
 });

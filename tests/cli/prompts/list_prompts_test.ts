@@ -6,6 +6,7 @@ import { promptAtTerminal } from "../../program/terminal_host.ts";
 
 const FRUIT = ["Apple", "Banana", "Cherry"].map((label) => ({ value: label.toLowerCase(), label }));
 const KEY_HELP = "  space to select · enter to confirm · type to filter · ctrl-a for all or none";
+const FILTERED_KEY_HELP = "  tab to select · enter to confirm · ctrl-u to clear · ctrl-a for all or none";
 
 const selectFruit = (prompts: Prompts): Promise<readonly string[]> =>
   prompts.select({ label: "Fruit", items: FRUIT.map((item) => ({ ...item, hint: `${item.value} tree` })) });
@@ -55,29 +56,103 @@ Deno.test("select: Enter accepts an empty selection", async () => {
 
 Deno.test("select: typing filters by label and hint, ignores case, and keeps the selection", async () => {
   const { screen, answer } = await promptAtTerminal(selectFruit);
-  screen.press(..."CHE", KEYS.space);
+  screen.press(..."CHE", KEYS.tab);
   expect(await screen.until(/1 selected/)).toBe(`\
 ? Fruit: CHE█ (1 selected, 1 of 3 listed)
 ❯ ◉ Cherry  cherry tree
-${KEY_HELP}`);
-  screen.press(KEYS.ctrlU, ..."appletree");
-  expect(await screen.until(/appletree/)).toContain("❯ ◯ Apple");
+${FILTERED_KEY_HELP}`);
+  screen.press(KEYS.ctrlU, ..."apple tr");
+  expect(await screen.until(/apple tr/)).toContain("❯ ◯ Apple");
   screen.press(KEYS.backspace);
-  await screen.until(/appletre█/);
+  await screen.until(/apple t█/);
   screen.press(KEYS.ctrlU);
   expect(await screen.until(/selected, 3 listed\)/)).toContain("◉ Cherry");
   screen.press(KEYS.enter);
   expect(await answer).toEqual(["cherry"]);
 });
 
-Deno.test("select: a filter without matches shows a message, and Space selects nothing", async () => {
+Deno.test("select: a filter without matches shows a message, and Tab selects nothing", async () => {
   const { screen, answer } = await promptAtTerminal(selectFruit);
-  screen.press(..."kiwi", KEYS.space, KEYS.ctrlA, KEYS.down, KEYS.up);
+  screen.press(..."kiwi", KEYS.tab, KEYS.ctrlA, KEYS.down, KEYS.up);
   expect(await screen.until(/kiwi/)).toBe(`\
 ? Fruit: kiwi█ (0 selected, 0 of 3 listed)
   ✖ No matches.
-${KEY_HELP}`);
+${FILTERED_KEY_HELP}`);
   screen.press(KEYS.enter);
+  await screen.until(/✖ Nothing is selected\. Press Ctrl-U to clear the filter\.$/);
+  screen.press(KEYS.ctrlU, KEYS.enter);
+  expect(await answer).toEqual([]);
+});
+
+/** The names of keys, two of which start with the same word. */
+const selectKey = (prompts: Prompts): Promise<readonly string[]> =>
+  prompts.select({
+    label: "Keys",
+    items: ["ci build", "ci deploy test", "ci deploy", "部署 一"].map((label) => ({ value: label, label })),
+  });
+
+Deno.test("select: while a filter is set, Space is text, and Tab and Shift-Tab select", async () => {
+  const { screen, answer } = await promptAtTerminal(selectKey);
+  screen.press(KEYS.space, ..."ci ");
+  expect(await screen.until(/ci █/)).toBe(`\
+? Keys: ci █ (1 selected, 3 of 4 listed)
+❯ ◉ ci build
+  ◯ ci deploy test
+  ◯ ci deploy
+${FILTERED_KEY_HELP}`);
+  screen.press("d");
+  expect(await screen.until(/ci d█/)).toBe(`\
+? Keys: ci d█ (1 selected, 2 of 4 listed)
+❯ ◯ ci deploy test
+  ◯ ci deploy
+  Also selected: ci build
+${FILTERED_KEY_HELP}`);
+  screen.press(KEYS.tab, KEYS.down, KEYS.shiftTab, KEYS.up, KEYS.tab);
+  await screen.until(/❯ ◯ ci deploy test\n {2}◉ ci deploy\n/);
+  screen.press(KEYS.enter);
+  expect(await answer).toEqual(["ci build", "ci deploy"]);
+});
+
+Deno.test("select: while no filter is set, Tab selects too, and Space selects again after the filter is cleared", async () => {
+  const { screen, answer } = await promptAtTerminal(selectKey);
+  screen.press(KEYS.tab, "y", KEYS.backspace, KEYS.space, "c", KEYS.ctrlU, KEYS.down, KEYS.space, KEYS.enter);
+  expect(await answer).toEqual(["ci build", "ci deploy test", "ci deploy"]);
+});
+
+for (const typed of ["CI DEPLOY", "部署 一", "部署　一"]) {
+  Deno.test(`select: typing the whole name "${typed}" moves the focus to its item`, async () => {
+    const { screen, answer } = await promptAtTerminal(selectKey);
+    screen.press(...typed, KEYS.tab, KEYS.enter);
+    expect(await answer).toEqual([typed.startsWith("CI") ? "ci deploy" : "部署 一"]);
+  });
+}
+
+Deno.test("select: a name matches whether its accents are typed as separate characters or not", async () => {
+  const items = ["a", "clé".normalize("NFC"), "zoë".normalize("NFD")].map((label) => ({ value: label, label }));
+  const { screen, answer } = await promptAtTerminal((prompts) => prompts.select({ label: "Keys", items }));
+  screen.press(..."clé".normalize("NFD"), KEYS.tab, KEYS.ctrlU, ..."zoë".normalize("NFC"), KEYS.tab, KEYS.enter);
+  expect((await answer).map((name) => name.normalize("NFC"))).toEqual(["clé", "zoë"]);
+});
+
+Deno.test("select: selected items that the filter hides are named in one line that fits the window", async () => {
+  const items = Array.from({ length: 100 }, (_, value) => ({ value, label: `item ${value}` }));
+  const at = { columns: 40, rows: 8 };
+  const { screen } = await promptAtTerminal((prompts) => prompts.select({ label: "Items", items }), at);
+  screen.press(KEYS.ctrlA, ..."9");
+  const lines = (await screen.until(/9█/)).split("\n");
+  expect(lines).toHaveLength(7);
+  expect(lines.at(-2)).toBe("  Also selected: item 0, item 1, item …");
+});
+
+Deno.test("select: if a filter is set and nothing is selected, Enter is rejected and the message names what Tab selects", async () => {
+  const { screen, answer } = await promptAtTerminal(selectKey);
+  screen.press(..."build", KEYS.enter);
+  expect(await screen.until(/✖/)).toBe(`\
+? Keys: build█ (0 selected, 1 of 4 listed)
+❯ ◯ ci build
+  ✖ Nothing is selected. Press Tab to select "ci build", or Ctrl-U to clear the
+    filter.`);
+  screen.press(KEYS.ctrlU, KEYS.enter);
   expect(await answer).toEqual([]);
 });
 
@@ -144,9 +219,9 @@ Deno.test("select: the median time to redraw a list of 10,000 items after a key 
     hint: `VIEWER,GUEST  2026-01-02  for job ${value % 97}`,
   }));
   const { screen, answer } = await promptAtTerminal((prompts) => prompts.select({ label: "Keys", items }));
-  const keys = [..."key42", KEYS.space, KEYS.down, KEYS.ctrlU, KEYS.end, KEYS.pageUp, KEYS.ctrlA, KEYS.ctrlA];
+  const keys = [..."key 42", KEYS.tab, KEYS.down, KEYS.ctrlU, KEYS.end, KEYS.pageUp, KEYS.ctrlA, KEYS.ctrlA];
   const times: number[] = [];
-  for (const key of [...keys, ..."job9", KEYS.backspace, KEYS.backspace, KEYS.down, KEYS.space]) {
+  for (const key of [...keys, ..."job 9", KEYS.backspace, KEYS.backspace, KEYS.down, KEYS.tab]) {
     // deno-lint-ignore no-await-in-loop -- one key at a time
     times.push(await screen.timeKey(key));
   }

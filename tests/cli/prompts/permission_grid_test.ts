@@ -26,9 +26,9 @@ Deno.test("the grid shows the rights of the roles, as many resources as fit, and
   space to select · enter to confirm · arrows to move · type to filter`);
 });
 
-Deno.test("Space selects a permission, an _ANY permission includes the _OWN permission, and the selected permissions are listed", async () => {
+Deno.test("Space and Tab select a permission, an _ANY permission includes the _OWN permission, and the selected permissions are listed", async () => {
   const { screen, answer } = await showGrid(["GUEST"]);
-  screen.press(..."docker", KEYS.space, KEYS.ctrlU, ..."me", KEYS.right, KEYS.right, KEYS.space);
+  screen.press(..."docker", KEYS.tab, KEYS.ctrlU, ..."me", KEYS.right, KEYS.right, KEYS.tab);
   expect(await screen.until(/2 selected/)).toBe(`\
 ? Permissions: me█ (2 selected, 2 of 29 listed)
                           CREATE   READ     UPDATE   DELETE
@@ -36,9 +36,9 @@ Deno.test("Space selects a permission, an _ANY permission includes the _OWN perm
   every resource           ·   ·    ◐   ·    ·   ·    ·   ·
 ❯ ME                       ·   ·   [●]  ◈    ·   ·    ·   ·
   WELCOME                  ·   ·    ·   ·    ·   ·    ·   ·
-  DOCKER:CREATE_ANY · ME:READ_ANY
+  Also selected: DOCKER:CREATE_ANY
   ◆ by role  ● selected  ◈ both  ○ included in ANY
-  space to select · enter to confirm · arrows to move · type to filter`);
+  tab to select · enter to confirm · arrows to move · ctrl-u to clear`);
   screen.press(KEYS.enter);
   expect(await answer).toEqual(["DOCKER:CREATE_ANY", "ME:READ_ANY"]);
   expect(await screen.text()).toBe("✔ Permissions: DOCKER:CREATE_ANY, ME:READ_ANY");
@@ -46,7 +46,7 @@ Deno.test("Space selects a permission, an _ANY permission includes the _OWN perm
 
 Deno.test("without a UTF-8 locale the grid uses ASCII", async () => {
   const { screen } = await showGrid(["GUEST"], { env: { LANG: "C" } });
-  screen.press(..."docker", KEYS.space);
+  screen.press(..."docker", KEYS.tab);
   expect(await screen.until(/1 selected/)).toBe(`\
 ? Permissions: docker_ (1 selected, 1 of 29 listed)
                           CREATE   READ     UPDATE   DELETE
@@ -55,16 +55,16 @@ Deno.test("without a UTF-8 locale the grid uses ASCII", async () => {
 > DOCKER                  [P]  p    .   .    .   .    .   .
   DOCKER:CREATE_ANY
   R by role  P selected  B both  p included in ANY
-  space to select, enter to confirm, arrows to move, type to filter`);
+  tab to select, enter to confirm, arrows to move, ctrl-u to clear`);
 });
 
-Deno.test("Space on the name of a resource selects or unselects all its actions", async () => {
+Deno.test("Tab on the name of a resource selects or unselects all its actions", async () => {
   const { screen, answer } = await showGrid();
-  screen.press(..."logs", KEYS.left, KEYS.space);
+  screen.press(..."logs", KEYS.left, KEYS.tab);
   expect(await screen.until(/8 selected/)).toMatch(/^❯\[LOGS\]( +●){8}$/m);
-  screen.press(KEYS.space);
+  screen.press(KEYS.tab);
   await screen.until(/0 selected/);
-  screen.press(KEYS.right, KEYS.space, KEYS.left, KEYS.space, KEYS.enter);
+  screen.press(KEYS.right, KEYS.tab, KEYS.left, KEYS.tab, KEYS.enter);
   expect(await answer).toHaveLength(8);
   expect(await screen.text()).toBe("✔ Permissions: 8");
 });
@@ -77,9 +77,9 @@ Deno.test("Space in the row 'every resource' selects an action on every resource
   expect(pairs.every((pair) => pair.endsWith(":READ_ANY"))).toBe(true);
 });
 
-Deno.test("with a filter, Space in the row 'every resource' selects an action only on the resources that match", async () => {
+Deno.test("with a filter, Tab in the row 'every resource' selects an action only on the resources that match", async () => {
   const { screen, answer } = await showGrid();
-  screen.press(..."connect", KEYS.home, KEYS.space, KEYS.enter);
+  screen.press(..."connect", KEYS.home, KEYS.tab, KEYS.enter);
   expect(await answer).toEqual(["CONNECT:CREATE_ANY", "CONNECT__REMOTE_ACCESS:CREATE_ANY"]);
 });
 
@@ -93,6 +93,8 @@ for (
   const [typed, position, focused] of [
     ["me", "ME:CREATE_ANY", /^❯ ME +\[·\]/m],
     ["docker:delete_o", "DOCKER:DELETE_OWN", /^❯ DOCKER .*\[·\]$/m],
+    ["docker delete_o", "DOCKER:DELETE_OWN", /^❯ DOCKER .*\[·\]$/m],
+    ["api key", "API_KEY:CREATE_ANY", /^❯ API_KEY +\[·\]/m],
     ["update_o", "UPDATE_OWN on every resource", /^❯ every resource .*\[·\] {3}· {3}·$/m],
     ["remote", "CONNECT__REMOTE_ACCESS:CREATE_ANY", /^❯ CONNECT__REMOTE_ACCESS +\[·\]/m],
   ] as const
@@ -104,19 +106,19 @@ for (
   });
 }
 
-Deno.test("typing only an action moves the focus to the row 'every resource', where Space selects the action on every resource", async () => {
+Deno.test("typing only an action moves the focus to the row 'every resource', where Tab selects the action on every resource", async () => {
   const { screen, answer } = await showGrid();
-  screen.press(..."update_own", KEYS.space, KEYS.ctrlU, ..."api", KEYS.enter);
+  screen.press(..."update_own", KEYS.tab, KEYS.ctrlU, ..."api", KEYS.enter);
   const pairs = await answer;
   expect(pairs).toHaveLength(29);
   expect(pairs.every((pair) => pair.endsWith(":UPDATE_OWN"))).toBe(true);
 });
 
-Deno.test("a filter without matches shows a message, Space selects nothing, and the filter can be edited", async () => {
+Deno.test("a filter without matches shows a message, Tab selects nothing, and the filter can be edited", async () => {
   const { screen, answer } = await showGrid();
-  screen.press(..."xyz", KEYS.down, KEYS.space);
+  screen.press(..."xyz", KEYS.down, KEYS.tab);
   expect(await screen.until(/xyz█/)).toMatch(/\(0 selected, 0 of 29 listed\)[^]*\n {2}✖ No matches\.\n/);
-  screen.press(KEYS.backspace, KEYS.backspace, KEYS.backspace, ..."vms", KEYS.space, KEYS.enter);
+  screen.press(KEYS.backspace, KEYS.backspace, KEYS.backspace, ..."vms", KEYS.tab, KEYS.enter);
   expect(await answer).toEqual(["VMS:CREATE_ANY"]);
 });
 
@@ -136,6 +138,28 @@ Deno.test("if the key has no role, Enter rejects an empty selection", async () =
   expect(await screen.until(/1 selected, 29 listed/)).not.toContain("✖");
   screen.press(KEYS.enter);
   expect(await answer).toEqual(["ACTIVATION_CODE:CREATE_ANY"]);
+});
+
+Deno.test("if a filter is set and nothing is selected, Enter is rejected and the message names what Tab selects", async () => {
+  const { screen, answer } = await showGrid(["GUEST"]);
+  screen.press(..."docker", KEYS.enter);
+  expect(await screen.until(/✖/)).toMatch(
+    /✖ Nothing is selected\. Press Tab to select DOCKER:CREATE_ANY, or Ctrl-U to\n {4}clear the filter\.$/,
+  );
+  screen.press(KEYS.home, KEYS.left, KEYS.enter);
+  await screen.until(/Press Tab to select 8 permissions, or/);
+  screen.press(..."xyz", KEYS.enter);
+  await screen.until(/Nothing is selected\. Press Ctrl-U to clear the filter\.$/);
+  screen.press(KEYS.ctrlU, KEYS.enter);
+  expect(await answer).toEqual([]);
+});
+
+Deno.test("many permissions that the filter hides are named in one line that fits the window", async () => {
+  const { screen } = await showGrid([], { columns: 60 });
+  screen.press(KEYS.home, KEYS.space, ..."docker");
+  const lines = (await screen.until(/docker█/)).split("\n");
+  expect(lines).toContain("  Also selected: ACTIVATION_CODE:CREATE_ANY, API_KEY:CREAT…");
+  expect(lines).toHaveLength(8);
 });
 
 Deno.test("if the key has a role, Enter accepts an empty selection", async () => {

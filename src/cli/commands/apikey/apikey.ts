@@ -137,13 +137,16 @@ Prompting:
   if the calling key is not allowed to read keys.
   --delete without --name shows a list to select keys from, and asks for
   confirmation. --yes skips the final confirmation of both modes.
-  In the lists of roles and keys, the arrow keys move the cursor, Space selects,
-  and Enter confirms. Typing filters the list. Backspace deletes the last
+  In the lists of roles and keys, the arrow keys move the cursor, Tab selects,
+  and Enter confirms. Space selects too, unless a filter is set. Typing filters
+  the list, and a filter can contain spaces. Backspace deletes the last
   character of the filter, and Ctrl-U clears the filter. Ctrl-A selects or
-  deselects all items that match the filter.
-  In the top row of the permission grid, Space selects the action of the column
-  for every resource that matches the filter. To select every action of a row,
-  move left past the first column and press Space.
+  deselects all items that match the filter. If a filter is set and nothing is
+  selected, Enter does not confirm.
+  The permission grid has the same keys, except Ctrl-A. In its top row, Tab
+  selects the action of the column for every resource that matches the filter.
+  To select every action of a row, move left past the first column and press
+  Tab.
   Ctrl-C at a prompt cancels the command without changing anything.
   Prompts respect NO_COLOR, FORCE_COLOR and TERM=dumb. On Linux and macOS, they
   are drawn in ASCII unless the locale is UTF-8.

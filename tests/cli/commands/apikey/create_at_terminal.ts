@@ -22,9 +22,9 @@ export async function answerPrompts(
   await screen.until(/\? Description/);
   screen.press(...description, KEYS.enter);
   await screen.until(/\? Roles/);
-  screen.press(..."viewer", KEYS.space, KEYS.enter);
+  screen.press(..."viewer", KEYS.tab, KEYS.enter);
   await screen.until(/\? Permissions/);
-  screen.press(..."docker:up", KEYS.space, KEYS.enter);
+  screen.press(..."docker:up", KEYS.tab, KEYS.enter);
   await screen.until(/\? Create this/);
 }
 

@@ -31,7 +31,7 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
   ◯ VIEWER   Read-only access
   ◯ GUEST    Limited access
   space to select · enter to confirm · type to filter · ctrl-a for all or none`);
-  screen.press(..."viewer", KEYS.space, KEYS.enter);
+  screen.press(..."viewer", KEYS.tab, KEYS.enter);
   expect(await screen.until(/\? Permissions/)).toBe(`\
 ✔ Name: ci deploy
 ✔ Description: for tests
@@ -188,7 +188,7 @@ for (
     for (const prompt of missing) {
       // deno-lint-ignore no-await-in-loop -- one prompt at a time
       await screen.until(new RegExp(`\\? ${prompt}`));
-      screen.press("m", ...(/Roles|Permissions/.test(prompt) ? [KEYS.space] : []), KEYS.enter);
+      screen.press("m", ...(/Roles|Permissions/.test(prompt) ? [KEYS.tab] : []), KEYS.enter);
     }
     const labels = (await screen.until(/\? Create/)).matchAll(/^✔ (\w+):/gm);
     expect([...labels].map(([, label]) => label)).toEqual(missing);

@@ -52,6 +52,23 @@ Deno.test("apikey alone prompts for the mode, and deletion lists the keys, asks 
   expect(JSON.parse(stdout).data.apiKeys).toEqual([{ name: "مفتاح" }]);
 });
 
+Deno.test("a name with a space can be typed, and Enter selects no key before Tab does", async () => {
+  await using server = startKeyServer(listedKeys(["ci build", "ci deploy"]));
+  const { screen, code } = deleteAtTerminal(server);
+  await screen.until(/Keys to delete/);
+  screen.press(..."ci deploy", KEYS.enter);
+  expect(await screen.until(/✖/)).toBe(`\
+? Keys to delete: ci deploy█ (0 selected, 1 of 2 listed)
+❯ ◯ ci deploy  GUEST  2026-01-02
+  ✖ Nothing is selected. Press Tab to select "ci deploy", or Ctrl-U to clear
+    the filter.`);
+  screen.press(KEYS.tab, KEYS.enter);
+  expect(await screen.until(/Delete/)).toContain('? Delete the key "ci deploy"?');
+  screen.press("y");
+  expect(await code).toBe(0);
+  expect(server.keys.map(({ name }) => name)).toEqual(["ci build"]);
+});
+
 Deno.test("the filter matches name, description, role and day of creation", async () => {
   await using server = startKeyServer([
     ...listedKeys(["one"], { description: "for backups" }),
@@ -65,7 +82,7 @@ Deno.test("the filter matches name, description, role and day of creation", asyn
     // deno-lint-ignore no-await-in-loop -- one filter at a time
     expect(await screen.until(new RegExp(`${typed}█ \\(0 selected, 1 of 3 listed\\)`))).toContain(`❯ ◯ ${name} `);
   }
-  screen.press(KEYS.space, KEYS.enter);
+  screen.press(KEYS.tab, KEYS.enter);
   expect(await screen.until(/Delete/)).toMatch(
     /\? Delete the key "three"\? Its secret stops working immediately\. \(y\/N\)$/,
   );
@@ -170,7 +187,7 @@ Deno.test("10,000 keys can be listed, filtered and deleted", async () => {
   await using server = startKeyServer(listedKeys(Array.from({ length: 10_000 }, (_, index) => `key ${index}`)));
   const { host, screen, code } = deleteAtTerminal(server);
   await screen.until(/\(0 selected, 10000 listed\)/);
-  screen.press(..."key999", KEYS.ctrlA, KEYS.ctrlU);
+  screen.press(..."key 999", KEYS.ctrlA, KEYS.ctrlU);
   await screen.until(/\(11 selected, 10000 listed\)/);
   screen.press(KEYS.ctrlA, KEYS.enter);
   await screen.until(/Delete 10000 keys\?/);
