@@ -10,9 +10,16 @@ import { identify, ME } from "./identify.ts";
 import type { KeyReference, KeySummary } from "./key.ts";
 import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
 import { LIST, LIST_SUMMARIES, listKeys } from "./list_keys.ts";
+import {
+  type EffectivePermissions,
+  effectivePermissions,
+  PERMISSIONS_FOR_ROLES,
+  PREVIEW_PERMISSIONS,
+} from "./rights/effective_permissions.ts";
+import { DESCRIBE_ROLES, roleDescriptions } from "./rights/role_descriptions.ts";
 import { type BodyResponse, sendBody } from "./send_body.ts";
 
-export type { AuditEvent, CreatedKey, KeyReference, KeySummary, NewKey };
+export type { AuditEvent, CreatedKey, EffectivePermissions, KeyReference, KeySummary, NewKey };
 
 /**
  * The operations on one server. The file of each operation describes it. Every operation throws what `execute` throws.
@@ -23,6 +30,8 @@ export interface Client {
   listKeys(): Promise<readonly KeySummary[]>;
   identify(): Promise<KeyReference | undefined>;
   deleteKeys(keys: readonly KeyReference[]): Promise<boolean>;
+  effectivePermissions(rights: Pick<NewKey, "roles" | "permissions">): Promise<EffectivePermissions>;
+  roleDescriptions(): Promise<ReadonlyMap<string, string>>;
   listAuditEvents(after: string | undefined, first: number): Promise<readonly AuditEvent[]>;
   sendBody(body: string): Promise<BodyResponse>;
 }
@@ -34,6 +43,8 @@ export function createClient(endpoint: Endpoint): Client {
     listKeys: () => listKeys(endpoint),
     identify: () => identify(endpoint),
     deleteKeys: (keys) => deleteKeys(endpoint, keys),
+    effectivePermissions: (rights) => effectivePermissions(endpoint, rights),
+    roleDescriptions: () => roleDescriptions(endpoint),
     listAuditEvents: (after, first) => listAuditEvents(endpoint, after, first),
     sendBody: (body) => sendBody(endpoint, body),
   };
@@ -51,5 +62,8 @@ export const DOCUMENTS: readonly string[] = [
   ME,
   FIND_ON_EMBEDDED,
   DELETE,
+  PREVIEW_PERMISSIONS,
+  PERMISSIONS_FOR_ROLES,
+  DESCRIBE_ROLES,
   EVENTS,
 ];

@@ -1,8 +1,7 @@
 /** The requests that the client sends to the embedded server. They are as few as possible, and their documents are valid. */
 import { expect } from "expect";
 import { parseName } from "../../src/apikey/name.ts";
-import { type Client, createClient, DOCUMENTS } from "../../src/client/client.ts";
-import type { Endpoint } from "../../src/client/endpoint.ts";
+import { type Client, DOCUMENTS } from "../../src/client/client.ts";
 import { parse, specifiedRules, validate } from "graphql";
 import { DEFAULT_LIMITS, limitRule } from "../../src/server/graphql/limits.ts";
 import { schema } from "../../src/server/graphql/schema.ts";
@@ -10,19 +9,7 @@ import { LOCAL_CALLER } from "../../src/server/auth/caller.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { handlerOver } from "../server/graphql/graphql.ts";
-
-function clientOver(fetch: Endpoint["fetch"]): Client {
-  return createClient({
-    url: "http://localhost/graphql",
-    label: "test",
-    keyRemedy: "",
-    headers: new Map(),
-    timeout: 5000,
-    interrupted: new AbortController().signal,
-    debug: () => {},
-    fetch,
-  });
-}
+import { clientOver } from "./client_over.ts";
 
 /**
  * Runs `use` with a client of the embedded server. `calls` lists each request of the client and each call to the store,
@@ -112,6 +99,8 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     client.listKeys(),
     client.identify(),
     client.deleteKeys([{ id: "key_1", name: "a" }]),
+    client.effectivePermissions(NEW_KEY),
+    client.roleDescriptions(),
     client.listAuditEvents(undefined, 10),
   ]);
   expect(new Set(sent).difference(new Set(DOCUMENTS))).toEqual(new Set());

@@ -1,4 +1,4 @@
-/** Fetches the names of existing keys from the server that an unfinished command line and its environment select. */
+/** Selects a server by an unfinished command line and its environment, and fetches the names of its keys. */
 import { escapeInvisible } from "../../apikey/failure.ts";
 import type { KeySummary } from "../../client/client.ts";
 import type { Host } from "../host/host.ts";
@@ -26,6 +26,16 @@ export async function fetchKeyNames(line: CommandLine, host: Host): Promise<read
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * Returns whether the command line and its environment select the embedded server.
+ *
+ * @throws {Failure} `USAGE`
+ */
+export async function selectsEmbeddedServer(line: CommandLine, host: Host): Promise<boolean> {
+  const { readEffectiveSettings } = await import("#connection");
+  return (await readEffectiveSettings(serverFlags(line, host), host, SILENT_LOG)).baseUrl === undefined;
 }
 
 async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySummary[]> {

@@ -7,7 +7,7 @@ import type { Host } from "../host/host.ts";
 import { type Answer, type Candidate, matching, NO_CANDIDATES } from "./answer.ts";
 import { type CommandLine, type Cursor, flagName, givenValue, visibleOptions } from "./command_line.ts";
 import { completeList, completePermissions } from "./comma_lists.ts";
-import { fetchKeyNames } from "./key_names.ts";
+import { fetchKeyNames, selectsEmbeddedServer } from "./key_names.ts";
 
 type ValueCursor = Extract<Cursor, { kind: "value" }>;
 
@@ -37,7 +37,7 @@ export async function completeValue(
   }
   switch (flag) {
     case "--roles":
-      return withPrefix(prefix, completeList(typed, ROLE_CANDIDATES));
+      return withPrefix(prefix, completeList(typed, await roleCandidates(line, host)));
     case "--permissions":
       return withPrefix(prefix, completePermissions(typed));
     case "--name":
@@ -49,7 +49,11 @@ export async function completeValue(
   }
 }
 
-const ROLE_CANDIDATES: readonly Candidate[] = ROLES.map((role) => ({ word: role, description: ROLE_MEANINGS[role] }));
+/** Describes the roles only for the embedded server, because they mean something else on other servers. */
+async function roleCandidates(line: CommandLine, host: Host): Promise<readonly Candidate[]> {
+  const isDescribed = await selectsEmbeddedServer(line, host).catch(() => false);
+  return ROLES.map((role) => ({ word: role, description: isDescribed ? ROLE_MEANINGS[role] : "" }));
+}
 
 function toCandidate(word: string): Candidate {
   return { word, description: "" };

@@ -1,5 +1,5 @@
 /** What callers pass to each kind of prompt. */
-import type { Role } from "../../apikey/role.ts";
+import type { PermissionSet } from "../../client/rights/effective_permissions.ts";
 
 export interface TextOptions {
   readonly label: string;
@@ -31,6 +31,10 @@ export interface ListItem<Value> {
 
 export interface PermissionsOptions {
   readonly label: string;
-  /** The grid marks the rights that these roles grant. */
-  readonly roles: readonly Role[];
+  /** The roles of the key. */
+  readonly roles: readonly string[];
+  /** What the roles grant on the server. The grid marks it. `undefined` if it is unknown. */
+  readonly byRoles: PermissionSet | undefined;
+  /** Whether an `_ANY` permission includes the `_OWN` permission on the server. */
+  readonly anyIncludesOwn: boolean;
 }

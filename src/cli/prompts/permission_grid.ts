@@ -6,7 +6,6 @@
 import type { Key } from "node:readline";
 import { type Action, ACTIONS, type Permission, type Resource, RESOURCES } from "../../apikey/permission.ts";
 import { EVERY_RIGHT, rightsOf } from "../../apikey/rights.ts";
-import type { Role } from "../../apikey/role.ts";
 import type { Style } from "../terminal/style.ts";
 import { layoutMatrix, markRights, matrixHeader, matrixRow } from "../terminal/rights_matrix.ts";
 import { truncate, widthOf } from "../terminal/text_width.ts";
@@ -35,13 +34,13 @@ const MAX_LISTED = 5;
  * @throws {Failure} `INTERRUPTED`
  */
 export async function selectPermissions(
-  { label, roles }: PermissionsOptions,
+  options: PermissionsOptions,
   screen: Screen,
 ): Promise<readonly Permission[]> {
+  const { label, roles, byRoles = new Set(), anyIncludesOwn } = options;
   const { style, terminal } = screen;
   const { cyan, dim, symbols } = style;
-  const rightsFromRoles = rightsOf(roles, []);
-  const legend = formatLegend(roles, style);
+  const legend = formatLegend(options, style);
   const selected = new Set<Permission>();
   let filter = "";
   let visible: readonly Resource[] = RESOURCES;
@@ -101,11 +100,11 @@ export async function selectPermissions(
   function draw(error: string | undefined): string {
     const { columns } = terminal.size();
     const layout = layoutMatrix([...RESOURCES, EVERY_RESOURCE], columns, style);
-    const grantedMark = markRights(roles, [...selected], style);
-    const rightsFromSelected = rightsOf([], [...selected]);
+    const rightsFromSelected = anyIncludesOwn ? rightsOf([], [...selected]) : selected;
+    const grantedMark = markRights(byRoles, rightsFromSelected, style);
     const markFor = (resource: Resource, action: Action): string => {
       const pair: Permission = `${resource}:${action}`;
-      return rightsFromSelected.has(pair) && !selected.has(pair) && !rightsFromRoles.has(pair)
+      return rightsFromSelected.has(pair) && !selected.has(pair) && !byRoles.has(pair)
         ? symbols.included
         : grantedMark(resource, action);
     };
@@ -184,9 +183,14 @@ function resourcesWith(words: readonly string[]): readonly Resource[] {
 }
 
 /** Returns the line that explains the marks in the rows. */
-function formatLegend(roles: readonly Role[], { symbols }: Style): string {
+function formatLegend({ roles, byRoles, anyIncludesOwn }: PermissionsOptions, { symbols }: Style): string {
   const { fromRole, fromPermission, fromBoth, included } = symbols;
-  const byRole = roles.length === 0 ? [] : [`${fromRole} by role`];
-  const byBoth = roles.length === 0 ? [] : [`${fromBoth} both`];
-  return [...byRole, `${fromPermission} selected`, ...byBoth, `${included} included in ANY`].join("  ");
+  const marksRoles = roles.length > 0 && byRoles !== undefined;
+  return [
+    ...(marksRoles ? [`${fromRole} by role`] : []),
+    `${fromPermission} selected`,
+    ...(marksRoles ? [`${fromBoth} both`] : []),
+    ...(anyIncludesOwn ? [`${included} included in ANY`] : []),
+    ...(byRoles === undefined ? ["rights by role not reported"] : []),
+  ].join("  ");
 }

@@ -1,9 +1,8 @@
 /** Draws rights as a matrix that fits the width of a terminal: a row for each resource and a column for each action. */
-import { type Action, ACTIONS, type Permission, type Resource, RESOURCES } from "../../apikey/permission.ts";
-import { type Rights, rightsOf } from "../../apikey/rights.ts";
-import type { Role } from "../../apikey/role.ts";
+import { type Action, ACTIONS, RESOURCES } from "../../apikey/permission.ts";
+import type { EffectivePermissions, PermissionSet } from "../../client/rights/effective_permissions.ts";
 import type { Style } from "./style.ts";
-import { fit, truncate, widthOf } from "./text_width.ts";
+import { fit, truncate, widthOf, wrapText } from "./text_width.ts";
 import { wrapWords } from "./wrap.ts";
 
 export interface MatrixLayout {
@@ -74,43 +73,58 @@ function narrowCells(marks: readonly string[], focus: number | undefined): strin
 
 /** Returns a function that marks each right of a key as granted by roles, by permissions, by both, or not at all. */
 export function markRights(
-  roles: readonly Role[],
-  permissions: readonly Permission[],
+  byRoles: PermissionSet,
+  byPermissions: PermissionSet,
   { cyan, dim, green, symbols, yellow }: Style,
-): (resource: Resource, action: Action) => string {
-  const [fromRoles, fromPermissions] = [rightsOf(roles, []), rightsOf([], permissions)];
+): (resource: string, action: Action) => string {
   return (resource, action) => {
-    const right: Permission = `${resource}:${action}`;
-    if (fromRoles.has(right)) return fromPermissions.has(right) ? yellow(symbols.fromBoth) : cyan(symbols.fromRole);
-    return fromPermissions.has(right) ? green(symbols.fromPermission) : dim(symbols.none);
+    const right = `${resource}:${action}`;
+    if (byRoles.has(right)) return byPermissions.has(right) ? yellow(symbols.fromBoth) : cyan(symbols.fromRole);
+    return byPermissions.has(right) ? green(symbols.fromPermission) : dim(symbols.none);
   };
 }
 
 /**
  * Draws the effective rights of a key. Omits resources without any right. If every resource has a right, the largest
- * group of at least 4 resources with equal marks shares a row.
+ * group of at least 4 resources with equal marks shares a row. Resources that this program does not know come last. If
+ * the server does not report what the roles grant, draws only what the permissions grant, and says so.
  *
  * @param columns the width of the terminal
- * @returns lines; the last ones explain the marks
+ * @returns lines; the last ones explain the marks and list what the matrix cannot show
  */
 export function drawRights(
-  roles: readonly Role[],
-  permissions: readonly Permission[],
+  { roles, byRoles, byPermissions }: EffectivePermissions,
   columns: number,
   style: Style,
 ): readonly string[] {
-  const mark = markRights(roles, permissions, style);
-  const rows = matrixRows(
-    rightsOf(roles, permissions),
-    (resource) => ACTIONS.map((action) => mark(resource, action)),
-  );
+  const rights = new Set([...byRoles ?? [], ...byPermissions]);
+  const mark = markRights(byRoles ?? new Set(), byPermissions, style);
+  const rows = matrixRows(rights, (resource) => ACTIONS.map((action) => mark(resource, action)));
   const layout = layoutMatrix(rows.map(({ label }) => label), columns, style);
-  return [
+  const matrix = [
     ...matrixHeader(layout),
     ...rows.map(({ label, marks }) => matrixRow(layout, " ".repeat(MARGIN), label, marks)),
     "",
     ...legendLines(rows, layout, columns),
   ];
+  const notes = [
+    ...otherRights(rights),
+    ...(byRoles === undefined ? [`The server does not report which rights the ${nameRoles(roles)}.`] : []),
+  ];
+  return [
+    ...(rows.length === 0 && notes.length > 0 ? [] : matrix),
+    ...notes.flatMap((note) => wrapText(note, columns - MARGIN - 1)).map((line) => `${" ".repeat(MARGIN)}${line}`),
+  ];
+}
+
+function nameRoles(roles: readonly string[]): string {
+  return roles.length === 1 ? `role ${roles[0]} grants` : `roles ${roles.join(", ")} grant`;
+}
+
+/** Names the rights whose action has no column, because this program does not know the action. */
+function otherRights(rights: PermissionSet): readonly string[] {
+  const others = [...rights].filter((right) => !ACTIONS.some((action) => right.endsWith(`:${action}`)));
+  return others.length === 0 ? [] : [`Other rights: ${others.join(", ")}`];
 }
 
 /** Rows are merged only if at least this many of them are equal. */
@@ -121,11 +135,12 @@ interface Row {
   readonly marks: readonly string[];
 }
 
-function matrixRows(rights: Rights, marksFor: (resource: Resource) => readonly string[]): readonly Row[] {
-  const rows = RESOURCES.filter((resource) => ACTIONS.some((action) => rights.has(`${resource}:${action}`))).map(
+function matrixRows(rights: PermissionSet, marksFor: (resource: string) => readonly string[]): readonly Row[] {
+  const resources = new Set([...RESOURCES, ...[...rights].map((right) => right.replace(/:.*/, ""))]);
+  const rows = [...resources].filter((resource) => ACTIONS.some((action) => rights.has(`${resource}:${action}`))).map(
     (resource) => ({ label: resource, marks: marksFor(resource) }),
   );
-  if (rows.length < RESOURCES.length) return rows;
+  if (rows.length < resources.size) return rows;
   const groups = Object.values(Object.groupBy(rows, ({ marks }) => marks.join()));
   const merged = groups.reduce<readonly Row[]>((most, group = []) => group.length > most.length ? group : most, []);
   if (merged.length < MIN_MERGED_ROWS) return rows;

@@ -25,6 +25,8 @@ export const RULES = {
     apiKeysByName: READ_KEYS,
     apiKeysExist: READ_KEYS,
     auditEvents: { any: "LOGS:READ_ANY" },
+    previewEffectivePermissions: VALID_KEY,
+    getPermissionsForRoles: VALID_KEY,
   },
   Mutation: {
     apiKey: VALID_KEY,

@@ -13,6 +13,9 @@ import {
 } from "graphql";
 import { Failure } from "../../apikey/failure.ts";
 import { parseName } from "../../apikey/name.ts";
+import { groupByResource, type ResourceActions, ungroup } from "../../apikey/permission.ts";
+import { rightsOf } from "../../apikey/rights.ts";
+import type { Role } from "../../apikey/role.ts";
 import { authorize, describeRule, requirePermission, type Rule, RULES, type Scope } from "../auth/authorization.ts";
 import { isOwn } from "../auth/caller.ts";
 import { createKey, type CreateKeyInput } from "../keys/create_key.ts";
@@ -21,6 +24,7 @@ import { recordRefusal } from "../keys/refusal_audit.ts";
 import { type RequestContext, throwIfAborted } from "../keys/request_context.ts";
 import { sanitizeText } from "../keys/sanitize_text.ts";
 import {
+  addPermissionInput,
   apiKey,
   auditEvent,
   createApiKeyInput,
@@ -28,8 +32,11 @@ import {
   type KeyHolder,
   listOf,
   me,
+  optionalListOf,
+  permission,
   prefixedId,
   required,
+  role,
   type VisibleKey,
 } from "./schema_types.ts";
 
@@ -187,13 +194,41 @@ const auditEvents = authorized<PageArguments>(Query.auditEvents, {
   },
 });
 
+interface PreviewArguments {
+  readonly roles?: readonly Role[] | null;
+  readonly permissions?: readonly ResourceActions[] | null;
+}
+
+const previewEffectivePermissions = authorized<PreviewArguments>(Query.previewEffectivePermissions, {
+  type: listOf(permission),
+  description: "Every permission that a key with these roles and permissions has.",
+  args: { roles: { type: optionalListOf(role) }, permissions: { type: optionalListOf(addPermissionInput) } },
+  resolve: ({ roles, permissions }) => groupByResource(rightsOf(roles ?? [], ungroup(permissions ?? []))),
+});
+
+const getPermissionsForRoles = authorized<{ readonly roles: readonly Role[] }>(Query.getPermissionsForRoles, {
+  type: listOf(permission),
+  description: "Every permission that a key with these roles has.",
+  args: { roles: { type: listOf(role) } },
+  resolve: ({ roles }) => groupByResource(rightsOf(roles, [])),
+});
+
 /** The schema of this server. */
 export const schema = new GraphQLSchema({
   // A test validates the schema. Without this option, graphql-js would validate it again at every start.
   assumeValid: true,
   query: new GraphQLObjectType<unknown, RequestContext>({
     name: "Query",
-    fields: { me: meQuery, apiKeys, apiKey: apiKeyById, apiKeysByName, apiKeysExist, auditEvents },
+    fields: {
+      me: meQuery,
+      apiKeys,
+      apiKey: apiKeyById,
+      apiKeysByName,
+      apiKeysExist,
+      auditEvents,
+      previewEffectivePermissions,
+      getPermissionsForRoles,
+    },
   }),
   mutation: new GraphQLObjectType<unknown, RequestContext>({
     name: "Mutation",

@@ -37,7 +37,7 @@ export function listOf<Type extends GraphQLType>(type: Type): GraphQLNonNull<Gra
   return required(new GraphQLList(required(type)));
 }
 
-function optionalListOf<Type extends GraphQLType>(type: Type): GraphQLList<GraphQLNonNull<Type>> {
+export function optionalListOf<Type extends GraphQLType>(type: Type): GraphQLList<GraphQLNonNull<Type>> {
   return new GraphQLList(required(type));
 }
 
@@ -64,7 +64,7 @@ function toId(value: unknown): string {
   throw new Failure("USAGE", "A PrefixedID must be a string.");
 }
 
-const role = enumOf("Role", ROLES, ROLE_MEANINGS);
+export const role = enumOf("Role", ROLES, ROLE_MEANINGS);
 const resource = enumOf("Resource", RESOURCES);
 const authAction = enumOf("AuthAction", ACTIONS);
 const auditAction = enumOf("AuditAction", AUDIT_ACTIONS, {
@@ -73,7 +73,7 @@ const auditAction = enumOf("AuditAction", AUDIT_ACTIONS, {
   DELETE: "The deletion of a key.",
 });
 
-const permission = new GraphQLObjectType({
+export const permission = new GraphQLObjectType({
   name: "Permission",
   fields: {
     resource: { type: required(resource) },
@@ -175,7 +175,7 @@ export const auditEvent = new GraphQLObjectType<AuditEvent, RequestContext>({
   fields: auditEventFields,
 });
 
-const addPermissionInput = new GraphQLInputObjectType({
+export const addPermissionInput = new GraphQLInputObjectType({
   name: "AddPermissionInput",
   fields: {
     resource: { type: required(resource) },

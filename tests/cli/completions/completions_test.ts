@@ -91,6 +91,18 @@ Deno.test("--roles completes to the roles with their descriptions", async () => 
   expect(await offered(["apikey", "--roles", "v"])).toEqual(["VIEWER"]);
 });
 
+for (
+  const [how, args] of [["--base-url", ["--base-url", "http://127.0.0.1:1"]], ["an unreadable config file", [
+    "--config",
+    "/",
+  ]]] as const
+) {
+  Deno.test(`with ${how}, --roles completes to the roles without descriptions, because roles differ by server`, async () => {
+    const { words } = await complete(["apikey", ...args, "--roles", ""]);
+    expect(words).toEqual({ ADMIN: "", CONNECT: "", VIEWER: "", GUEST: "" });
+  });
+}
+
 Deno.test("after a comma --roles completes to the other roles", async () => {
   expect(await offered(["apikey", "--roles", "ADMIN,"])).toEqual(["ADMIN,CONNECT", "ADMIN,VIEWER", "ADMIN,GUEST"]);
   expect(await offered(["apikey", "--roles", "guest, admin,c"])).toEqual(["guest, admin,CONNECT"]);

@@ -8,7 +8,8 @@ type ShowPrompt = (prompts: Prompts) => Promise<unknown>;
 
 const FRUIT = ["Apple", "Banana"].map((label) => ({ value: label, label }));
 const showText: ShowPrompt = (prompts) => prompts.text({ label: "Name" });
-const showGrid: ShowPrompt = (prompts) => prompts.permissions({ label: "Permissions", roles: [] });
+const showGrid: ShowPrompt = (prompts) =>
+  prompts.permissions({ label: "Permissions", roles: [], byRoles: new Set(), anyIncludesOwn: true });
 
 const pressCtrlC = ({ screen }: PromptRun<unknown>): void => screen.press(KEYS.ctrlC);
 

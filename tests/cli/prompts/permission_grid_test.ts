@@ -1,13 +1,21 @@
 /** The grid in which the user selects permissions. */
 import { expect } from "expect";
 import type { Permission } from "../../../src/apikey/permission.ts";
+import { rightsOf } from "../../../src/apikey/rights.ts";
 import type { Role } from "../../../src/apikey/role.ts";
+import type { PermissionsOptions } from "../../../src/cli/prompts/options.ts";
 import { widthOf } from "../../../src/cli/terminal/text_width.ts";
 import { KEYS } from "../../program/screen.ts";
 import { type AtTerminal, promptAtTerminal, type PromptRun } from "../../program/terminal_host.ts";
 
-function showGrid(roles: readonly Role[] = [], at: AtTerminal = {}): Promise<PromptRun<readonly Permission[]>> {
-  return promptAtTerminal((prompts) => prompts.permissions({ label: "Permissions", roles }), at);
+/** Shows the grid, by default with the rules of the embedded server. */
+function showGrid(
+  roles: readonly Role[] = [],
+  at: AtTerminal = {},
+  rules: Partial<PermissionsOptions> = {},
+): Promise<PromptRun<readonly Permission[]>> {
+  const options = { label: "Permissions", roles, byRoles: rightsOf(roles, []), anyIncludesOwn: true, ...rules };
+  return promptAtTerminal((prompts) => prompts.permissions(options), at);
 }
 
 Deno.test("the grid shows the rights of the roles, as many resources as fit, and a legend", async () => {
@@ -128,6 +136,22 @@ Deno.test("arrow keys wrap around at the edges of the grid", async () => {
   await screen.until(/ACTIVATION_CODE:DELETE_OWN/);
   screen.press(KEYS.right, KEYS.right, KEYS.up, KEYS.up, KEYS.space, KEYS.enter);
   expect(await answer).toEqual(["ACTIVATION_CODE:DELETE_OWN", "WELCOME:CREATE_ANY"]);
+});
+
+Deno.test("on a server where _ANY does not include _OWN, only the selected permission is marked", async () => {
+  const { screen } = await showGrid(["GUEST"], {}, { byRoles: new Set(["ME:READ_ANY"]), anyIncludesOwn: false });
+  screen.press(..."me:update", KEYS.tab);
+  expect(await screen.until(/1 selected/)).toContain(`
+❯ ME                       ·   ·    ◆   ·   [●]  ·    ·   ·
+`);
+  expect(await screen.text()).toContain("\n  ◆ by role  ● selected  ◈ both\n");
+});
+
+Deno.test("if the server does not report the rights of the roles, the grid marks none and says so", async () => {
+  const { screen } = await showGrid(["ADMIN"], {}, { byRoles: undefined, anyIncludesOwn: false });
+  const text = await screen.text();
+  expect(text).not.toMatch(/[◆◈○]/);
+  expect(text).toContain("\n  ● selected  rights by role not reported\n");
 });
 
 Deno.test("if the key has no role, Enter rejects an empty selection", async () => {

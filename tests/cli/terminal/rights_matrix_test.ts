@@ -1,8 +1,9 @@
 /** The matrix of the rights of a key. */
 import { expect } from "expect";
 import { type Permission, RESOURCES } from "../../../src/apikey/permission.ts";
-import { EVERY_RIGHT } from "../../../src/apikey/rights.ts";
+import { EVERY_RIGHT, rightsOf } from "../../../src/apikey/rights.ts";
 import type { Role } from "../../../src/apikey/role.ts";
+import type { EffectivePermissions } from "../../../src/client/client.ts";
 import { drawRights } from "../../../src/cli/terminal/rights_matrix.ts";
 import { styleFor } from "../../../src/cli/terminal/style.ts";
 import { widthOf } from "../../../src/cli/terminal/text_width.ts";
@@ -13,13 +14,15 @@ interface Drawing {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-function draw(
-  roles: readonly Role[],
-  permissions: readonly Permission[],
-  { columns = 80, env = {} }: Drawing = {},
-): string {
+/** Draws the rights of a key on the embedded server. */
+function draw(roles: readonly Role[], permissions: readonly Permission[], drawing: Drawing = {}): string {
+  return drawReported({ roles, byRoles: rightsOf(roles, []), byPermissions: rightsOf([], permissions) }, drawing);
+}
+
+/** Draws the rights that a server reports. */
+function drawReported(rights: EffectivePermissions, { columns = 80, env = {} }: Drawing = {}): string {
   const host = new TerminalHost([], { columns, env });
-  return `\n${drawRights(roles, permissions, columns, styleFor(host.stderr, host)).join("\n")}\n`;
+  return `\n${drawRights(rights, columns, styleFor(host.stderr, host)).join("\n")}\n`;
 }
 
 const SOME: readonly Permission[] = ["DOCKER:UPDATE_ANY", "DOCKER:READ_OWN", "CONNECT__REMOTE_ACCESS:DELETE_OWN"];
@@ -112,6 +115,42 @@ Deno.test("each kind of mark has its own colour, and colours do not change the t
   expect(drawn).toContain("\x1b[2m·\x1b[22m");
   // deno-lint-ignore no-control-regex -- removes escape sequences
   expect(drawn.replaceAll(/\x1b\[\d+m/g, "")).toBe(draw(roles, permissions));
+});
+
+Deno.test("resources and actions that only the server knows are shown too", () => {
+  const byRoles = new Set(["DOCKER:READ_ANY", "ORDERS:READ_ANY", "ORDERS:ARCHIVE"]);
+  expect(drawReported({ roles: ["VIEWER"], byRoles, byPermissions: new Set(["ORDERS:READ_OWN"]) })).toBe(`
+          CREATE   READ     UPDATE   DELETE
+          ANY OWN  ANY OWN  ANY OWN  ANY OWN
+  DOCKER   ·   ·    ◆   ·    ·   ·    ·   ·
+  ORDERS   ·   ·    ◆   ●    ·   ·    ·   ·
+
+  ◆ by role  ● by permission
+  Other rights: ORDERS:ARCHIVE
+`);
+});
+
+Deno.test("a resource that only the server knows can share a row with the others", () => {
+  const byRoles = new Set([...RESOURCES, "ORDERS"].map((resource) => `${resource}:READ_ANY`));
+  expect(drawReported({ roles: ["VIEWER"], byRoles, byPermissions: new Set() })).toContain("\n  all 30 resources ");
+});
+
+Deno.test("if the server does not report what the roles grant, only the permissions are drawn, and a line names the roles", () => {
+  const byPermissions = new Set(["DOCKER:READ_ANY"]);
+  expect(drawReported({ roles: ["VIEWER"], byRoles: undefined, byPermissions })).toBe(`
+          CREATE   READ     UPDATE   DELETE
+          ANY OWN  ANY OWN  ANY OWN  ANY OWN
+  DOCKER   ·   ·    ●   ·    ·   ·    ·   ·
+
+  ● by permission
+  The server does not report which rights the role VIEWER grants.
+`);
+  const roles = ["VIEWER", "CONNECT"];
+  expect(drawReported({ roles, byRoles: undefined, byPermissions: new Set() }, { columns: 40 })).toBe(`
+  The server does not report which
+  rights the roles VIEWER, CONNECT
+  grant.
+`);
 });
 
 for (const [columns, LANG] of [[30, "C"], [40, "C.UTF-8"], [59, "C.UTF-8"], [60, "C.UTF-8"], [61, "C"]] as const) {

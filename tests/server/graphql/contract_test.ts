@@ -26,7 +26,14 @@ const CONTRACT = buildSchema(
 const OWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   ApiKey: ["createdBy", "lastUsedAt"],
   ApiKeyMutations: ["refusesTakenNames"],
-  Query: ["me", "apiKeysByName", "apiKeysExist", "auditEvents"],
+  Query: [
+    "me",
+    "apiKeysByName",
+    "apiKeysExist",
+    "auditEvents",
+    "previewEffectivePermissions",
+    "getPermissionsForRoles",
+  ],
 };
 const OWN_TYPES: readonly string[] = ["Me", "AuditEvent", "AuditKey", "AuditAction"];
 

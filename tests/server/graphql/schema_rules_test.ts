@@ -51,6 +51,8 @@ const DOCUMENTS = {
     apiKeysByName: '{ apiKeysByName(name: "other") { id } }',
     apiKeysExist: "{ apiKeysExist }",
     auditEvents: "{ auditEvents { id } }",
+    previewEffectivePermissions: "{ previewEffectivePermissions { resource } }",
+    getPermissionsForRoles: "{ getPermissionsForRoles(roles: [ADMIN]) { resource } }",
   },
   Mutation: {
     apiKey: "mutation { apiKey { __typename } }",

@@ -104,13 +104,15 @@ Actions:
 ${indentedList(ACTIONS)}
 
 Rights:
-  A key may do anything that any of its roles or permissions allows. _ANY
-  includes _OWN. _OWN covers the key itself and the keys that it created.
-  On the embedded server, the roles grant:
+  A key may do anything that any of its roles or permissions allows.
+  On the embedded server, _ANY includes _OWN. _OWN covers the key itself and the
+  keys that it created. The roles grant:
     ADMIN    every action on every resource
     VIEWER   READ_ANY on every resource
     CONNECT  every action on CONNECT and CONNECT__REMOTE_ACCESS
     GUEST    READ_OWN on ME
+  On other servers, roles can grant other rights, and _ANY may not include _OWN.
+  At a terminal, --create shows the rights that the server reports.
   On the embedded server, the calling key needs:
     --create     API_KEY:CREATE_ANY, and every right of the new key
     --overwrite  also API_KEY:DELETE_ANY; API_KEY:DELETE_OWN is enough if the

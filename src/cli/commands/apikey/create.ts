@@ -9,7 +9,7 @@ import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
-import { printCreatedKey } from "./create_output.ts";
+import { printCreatedKey, showsRights } from "./create_output.ts";
 
 /** The flags as typed. */
 export interface CreateFlags extends PromptFlags {
@@ -41,15 +41,18 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
   if (isComplete || !canPrompt(flags, host)) {
     const key = requireComplete(draft);
     await useClient(async (connect) => {
-      const created = await (await connect()).createKey(key);
-      await printCreatedKey({ created, key, wasPrompted: false }, flags, host);
+      const client = await connect();
+      // Asks before creating the key: nothing may delay or prevent the printing of its secret.
+      const rights = showsRights(flags, host) ? await client.effectivePermissions(key) : undefined;
+      const created = await client.createKey(key);
+      await printCreatedKey({ created, rights, wasPrompted: false }, flags, host);
     });
   } else {
     const { promptForKey } = await import("#prompts");
     await useClient(async (connect, interrupted) => {
       const key = await promptForKey(draft, flags, host, connect, interrupted);
       const created = await (await connect()).createKey(key);
-      await printCreatedKey({ created, key, wasPrompted: true }, flags, host);
+      await printCreatedKey({ created, rights: undefined, wasPrompted: true }, flags, host);
     });
   }
   return ExitCode.OK;

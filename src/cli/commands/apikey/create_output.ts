@@ -1,39 +1,46 @@
 /** Prints a created key: the secret on standard output, the messages meant for a person on standard error. */
 import { escapeInvisible, Failure, quote, reasonOf } from "../../../apikey/failure.ts";
-import type { CreatedKey, NewKey } from "../../../client/client.ts";
+import type { CreatedKey, EffectivePermissions } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
 import { writeJson } from "../../report.ts";
 
 /** A key that the server has created. */
 export interface Creation {
   readonly created: CreatedKey;
-  /** What was requested. */
-  readonly key: NewKey;
-  /** Whether prompts have already shown the rights. */
+  /** The rights to show; `undefined` if `showsRights` returned false, or if prompts have shown them. */
+  readonly rights: EffectivePermissions | undefined;
+  /** Whether the command prompted. */
   readonly wasPrompted: boolean;
 }
 
+interface OutputFlags {
+  readonly json?: boolean | undefined;
+}
+
+/** Whether to show the rights of a key that is created without prompts. Scripts do not need them. */
+export function showsRights({ json }: OutputFlags, host: Host): boolean {
+  return !json && host.stdout.isTerminal() && host.stderr.isTerminal();
+}
+
 /**
- * Prints only the secret on standard output, or, with `--json`, `{"key","name","id"}`. Without `--json`, if standard
- * output and standard error are terminals, also writes the rights and the next steps to standard error. After prompts,
- * always writes the next steps, and omits the rights, because the prompts have shown them.
+ * Prints only the secret on standard output, or, with `--json`, `{"key","name","id"}`. If there are rights to show, also
+ * writes the rights and the next steps to standard error. After prompts, always writes the next steps.
  *
  * @throws {Failure} `FAILED` if the secret cannot be written
  */
 export async function printCreatedKey(
-  { created, key, wasPrompted }: Creation,
-  { json }: { readonly json?: boolean | undefined },
+  { created, rights, wasPrompted }: Creation,
+  { json }: OutputFlags,
   host: Host,
 ): Promise<void> {
-  const showsSecret = !json && host.stdout.isTerminal() && host.stderr.isTerminal();
-  if (showsSecret && !wasPrompted) await writeNote(formatRights(key, host), host);
+  if (rights !== undefined) await writeNote(formatRights(rights, host), host);
   try {
     if (json) await writeJson(host.stdout, { key: created.key, name: created.name, id: created.id });
     else await host.stdout.write(`${created.key}\n`);
   } catch (error) {
     throw secretNotPrinted(created, error);
   }
-  if (showsSecret || wasPrompted) await writeNote(formatNextSteps(created, host), host);
+  if (rights !== undefined || wasPrompted) await writeNote(formatNextSteps(created, host), host);
 }
 
 /** Writes a note to standard error. Ignores failures, because a lost note must not make the command fail. */
@@ -45,9 +52,9 @@ async function writeNote(text: Promise<string>, host: Host): Promise<void> {
   }
 }
 
-async function formatRights({ roles, permissions }: NewKey, host: Host): Promise<string> {
+async function formatRights(rights: EffectivePermissions, host: Host): Promise<string> {
   const { drawRights, styleFor } = await import("#terminal");
-  return [...drawRights(roles, permissions, host.stderr.columns(), styleFor(host.stderr, host)), "", ""].join("\n");
+  return [...drawRights(rights, host.stderr.columns(), styleFor(host.stderr, host)), "", ""].join("\n");
 }
 
 async function formatNextSteps({ name, id }: CreatedKey, host: Host): Promise<string> {

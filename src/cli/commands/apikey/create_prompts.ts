@@ -1,10 +1,11 @@
 /** The prompts of `apikey --create`. */
 import { escapeInvisible, Failure, quote } from "../../../apikey/failure.ts";
 import { type Name, nameTaken, parseName } from "../../../apikey/name.ts";
-import { ROLE_MEANINGS, ROLES } from "../../../apikey/role.ts";
-import type { Client, NewKey } from "../../../client/client.ts";
+import { type Role, ROLES } from "../../../apikey/role.ts";
+import type { Client, EffectivePermissions, NewKey } from "../../../client/client.ts";
 import type { PromptFlags } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
+import type { PermissionsOptions } from "../../prompts/options.ts";
 import { openPrompts, type Prompts } from "../../prompts/prompts.ts";
 import { drawRights } from "../../terminal/rights_matrix.ts";
 import { styleFor } from "../../terminal/style.ts";
@@ -32,13 +33,12 @@ export async function promptForKey(
   const { name, overwrite } = await promptForName(draft, prompts, connect);
   const description = draft.description ??
     await prompts.text({ label: "Description", hint: "what the key is for (optional)" });
-  const roles = draft.roles ?? await prompts.select({
-    label: "Roles",
-    items: ROLES.map((role) => ({ value: role, label: role, hint: ROLE_MEANINGS[role] })),
-  });
-  const permissions = draft.permissions ?? await prompts.permissions({ label: "Permissions", roles });
+  const client = await connect();
+  const roles = draft.roles ?? await promptForRoles(prompts, client);
+  const permissions = draft.permissions ??
+    await prompts.permissions({ label: "Permissions", roles, ...await rulesOfServer(roles, client) });
   const key = { name, description: description.trim() === "" ? undefined : description, roles, permissions, overwrite };
-  await host.stderr.write(formatSummary(key, host));
+  await host.stderr.write(formatSummary(key, await client.effectivePermissions(key), host));
   const label = overwrite ? "Create this key and replace any key with the same name?" : "Create this key?";
   if (flags.yes || await prompts.confirm({ label, initial: true })) return key;
   throw new Failure("INTERRUPTED", "Nothing was created.");
@@ -77,7 +77,33 @@ async function isTaken(name: Name, client: Client): Promise<boolean> {
   }
 }
 
-function formatSummary({ name, description, roles, permissions }: NewKey, host: Host): string {
+/** Describes the roles as the server does, because they mean something else on other servers. */
+async function promptForRoles(prompts: Prompts, client: Client): Promise<readonly Role[]> {
+  const descriptions = await client.roleDescriptions();
+  return await prompts.select({
+    label: "Roles",
+    items: ROLES.map((role) => ({
+      value: role,
+      label: role,
+      hint: escapeInvisible((descriptions.get(role) ?? "").replaceAll(/\s+/g, " ")),
+    })),
+  });
+}
+
+/** Asks the server for the rights of the roles, and uses one permission to find out whether `_ANY` includes `_OWN`. */
+async function rulesOfServer(
+  roles: readonly Role[],
+  client: Client,
+): Promise<Pick<PermissionsOptions, "byRoles" | "anyIncludesOwn">> {
+  const { byRoles, byPermissions } = await client.effectivePermissions({ roles, permissions: ["API_KEY:READ_ANY"] });
+  return { byRoles, anyIncludesOwn: byPermissions.has("API_KEY:READ_OWN") };
+}
+
+function formatSummary(
+  { name, description, roles, permissions }: NewKey,
+  rights: EffectivePermissions,
+  host: Host,
+): string {
   const style = styleFor(host.stderr, host);
   const columns = host.stderr.columns();
   const rows = [
@@ -90,5 +116,5 @@ function formatSummary({ name, description, roles, permissions }: NewKey, host: 
     wrapText(value, columns - TITLE_WIDTH - 1)
       .map((line, index) => style.dim((index === 0 ? `  ${title}` : "").padEnd(TITLE_WIDTH)) + line)
   );
-  return ["", ...lines, "", ...drawRights(roles, permissions, columns, style), "", ""].join("\n");
+  return ["", ...lines, "", ...drawRights(rights, columns, style), "", ""].join("\n");
 }
