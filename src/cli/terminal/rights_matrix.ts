@@ -25,7 +25,7 @@ const MIN_LABEL_WIDTH = 4;
 
 /** Chooses the layout for these labels in a terminal with this many columns. */
 export function layoutMatrix(labels: readonly string[], columns: number, style: Style): MatrixLayout {
-  const widest = Math.max(...labels.map(widthOf));
+  const widest = labels.reduce((width, label) => Math.max(width, widthOf(label)), 0);
   const isWide = MARGIN + widest + MARGIN + WIDE_CELLS < columns;
   const room = columns - 1 - 2 * MARGIN - (isWide ? WIDE_CELLS : NARROW_CELLS);
   return { labelWidth: Math.max(MIN_LABEL_WIDTH, Math.min(widest, room)), isWide, style };
@@ -85,8 +85,8 @@ export function markRights(
 }
 
 /**
- * Draws the effective rights of a key. Omits resources without any right. If every resource has a right, the largest
- * group of at least 4 resources with equal marks shares a row. Resources that this program does not know come last. If
+ * Draws the effective rights of a key. Omits resources without any right. If it saves lines, the largest group of at least
+ * 4 resources with equal marks shares a row, and each other resource has a row, even without any right. Resources that this program does not know come last. If
  * the server does not report what the roles grant, draws only what the permissions grant, and says so.
  *
  * @param columns the width of the terminal
@@ -137,15 +137,13 @@ interface Row {
 
 function matrixRows(rights: PermissionSet, marksFor: (resource: string) => readonly string[]): readonly Row[] {
   const resources = new Set([...RESOURCES, ...[...rights].map((right) => right.replace(/:.*/, ""))]);
-  const rows = [...resources].filter((resource) => ACTIONS.some((action) => rights.has(`${resource}:${action}`))).map(
-    (resource) => ({ label: resource, marks: marksFor(resource) }),
-  );
-  if (rows.length < resources.size) return rows;
+  const all = [...resources].map((resource): Row => ({ label: resource, marks: marksFor(resource) }));
+  const rows = all.filter(({ label }) => ACTIONS.some((action) => rights.has(`${label}:${action}`)));
   const groups = Object.values(Object.groupBy(rows, ({ marks }) => marks.join()));
   const merged = groups.reduce<readonly Row[]>((most, group = []) => group.length > most.length ? group : most, []);
-  if (merged.length < MIN_MERGED_ROWS) return rows;
-  const others = rows.filter((row) => !merged.includes(row));
-  const label = others.length === 0 ? `all ${rows.length} resources` : `the other ${merged.length}`;
+  const others = all.filter((row) => !merged.includes(row));
+  if (merged.length < MIN_MERGED_ROWS || others.length + 1 >= rows.length) return rows;
+  const label = others.length === 0 ? `all ${all.length} resources` : `the other ${merged.length}`;
   return [...others, { label, marks: merged[0]?.marks ?? [] }];
 }
 

@@ -71,10 +71,22 @@ Deno.test("the shared row comes last, after the resources whose rights differ", 
 `);
 });
 
-Deno.test("if a resource has no rights, the other resources do not share a row", () => {
+Deno.test("if only a few resources have no rights, they have a row, and the others share one", () => {
   const permissions = RESOURCES.slice(0, 28).map((resource): Permission => `${resource}:READ_OWN`);
+  expect(draw([], permissions)).toBe(`
+                CREATE   READ     UPDATE   DELETE
+                ANY OWN  ANY OWN  ANY OWN  ANY OWN
+  WELCOME        ·   ·    ·   ·    ·   ·    ·   ·
+  the other 28   ·   ·    ·   ●    ·   ·    ·   ·
+
+  ● by permission
+`);
+});
+
+Deno.test("if many resources have no rights, the others do not share a row", () => {
+  const permissions = RESOURCES.slice(0, 14).map((resource): Permission => `${resource}:READ_OWN`);
   const lines = draw([], permissions).split("\n");
-  expect(lines.filter((line) => line.includes("●") && !line.includes("by"))).toHaveLength(28);
+  expect(lines.filter((line) => line.includes("●") && !line.includes("by"))).toHaveLength(14);
   expect(lines.join()).not.toContain("WELCOME");
 });
 

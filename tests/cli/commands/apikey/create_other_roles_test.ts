@@ -38,11 +38,13 @@ Deno.test("the prompts do not describe roles, and show the rights that the serve
 ❯ DOCKER                   ·   ·    ◆   ·   [●]  ·    ·   ·
 `);
   screen.press(KEYS.enter);
-  const summary = (await screen.until(/\? Create/)).split("\n");
-  expect(summary).toContain("  CONNECT__REMOTE_ACCESS   ·   ·    ◆   ·    ◆   ·    ·   ·");
-  expect(summary).toContain("  DOCKER                   ·   ·    ◆   ·    ●   ·    ·   ·");
-  expect(summary).toContain("  PLUGINS                  ·   ·    ◆   ·    ·   ·    ·   ·");
-  expect(summary.filter((line) => line.startsWith("  API_KEY"))).toEqual([]);
+  const summary = await screen.until(/\? Create/);
+  expect(summary).toContain(`
+  API_KEY                  ·   ·    ·   ·    ·   ·    ·   ·
+  CONNECT__REMOTE_ACCESS   ·   ·    ◆   ·    ◆   ·    ·   ·
+  DOCKER                   ·   ·    ◆   ·    ●   ·    ·   ·
+  the other 27             ·   ·    ◆   ·    ·   ·    ·   ·
+`);
   screen.press("y");
   expect(await code).toBe(0);
 });
