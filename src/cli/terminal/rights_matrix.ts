@@ -85,9 +85,10 @@ export function markRights(
 }
 
 /**
- * Draws the effective rights of a key. Omits resources without any right. If it saves lines, the largest group of at least
- * 4 resources with equal marks shares a row, and each other resource has a row, even without any right. Resources that this program does not know come last. If
- * the server does not report what the roles grant, draws only what the permissions grant, and says so.
+ * Draws the effective rights of a key. Omits resources without any right. If it saves lines, the largest group of at
+ * least 4 resources with equal marks shares a row, and each other resource has a row, even without any right. Resources
+ * that this program does not know come after those that it knows. If the server does not report what the roles grant,
+ * draws only what the permissions grant, and says so.
  *
  * @param columns the width of the terminal
  * @returns lines; the last ones explain the marks and list what the matrix cannot show
