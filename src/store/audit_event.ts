@@ -51,6 +51,11 @@ export function notFoundEvent(keyId: string, origin: Origin): NewEvent {
   return { ...origin, action: "DELETE", keyId, keyName: null, outcome: "NOT_FOUND" };
 }
 
+/** Returns whether the calling key is the key that its request replaces. */
+export function replacesItself({ id }: StoredKey, { actor }: Origin): boolean {
+  return actor !== null && actor.id === id;
+}
+
 /** Returns the error for a calling key that was deleted after it was authenticated. */
 export function actorDeleted(): Failure {
   return new Failure("UNAUTHENTICATED", "The key of this request was deleted while the request was running.");

@@ -21,8 +21,8 @@ export type Precondition = (held: StoredKey | undefined) => void;
 export interface KeyStore {
   /**
    * Adds a key and its audit events in one transaction. If another key has the same name, the transaction also removes
-   * that key, and makes the new key the creator of the keys that the removed key created. Every reader sees exactly one
-   * of the two keys. The promise resolves when the change is on disk.
+   * that key. If that key is the calling key, the new key becomes the creator of the keys that the removed key created.
+   * Every reader sees exactly one of the two keys. The promise resolves when the change is on disk.
    *
    * @param precondition called with the key that already has the name, or with `undefined`
    * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted

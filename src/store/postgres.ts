@@ -8,7 +8,15 @@
 import type { Pool, QueryConfig } from "pg";
 import { Failure } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
-import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, notFoundEvent, type Origin } from "./audit_event.ts";
+import {
+  actorDeleted,
+  type AuditEvent,
+  doneEvent,
+  type NewEvent,
+  notFoundEvent,
+  type Origin,
+  replacesItself,
+} from "./audit_event.ts";
 import type { KeyStore, Precondition } from "./key_store.ts";
 import { batchLookups } from "./lookup_batch.ts";
 import {
@@ -77,8 +85,8 @@ class PostgresStore implements KeyStore {
       ]);
       const held = row && rowToKey(row, this.#label);
       precondition(held);
-      if (held !== undefined) {
-        await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
+      if (held !== undefined) await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
+      if (held !== undefined && replacesItself(held, origin)) {
         await sql.query("UPDATE service_api.api_key SET created_by = $1 WHERE created_by = $2", [key.id, held.id]);
       }
       await insertKey(sql, key);

@@ -6,7 +6,15 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { quote } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
-import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, notFoundEvent, type Origin } from "./audit_event.ts";
+import {
+  actorDeleted,
+  type AuditEvent,
+  doneEvent,
+  type NewEvent,
+  notFoundEvent,
+  type Origin,
+  replacesItself,
+} from "./audit_event.ts";
 import { GroupCommit } from "./group_commit.ts";
 import type { KeyStore, Precondition } from "./key_store.ts";
 import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToKey } from "./row.ts";
@@ -67,8 +75,8 @@ class SqliteStore implements KeyStore {
       this.#requireActor(origin);
       const held = this.#find("name", key.name);
       precondition(held);
-      if (held !== undefined) {
-        this.#removeOne(held, "REPLACE", origin);
+      if (held !== undefined) this.#removeOne(held, "REPLACE", origin);
+      if (held !== undefined && replacesItself(held, origin)) {
         this.#prepared("UPDATE api_key SET created_by = ? WHERE created_by = ?").run(key.id, held.id);
       }
       this.#insert("api_key", KEY_COLUMNS, keyToRow(key));

@@ -14,8 +14,8 @@ export interface StoredKey {
   readonly permissions: readonly Permission[];
   readonly createdAt: Date;
   /**
-   * The id of the key that created this key, or of the key that replaced the creator; `null` if the local caller created
-   * this key. The key with this id may no longer exist.
+   * The id of the key that created this key. If that key replaced itself, the id of its successor. `null` if the local
+   * caller created this key. The key with this id may no longer exist.
    */
   readonly createdBy: string | null;
   /** When this key was last used; `null` if no use is recorded. The server records uses with a delay. */

@@ -6,7 +6,7 @@ import { parseName } from "../../src/apikey/name.ts";
 import type { KeyStore, Precondition } from "../../src/store/key_store.ts";
 import type { StoredKey } from "../../src/store/stored_key.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
-import { addAll, addInParallel, allowAny, listKeys, LOCAL, rejectTakenName } from "./changes.ts";
+import { addAll, addDeployer, addInParallel, allowAny, listKeys, LOCAL, rejectTakenName, REMOTE } from "./changes.ts";
 import { type Engine, withNewStore, withTwoStores } from "./engine.ts";
 import { newKey, newKeys } from "./stored_key.ts";
 
@@ -215,6 +215,34 @@ export function testKeys(engine: Engine): void {
       await addAll(store, [owner, child]);
       await store.remove([owner.id], LOCAL, allowAny);
       expect(await listKeys(store, owner.id)).toEqual([child]);
+    }));
+
+  test("If a key replaces itself, its successor becomes the creator of the keys that it created", () =>
+    withNewStore(engine, async (store) => {
+      await addDeployer(store);
+      const createdBy = REMOTE.actor?.id ?? "";
+      const children = await Promise.all(["z", "a"].map((name) => newKey(name, { createdBy })));
+      const others = await Promise.all([newKey("local"), newKey("theirs", { createdBy: "key_other" })]);
+      const successor = await newKey("deployer", { createdBy });
+      await addAll(store, [...children, ...others]);
+      await store.add(successor, REMOTE, allowAny);
+      const passedOn = children.map((child) => ({ ...child, createdBy: successor.id }));
+      expect(await listKeys(store)).toEqual([...passedOn, ...others, successor]);
+    }));
+
+  test("If a key or the local caller replaces another key, the keys that it created keep their creator", () =>
+    withNewStore(engine, async (store) => {
+      const owner = await newKey("owner");
+      const child = await newKey("child", { createdBy: owner.id });
+      await addDeployer(store);
+      await addAll(store, [owner, child]);
+      const fresh = await Promise.all([newKey("owner"), newKey("owner")]);
+      await store.add(fresh[0], REMOTE, allowAny);
+      expect(await store.findById(child.id)).toEqual(child);
+      const grandchild = await newKey("grandchild", { createdBy: fresh[0].id });
+      await addAll(store, [grandchild]);
+      await store.add(fresh[1], LOCAL, allowAny);
+      expect((await listKeys(store)).slice(1)).toEqual([child, grandchild, fresh[1]]);
     }));
 
   test("Reading a damaged key fails with UNREACHABLE, and the message contains the id of the key", () =>

@@ -104,8 +104,8 @@ const apiKeyFields: Fields<VisibleKey> = {
   createdBy: {
     type: prefixedId,
     description:
-      "The id of the key that created this key, or of the key that replaced the creator. Null if a local user " +
-      "created this key without a key.",
+      "The id of the key that created this key. If that key replaced itself, the id of its successor. Null if a local " +
+      "user created this key without a key.",
     resolve: ({ key }) => key.createdBy,
   },
   lastUsedAt: {
