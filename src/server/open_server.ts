@@ -29,6 +29,8 @@ export interface StoreOptions {
   readonly busyTimeout: number;
   /** If this is aborted, the server stops waiting. */
   readonly signal?: AbortSignal;
+  /** Logs steps of the store that users see only with `LOG_LEVEL=debug`. */
+  readonly logDebug?: LogError;
 }
 
 export interface LocalServerOptions extends StoreOptions {
@@ -107,12 +109,17 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
 
 /** @param beforeCommit see `SqliteOptions`; not used with PostgreSQL */
 async function openStore(
-  { location, busyTimeout, signal }: StoreOptions,
+  { location, busyTimeout, signal, logDebug }: StoreOptions,
   beforeCommit?: () => Promise<void>,
 ): Promise<KeyStore> {
   if (location.kind === "directory") {
     return await openSqliteStore({ directory: location.path, busyTimeout, signal, beforeCommit });
   }
   const { openPostgresStore } = await import("../store/postgres.ts");
-  return await openPostgresStore({ address: location.address, timeout: busyTimeout, signal });
+  return await openPostgresStore({
+    address: location.address,
+    timeout: busyTimeout,
+    signal,
+    onRetry: (reason) => logDebug?.("The database rolled back a transaction: {reason}. Trying again.", { reason }),
+  });
 }

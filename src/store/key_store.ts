@@ -7,7 +7,8 @@ import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 /**
- * A check that runs inside the transaction of a change. If it throws, the change is rolled back.
+ * A check that runs inside the transaction of a change. If it throws, the change is rolled back. If the database rolls
+ * the transaction back and the store repeats it, the check runs again.
  *
  * @param held the current state of the key that the change would remove; `undefined` if no key would be removed
  */

@@ -6,7 +6,8 @@
  */
 // @ts-types="@types/pg"
 import type { Pool, QueryConfig } from "pg";
-import { Failure } from "../apikey/failure.ts";
+import { setTimeout } from "node:timers/promises";
+import { Failure, reasonOf } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
 import {
   actorDeleted,
@@ -25,6 +26,7 @@ import {
   type DatabaseAddress,
   databaseFailure,
   inTransaction,
+  isRolledBack,
   migrate,
   NAME_LOCK_ID,
   type Queryable,
@@ -38,7 +40,15 @@ export interface PostgresOptions {
   readonly timeout: number;
   /** Aborting this signal ends every wait for the database at once. */
   readonly signal?: AbortSignal | undefined;
+  /** Called before the store repeats a transaction or a statement that the database rolled back. */
+  readonly onRetry?: ((reason: string) => void) | undefined;
 }
+
+/** How often a transaction runs at most, if the database rolls it back each time. */
+const MAX_ATTEMPTS = 10;
+
+/** The longest random delay before another attempt, in milliseconds. */
+const MAX_DELAY = 20;
 
 /** How many keys one statement reads, and how many events one statement deletes. */
 const PAGE = 1000;
@@ -50,12 +60,13 @@ const PAGE = 1000;
  * @throws {Failure} `TIMEOUT` if the database does not respond in time
  * @throws {Failure} `INTERRUPTED` if `signal` is aborted
  */
-export async function openPostgresStore({ address, timeout, signal }: PostgresOptions): Promise<KeyStore> {
+export async function openPostgresStore(options: PostgresOptions): Promise<KeyStore> {
+  const { address, timeout, signal } = options;
   const { label } = address;
   const pool = createPool(address, timeout);
   try {
     await unlessAborted(migrate(pool, label), signal);
-    return new PostgresStore(pool, label, signal);
+    return new PostgresStore(pool, options);
   } catch (error) {
     // Not awaited, because `end` waits for statements that are still running.
     void pool.end();
@@ -65,24 +76,24 @@ export async function openPostgresStore({ address, timeout, signal }: PostgresOp
 
 class PostgresStore implements KeyStore {
   readonly #pool: Pool;
+  readonly #options: PostgresOptions;
   readonly #label: string;
-  readonly #signal: AbortSignal | undefined;
   readonly findIdBySecretHash = batchLookups((hashes) => this.#findIds(hashes));
 
-  constructor(pool: Pool, label: string, signal: AbortSignal | undefined) {
+  constructor(pool: Pool, options: PostgresOptions) {
     this.#pool = pool;
-    this.#label = label;
-    this.#signal = signal;
+    this.#options = options;
+    this.#label = options.address.label;
   }
 
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
     return this.#change(async (sql) => {
-      await requireActor(sql, origin);
       // Serializes transactions for the same name. If no key has the name yet, there is no row to lock.
       await sql.query("SELECT pg_advisory_xact_lock($1, hashtext($2))", [NAME_LOCK_ID, key.name]);
-      const { rows: [row] } = await sql.query("SELECT * FROM service_api.api_key WHERE name = $1 FOR UPDATE", [
-        key.name,
-      ]);
+      const { rows: [found] } = await sql.query("SELECT id FROM service_api.api_key WHERE name = $1", [key.name]);
+      if (found === undefined) await keepActor(sql, origin);
+      const rows = found === undefined ? [] : await lockKeys(sql, [String(found.id)], origin, true);
+      const row = rows.find(({ name }) => name === key.name);
       const held = row && rowToKey(row, this.#label);
       precondition(held);
       if (held !== undefined) await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
@@ -98,11 +109,7 @@ class PostgresStore implements KeyStore {
   remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean> {
     const distinctIds = [...new Set(ids)];
     return this.#change(async (sql) => {
-      await requireActor(sql, origin);
-      const { rows } = await sql.query(
-        "SELECT * FROM service_api.api_key WHERE id = ANY($1) ORDER BY number FOR UPDATE",
-        [distinctIds],
-      );
+      const rows = await lockKeys(sql, distinctIds, origin);
       const held = rows.map((row) => rowToKey(row, this.#label));
       for (const key of held) precondition(key);
       const existing = new Set(held.map(({ id }) => id));
@@ -153,7 +160,7 @@ class PostgresStore implements KeyStore {
   }
 
   async recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
-    // Locks rows in the same order as `remove` does, which avoids deadlocks.
+    // Locks rows in the same order as `lockKeys` does, which avoids deadlocks.
     await this.#rows({
       text: `
         WITH used AS (
@@ -198,19 +205,32 @@ class PostgresStore implements KeyStore {
   }
 
   async #rows(query: QueryConfig): Promise<readonly Row[]> {
-    return (await this.#await(this.#pool.query<Row>(query))).rows;
+    return (await this.#run(() => this.#pool.query<Row>(query))).rows;
   }
 
   #change<Result>(act: (sql: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#await(inTransaction(this.#pool, this.#label, act));
+    return this.#run(() => inTransaction(this.#pool, this.#label, act));
   }
 
-  /** Awaits a result. Turns an error of the database into a `Failure` that explains it to the user. */
-  async #await<Result>(result: Promise<Result>): Promise<Result> {
-    try {
-      return await unlessAborted(result, this.#signal);
-    } catch (error) {
-      throw databaseFailure(this.#label, error);
+  /**
+   * Runs `act`. If the database rolls `act` back because of concurrent transactions, runs it again, but not after the
+   * timeout has passed. Turns any other error of the database into a `Failure` that explains it to the user.
+   */
+  async #run<Result>(act: () => Promise<Result>): Promise<Result> {
+    const { timeout, signal, onRetry } = this.#options;
+    const deadline = performance.now() + timeout;
+    for (let attempt = 1;; attempt++) {
+      try {
+        // deno-lint-ignore no-await-in-loop -- each attempt begins after the previous one
+        return await unlessAborted(act(), signal);
+      } catch (error) {
+        if (!isRolledBack(error) || attempt === MAX_ATTEMPTS || performance.now() > deadline) {
+          throw databaseFailure(this.#label, error);
+        }
+        onRetry?.(reasonOf(error));
+      }
+      // deno-lint-ignore no-await-in-loop -- lets the concurrent transactions finish
+      await setTimeout(1 + Math.random() * MAX_DELAY);
     }
   }
 }
@@ -226,11 +246,42 @@ function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal | un
   return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", interrupt));
 }
 
-/** Checks that the calling key exists, and locks it so that it cannot be deleted before the change is committed. */
-async function requireActor(sql: Queryable, { actor }: Origin): Promise<void> {
+/**
+ * Checks that the calling key exists, and prevents its deletion until the end of the transaction. Allows concurrent
+ * changes by the same key. The transaction must not lock other rows, because only `lockKeys` locks rows in order.
+ *
+ * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
+ */
+async function keepActor(sql: Queryable, { actor }: Origin): Promise<void> {
   if (actor === null) return;
   const { rows } = await sql.query("SELECT 1 FROM service_api.api_key WHERE id = $1 FOR KEY SHARE", [actor.id]);
   if (rows.length === 0) throw actorDeleted();
+}
+
+/**
+ * Locks the rows that a change removes and the row of the calling key. Transactions lock rows only in the order of
+ * `number`, so they cannot deadlock.
+ *
+ * @param isReplacement if set, and if the calling key is one of the keys to remove, also locks the keys that it created
+ * @returns the rows of the ids that exist
+ * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
+ */
+async function lockKeys(
+  sql: Queryable,
+  ids: readonly string[],
+  { actor }: Origin,
+  isReplacement = false,
+): Promise<readonly Row[]> {
+  const creator = isReplacement && actor !== null && ids.includes(actor.id) ? actor.id : null;
+  const { rows } = await sql.query<Row>(
+    `WITH locked AS (
+       SELECT * FROM service_api.api_key WHERE id = ANY($1) OR created_by = $2 ORDER BY number FOR UPDATE
+     )
+     SELECT * FROM locked WHERE id = ANY($1)`,
+    [actor === null ? ids : [...ids, actor.id], creator],
+  );
+  if (actor !== null && !rows.some(({ id }) => id === actor.id)) throw actorDeleted();
+  return rows.filter(({ id }) => ids.includes(String(id)));
 }
 
 async function insertKey(sql: Queryable, key: StoredKey): Promise<void> {

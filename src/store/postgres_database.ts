@@ -207,6 +207,13 @@ export function databaseFailure(label: string, error: unknown, outcomeNote = "")
   if (error instanceof Failure) return error;
   const code = codeOf(error);
   const reason = reasonOf(error);
+  if (isRolledBack(error)) {
+    return new Failure(
+      "TIMEOUT",
+      `The database ${label} is busy with other changes: ${reason}. Nothing was changed. Try again.`,
+      { cause: error },
+    );
+  }
   if (code === "57014" || code === "55P03" || code === "25P03") {
     return new Failure("TIMEOUT", `The database ${label} did not respond in time: ${reason}. Nothing was changed.`, {
       cause: error,
@@ -219,6 +226,14 @@ export function databaseFailure(label: string, error: unknown, outcomeNote = "")
   return new Failure("UNREACHABLE", `Cannot use the database ${label}: ${reason}.${outcomeNote} ${remedy}`.trim(), {
     cause: error,
   });
+}
+
+/**
+ * Returns whether an error says that the database rolled a transaction back because of concurrent transactions: a
+ * serialization failure or a deadlock. Running the transaction again can succeed.
+ */
+export function isRolledBack(error: unknown): boolean {
+  return ["40001", "40P01"].includes(codeOf(error));
 }
 
 function codeOf(error: unknown): string {

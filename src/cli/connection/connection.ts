@@ -90,6 +90,7 @@ async function openEmbedded(
     validDocuments: DOCUMENTS,
     now: () => host.now(),
     logError: log.error,
+    logDebug: log.debug,
   });
   return {
     url: "http://localhost/graphql",

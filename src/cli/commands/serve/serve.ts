@@ -162,6 +162,7 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
     ...options,
     location,
     busyTimeout: STORE_TIMEOUT,
+    logDebug: log.debug,
     logAccess: flags.accessLog ? accessLog.record : undefined,
   });
   const server = await unlessInterrupted(opening, "Interrupted before the server was ready.", host);
