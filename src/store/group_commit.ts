@@ -10,7 +10,7 @@ interface Write {
   /** Makes the change, or throws. Returns a function that resolves the caller's promise. */
   readonly run: () => () => void;
   readonly reject: (error: unknown) => void;
-  /** When the caller requested this write, in milliseconds since the epoch. */
+  /** When the caller requested this write, by `performance.now`. */
   readonly since: number;
 }
 
@@ -44,7 +44,7 @@ export class GroupCommit {
         const result = act();
         return () => resolve(result);
       };
-      this.#pending.push({ run, reject, since: Date.now() });
+      this.#pending.push({ run, reject, since: performance.now() });
       if (!this.#isWriting) void this.#writeAll();
     });
   }

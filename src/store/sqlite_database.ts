@@ -132,7 +132,7 @@ export async function retryWhileBusy<Result>(
   waitOptions: WaitOptions,
   act: () => Result,
 ): Promise<Result> {
-  const since = Date.now();
+  const since = performance.now();
   for (;;) {
     try {
       return act();
@@ -153,7 +153,7 @@ export function randomDelay(): Promise<void> {
 /**
  * Returns the failure that ends a wait for another process; `undefined` if the wait may continue.
  *
- * @param since when the wait began, in milliseconds since the epoch
+ * @param since when the wait began, by `performance.now`
  */
 export function waitFailure(
   busy: Error,
@@ -167,7 +167,7 @@ export function waitFailure(
       "Interrupted while waiting for another process that uses the store. Nothing was changed.",
     );
   }
-  return Date.now() < since + busyTimeout ? undefined : new Failure(
+  return performance.now() < since + busyTimeout ? undefined : new Failure(
     "TIMEOUT",
     `Another process has locked the store ${quote(path)}. Try again. For commands other than serve, you can also ` +
       "raise --timeout.",

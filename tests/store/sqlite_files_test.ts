@@ -258,6 +258,42 @@ Deno.test("If another process keeps the store locked for too long, a write fails
     }, SHORT_TIMEOUT)
   ));
 
+/** Runs `act` while the clock of the machine stands still. Fails if `act` takes longer than 10 s. */
+async function withStoppedClock(act: () => Promise<void>): Promise<void> {
+  const { now } = Date;
+  const { promise: limit, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error("still waiting after 10 s")), 10_000);
+  const time = now();
+  Date.now = () => time;
+  try {
+    await Promise.race([act(), limit]);
+  } finally {
+    Date.now = now;
+    clearTimeout(timer);
+  }
+}
+
+Deno.test("If the machine's clock stands still, a write that waits for another process still fails with TIMEOUT", () =>
+  inTemporaryDirectory((directory) =>
+    withStoreIn(directory, (store) =>
+      inDatabase(directory, (other) => {
+        other.exec("BEGIN IMMEDIATE");
+        return withStoppedClock(async () => {
+          expect((await failureOfPromise(store.add(await newKey("deploy"), LOCAL, allowAny))).code).toBe("TIMEOUT");
+        });
+      }), SHORT_TIMEOUT)
+  ));
+
+Deno.test("If the machine's clock stands still, opening a locked store still fails with TIMEOUT", () =>
+  inTemporaryDirectory((directory) =>
+    inDatabase(directory, (other) => {
+      other.exec("BEGIN EXCLUSIVE; CREATE TABLE held (x)");
+      return withStoppedClock(async () => {
+        expect((await failureOfPromise(open(directory, SHORT_TIMEOUT))).code).toBe("TIMEOUT");
+      });
+    })
+  ));
+
 Deno.test("A read does not wait for another process that is writing", () =>
   withNewStore(async (store, directory) => {
     const key = await newKey("deploy");
