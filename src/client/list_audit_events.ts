@@ -18,6 +18,8 @@ export interface AuditEvent {
   readonly actor: AuditKey | null;
   readonly address: string | null;
   readonly requestId: string | null;
+  /** How many refused changes the event stands for. The other members describe the last one. */
+  readonly occurrences: number;
 }
 
 interface AuditKey {
@@ -27,7 +29,7 @@ interface AuditKey {
 
 export const EVENTS = `query ListAuditEvents($after: String, $first: Int!) {
   auditEvents(after: $after, first: $first) {
-    id at action outcome key { id name } actor { id name } address requestId
+    id at action outcome key { id name } actor { id name } address requestId occurrences
   }
 }`;
 
@@ -63,6 +65,7 @@ function eventsSchema(): z.ZodMiniType<{ readonly auditEvents: readonly AuditEve
     actor: z.nullable(key),
     address: z.nullable(z.string()),
     requestId: z.nullable(z.string()),
+    occurrences: z.number(),
   });
   return z.object({ auditEvents: z.array(event) });
 }

@@ -54,7 +54,7 @@ export interface LocalServer {
 export async function openLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { validDocuments, now, logError } = options;
   const store = await openStore(options);
-  const { handle, lastUse } = createGraphqlHandler({
+  const { handle, lastUse, refusals } = createGraphqlHandler({
     store,
     hashSecret: async (secret) => (await hashSecret(secret)).toHex(),
     maxAuthFailures: 0,
@@ -66,7 +66,7 @@ export async function openLocalServer(options: LocalServerOptions): Promise<Loca
   });
   return {
     fetch: toFetch(handle),
-    close: () => lastUse.write().finally(() => store.close()),
+    close: () => refusals.write().then(() => lastUse.write()).finally(() => store.close()),
   };
 }
 

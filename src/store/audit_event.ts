@@ -36,19 +36,19 @@ export interface AuditEvent extends Origin {
   readonly keyName: string | null;
   /** `DONE`; `NOT_FOUND` if the key to delete does not exist; otherwise the `FailureCode` of the rejection. */
   readonly outcome: string;
+  /**
+   * How many rejections this event stands for. They have the same calling key, action and outcome. All other members
+   * describe the last one. Always 1 if a change took effect.
+   */
+  readonly occurrences: number;
 }
 
-/** An event that is not recorded yet and therefore has no id. */
-export type NewEvent = Omit<AuditEvent, "id">;
+/** An event that is not recorded yet and therefore has no id. `occurrences` is 1 if not set. */
+export type NewEvent = Omit<AuditEvent, "id" | "occurrences"> & Partial<Pick<AuditEvent, "occurrences">>;
 
 /** Returns the event for a change that took effect. */
 export function doneEvent(action: AuditAction, { id, name }: StoredKey, origin: Origin): NewEvent {
   return { ...origin, action, keyId: id, keyName: name, outcome: "DONE" };
-}
-
-/** Returns the event for an attempt to delete a key that does not exist. */
-export function notFoundEvent(keyId: string, origin: Origin): NewEvent {
-  return { ...origin, action: "DELETE", keyId, keyName: null, outcome: "NOT_FOUND" };
 }
 
 /** Returns whether the calling key is the key that its request replaces. */

@@ -14,6 +14,9 @@ import type { StoredKey } from "./stored_key.ts";
  */
 export type Precondition = (held: StoredKey | undefined) => void;
 
+/** A `Precondition` that is called for each of several ids, with `undefined` if no key has the id. */
+export type RemovePrecondition = (held: StoredKey | undefined, id: string) => void;
+
 /**
  * A store of keys. If the store is unavailable, every method except `close` throws a `Failure` with the code
  * `UNREACHABLE` or `TIMEOUT`. If `add`, `remove` or `recordEvent` throws, nothing was changed, unless the message of
@@ -46,20 +49,20 @@ export interface KeyStore {
   isEmpty(): Promise<boolean>;
   /**
    * Removes all of the keys and records an audit event for each key, in one transaction. If any of the ids does not
-   * exist, removes no key and records only a `NOT_FOUND` event for the first such id.
+   * exist, removes no key and records no event.
    *
-   * @param precondition called with each of the keys that exist
+   * @param precondition called once for each distinct id
    * @returns whether the keys were removed
    * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
    * @throws what `precondition` throws
    */
-  remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean>;
+  remove(ids: readonly string[], origin: Origin, precondition: RemovePrecondition): Promise<boolean>;
   /**
    * Records when keys, given by id, were last used. Ignores unknown ids, and times that are earlier than the recorded
    * time.
    */
   recordUses(uses: ReadonlyMap<string, Date>): Promise<void>;
-  /** Records an audit event for a rejected change. */
+  /** Records an audit event for one or more rejected changes. */
   recordEvent(event: NewEvent): Promise<void>;
   /**
    * Returns a page of the audit trail, oldest first.

@@ -36,6 +36,7 @@ export const SQLITE_MIGRATIONS: readonly string[] = [
    CREATE INDEX audit_event_at ON audit_event (at);
    CREATE TRIGGER audit_event_is_append_only BEFORE UPDATE ON audit_event
    BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END`,
+  `ALTER TABLE audit_event ADD COLUMN occurrences INTEGER NOT NULL DEFAULT 1`,
 ];
 
 /**
@@ -74,4 +75,5 @@ export const POSTGRES_MIGRATIONS: readonly string[] = [
      $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
    CREATE TRIGGER audit_event_is_append_only BEFORE UPDATE ON service_api.audit_event
      FOR EACH ROW EXECUTE FUNCTION service_api.refuse_update()`,
+  `ALTER TABLE service_api.audit_event ADD COLUMN occurrences INTEGER NOT NULL DEFAULT 1`,
 ];

@@ -9,16 +9,8 @@ import type { Pool, QueryConfig } from "pg";
 import { setTimeout } from "node:timers/promises";
 import { Failure, reasonOf } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
-import {
-  actorDeleted,
-  type AuditEvent,
-  doneEvent,
-  type NewEvent,
-  notFoundEvent,
-  type Origin,
-  replacesItself,
-} from "./audit_event.ts";
-import type { KeyStore, Precondition } from "./key_store.ts";
+import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, type Origin, replacesItself } from "./audit_event.ts";
+import type { KeyStore, Precondition, RemovePrecondition } from "./key_store.ts";
 import { batchLookups } from "./lookup_batch.ts";
 import {
   AUDIT_LOCK_ID,
@@ -106,20 +98,15 @@ class PostgresStore implements KeyStore {
     });
   }
 
-  remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean> {
+  remove(ids: readonly string[], origin: Origin, precondition: RemovePrecondition): Promise<boolean> {
     const distinctIds = [...new Set(ids)];
     return this.#change(async (sql) => {
       const rows = await lockKeys(sql, distinctIds, origin);
-      const held = rows.map((row) => rowToKey(row, this.#label));
-      for (const key of held) precondition(key);
-      const existing = new Set(held.map(({ id }) => id));
-      const missing = distinctIds.find((id) => !existing.has(id));
-      if (missing !== undefined) {
-        await insertEvents(sql, [notFoundEvent(missing, origin)]);
-        return false;
-      }
+      const held = new Map(rows.map((row) => [String(row["id"]), rowToKey(row, this.#label)]));
+      for (const id of distinctIds) precondition(held.get(id), id);
+      if (held.size < distinctIds.length) return false;
       await sql.query("DELETE FROM service_api.api_key WHERE id = ANY($1)", [distinctIds]);
-      await insertEvents(sql, held.map((key) => doneEvent("DELETE", key, origin)));
+      await insertEvents(sql, [...held.values()].map((key) => doneEvent("DELETE", key, origin)));
       return true;
     });
   }
@@ -193,6 +180,7 @@ class PostgresStore implements KeyStore {
       RETURNING id`;
     // deno-lint-ignore no-await-in-loop -- lets other requests run between two statements
     while ((await this.#rows({ text, values: [time.toISOString()] })).length === PAGE);
+    // Skips events that another process deletes, which avoids deadlocks.
   }
 
   close(): Promise<void> {
@@ -281,7 +269,8 @@ async function lockKeys(
     [actor === null ? ids : [...ids, actor.id], creator],
   );
   if (actor !== null && !rows.some(({ id }) => id === actor.id)) throw actorDeleted();
-  return rows.filter(({ id }) => ids.includes(String(id)));
+  const wanted = new Set(ids);
+  return rows.filter(({ id }) => wanted.has(String(id)));
 }
 
 async function insertKey(sql: Queryable, key: StoredKey): Promise<void> {
@@ -294,7 +283,8 @@ async function insertKey(sql: Queryable, key: StoredKey): Promise<void> {
 
 async function insertEvents(sql: Queryable, events: readonly NewEvent[]): Promise<void> {
   const rows = events.map(eventToRow);
-  const arrays = EVENT_COLUMNS.map((column, i) => `$${i + 1}::${column === "at" ? "timestamptz" : "text"}[]`);
+  const types = new Map([["at", "timestamptz"], ["occurrences", "integer"]]);
+  const arrays = EVENT_COLUMNS.map((column, i) => `$${i + 1}::${types.get(column) ?? "text"}[]`);
   await sql.query("SELECT pg_advisory_xact_lock($1)", [AUDIT_LOCK_ID]);
   await sql.query(
     `INSERT INTO service_api.audit_event (${EVENT_COLUMNS.join(", ")}) SELECT * FROM unnest(${arrays.join(", ")})`,

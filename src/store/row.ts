@@ -81,10 +81,11 @@ export const EVENT_COLUMNS = [
   "key_id",
   "key_name",
   "outcome",
+  "occurrences",
 ] as const;
 
 /** @returns the values in the order of `EVENT_COLUMNS` */
-export function eventToRow(event: NewEvent): (string | null)[] {
+export function eventToRow(event: NewEvent): (string | number | null)[] {
   return [
     event.at.toISOString(),
     event.actor?.id ?? null,
@@ -95,6 +96,7 @@ export function eventToRow(event: NewEvent): (string | null)[] {
     event.keyId,
     event.keyName,
     event.outcome,
+    event.occurrences ?? 1,
   ];
 }
 
@@ -117,6 +119,7 @@ export function rowToEvent(row: Row, store: string): AuditEvent {
       keyId: toText(row["key_id"]),
       keyName: toText(row["key_name"]),
       outcome: String(row["outcome"]),
+      occurrences: Number(row["occurrences"]),
     };
   } catch (cause) {
     throw new Failure(

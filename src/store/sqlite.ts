@@ -6,17 +6,9 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { quote } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
-import {
-  actorDeleted,
-  type AuditEvent,
-  doneEvent,
-  type NewEvent,
-  notFoundEvent,
-  type Origin,
-  replacesItself,
-} from "./audit_event.ts";
+import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, type Origin, replacesItself } from "./audit_event.ts";
 import { GroupCommit } from "./group_commit.ts";
-import type { KeyStore, Precondition } from "./key_store.ts";
+import type { KeyStore, Precondition, RemovePrecondition } from "./key_store.ts";
 import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToKey } from "./row.ts";
 import { openDatabase, retryWhileBusy, type WaitOptions } from "./sqlite_database.ts";
 import type { StoredKey } from "./stored_key.ts";
@@ -84,16 +76,16 @@ class SqliteStore implements KeyStore {
     });
   }
 
-  remove(ids: readonly string[], origin: Origin, precondition: Precondition): Promise<boolean> {
+  remove(ids: readonly string[], origin: Origin, precondition: RemovePrecondition): Promise<boolean> {
     const distinctIds = [...new Set(ids)];
     return this.#writes.write(() => {
       this.#requireActor(origin);
       const held = distinctIds.map((id) => this.#find("id", id));
-      for (const key of held) if (key !== undefined) precondition(key);
-      const missing = distinctIds.find((_id, i) => held[i] === undefined);
-      if (missing !== undefined) this.#insertEvent(notFoundEvent(missing, origin));
-      else for (const key of held) if (key !== undefined) this.#removeOne(key, "DELETE", origin);
-      return missing === undefined;
+      distinctIds.forEach((id, i) => precondition(held[i], id));
+      const keys = held.filter((key) => key !== undefined);
+      if (keys.length < distinctIds.length) return false;
+      for (const key of keys) this.#removeOne(key, "DELETE", origin);
+      return true;
     });
   }
 

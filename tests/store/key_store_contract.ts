@@ -146,6 +146,16 @@ export function testKeys(engine: Engine): void {
       expect(calls.length).toBe(2);
     }));
 
+  test("The precondition of remove gets undefined and the id if no key has the id, and can reject the removal", () =>
+    withNewStore(engine, async (store) => {
+      const [a, b] = await threeKeys();
+      await addAll(store, [a, b]);
+      const calls: unknown[] = [];
+      await store.remove([b.id, "key_nowhere", a.id], LOCAL, (...call) => void calls.push(call));
+      expect(calls).toEqual([[b, b.id], [undefined, "key_nowhere"], [a, a.id]]);
+      expect(await failureOfPromise(store.remove([a.id, "key_nowhere"], LOCAL, allowOnly(a)))).toBe(REJECTION);
+    }));
+
   test("If the precondition rejects one of the keys, remove deletes no key", () =>
     withNewStore(engine, async (store) => {
       const [a, b, c] = await threeKeys();

@@ -70,6 +70,11 @@ Each event has these members. A member that does not apply is null:
   key        {"id","name"} of the key that the action was for
   outcome    DONE, NOT_FOUND if the key to delete does not exist, or the code of
              the failure
+  occurrences
+             number of refused attempts that the event stands for. If an actor
+             repeats an attempt with the same outcome more than 10 times in a
+             minute, one event stands for the further attempts, and its other
+             members describe the last one
 
 If you use a key, it needs LOGS:READ_ANY. The audit trail contains changes to
 keys and refused attempts. It does not contain requests that a server rejects

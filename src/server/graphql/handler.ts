@@ -11,6 +11,7 @@ import { Authenticator, type HashSecret } from "../auth/authenticator.ts";
 import type { Caller } from "../auth/caller.ts";
 import { LastUse } from "../auth/last_use.ts";
 import { FailureThrottle } from "../auth/throttle.ts";
+import { RefusalAudit } from "../keys/refusal_audit.ts";
 import type { RequestContext } from "../keys/request_context.ts";
 import type { LogError } from "../telemetry/log_error.ts";
 import { createDocumentCache } from "./document_cache.ts";
@@ -74,6 +75,8 @@ export interface GraphqlHandler {
   readonly handle: Handler;
   /** Holds the times of last use that are not in the store yet. */
   readonly lastUse: LastUse;
+  /** Holds the counts of refused changes that are not in the store yet. */
+  readonly refusals: RefusalAudit;
 }
 
 /** Creates the handler of `{base_url}/graphql`. */
@@ -81,6 +84,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   const { store, hashSecret, maxAuthFailures, anonymous, limits, now, logError } = options;
   const { reauthenticateAfter = REAUTHENTICATE_AFTER } = options;
   const lastUse = new LastUse(store);
+  const refusals = new RefusalAudit(store, logError);
   const throttle = new FailureThrottle(maxAuthFailures);
   const authenticator = new Authenticator({ store, lastUse, hashSecret, throttle });
   const errorOptions = { exposeStoreErrors: anonymous !== undefined, logError };
@@ -131,7 +135,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
         origin: { at: now(), actor: caller.key, address, requestId },
         signal,
         countKey: createKeyCounter(),
-        logError,
+        refusals,
       },
     };
     const [result, { status, headers = {} }] = await executeOperation({
@@ -172,7 +176,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     }
   }
 
-  return { handle, lastUse };
+  return { handle, lastUse, refusals };
 }
 
 /** Returns whether a content type is JSON in UTF-8. Without a charset, JSON is UTF-8 (RFC 8259 section 8.1). */

@@ -4,6 +4,7 @@ import {
   GraphQLEnumType,
   type GraphQLFieldConfig,
   GraphQLInputObjectType,
+  GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
@@ -167,6 +168,12 @@ const auditEventFields: Fields<AuditEvent> = {
   outcome: {
     type: required(GraphQLString),
     description: "DONE, NOT_FOUND if the key to delete does not exist, or the error code of a refused change.",
+  },
+  occurrences: {
+    type: required(GraphQLInt),
+    description:
+      "How many refused changes this event stands for: changes by the same actor with the same action and outcome. The " +
+      "other fields describe the last one.",
   },
 };
 

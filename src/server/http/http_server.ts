@@ -27,8 +27,8 @@ export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> 
   readonly now: () => Date;
 }
 
-/** How often the server writes the times of last use to the store, in milliseconds. */
-const LAST_USE_INTERVAL = 30_000;
+/** How often the server writes the times of last use and the counts of refused changes to the store, in milliseconds. */
+const WRITE_INTERVAL = 30_000;
 
 /** How often the server deletes old audit events, in milliseconds. */
 const RETENTION_INTERVAL = 3_600_000;
@@ -49,18 +49,20 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
   }
   const store = trace === undefined ? untracedStore : traceStore(untracedStore, trace);
   const hashSecret = (secret: string): string => hash("sha256", secret);
-  const { handle, lastUse } = createGraphqlHandler({ ...options, store, hashSecret });
+  const { handle, lastUse, refusals } = createGraphqlHandler({ ...options, store, hashSecret });
   const server = await listen({ ...options, clientAddress }, route(handle, store, logError));
 
-  const writeUses = (): Promise<void> =>
-    lastUse.write().catch((error) => logError("Could not write the times of last use: {error}", { error }));
+  const writePending = async (): Promise<void> => {
+    await refusals.write();
+    await lastUse.write().catch((error) => logError("Could not write the times of last use: {error}", { error }));
+  };
   const dropOldEvents = async (): Promise<void> => {
     if (auditRetention === undefined) return;
     await store.dropEventsBefore(new Date(now().getTime() - auditRetention)).catch((error) =>
       logError("Could not delete old events of the audit trail: {error}", { error })
     );
   };
-  const timers = [setInterval(writeUses, LAST_USE_INTERVAL), setInterval(dropOldEvents, RETENTION_INTERVAL)];
+  const timers = [setInterval(writePending, WRITE_INTERVAL), setInterval(dropOldEvents, RETENTION_INTERVAL)];
   void dropOldEvents();
 
   return {
@@ -68,7 +70,7 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
     stop: async (timeout) => {
       timers.forEach(clearInterval);
       const unfinished = await server.stop(timeout);
-      await writeUses();
+      await writePending();
       await store.close();
       return unfinished;
     },

@@ -1,6 +1,8 @@
 /** Records refused changes in the audit trail. The store itself records each change that it makes. */
 import { Failure, type FailureCode } from "../../apikey/failure.ts";
-import type { AuditAction } from "../../store/audit_event.ts";
+import type { AuditAction, NewEvent } from "../../store/audit_event.ts";
+import type { KeyStore } from "../../store/key_store.ts";
+import type { LogError } from "../telemetry/log_error.ts";
 import type { RequestContext } from "./request_context.ts";
 import { sanitizeText } from "./sanitize_text.ts";
 
@@ -28,26 +30,140 @@ export async function withRefusalAudit<Result>(
   }
 }
 
-/**
- * Records a refusal in the audit trail. Ignores errors that are not refusals. If recording fails, logs an error and does
- * not throw, because the caller must still get the refusal.
- */
+/** Records a refusal in the audit trail. Ignores errors that are not refusals. */
 export async function recordRefusal(
   action: AuditAction,
-  { id, name }: Target,
+  target: Target,
   refusal: unknown,
-  { store, origin, logError }: RequestContext,
+  context: RequestContext,
 ): Promise<void> {
   if (!(refusal instanceof Failure) || NOT_REFUSALS.includes(refusal.code)) return;
-  try {
-    await store.recordEvent({
-      ...origin,
-      action,
-      keyId: id === undefined ? null : sanitizeText(id),
-      keyName: name === undefined ? null : sanitizeText(name),
-      outcome: refusal.code,
-    });
-  } catch (error) {
-    logError("Could not record a refused change in the audit trail: {error}", { error });
+  await recordOutcome(action, target, refusal.code, context);
+}
+
+/** Records an attempt to delete a key that does not exist. */
+export async function recordNotFound(id: string, context: RequestContext): Promise<void> {
+  await recordOutcome("DELETE", { id }, "NOT_FOUND", context);
+}
+
+async function recordOutcome(
+  action: AuditAction,
+  { id, name }: Target,
+  outcome: string,
+  { origin, refusals }: RequestContext,
+): Promise<void> {
+  await refusals.record({
+    ...origin,
+    action,
+    keyId: id === undefined ? null : sanitizeText(id),
+    keyName: name === undefined ? null : sanitizeText(name),
+    outcome,
+  });
+}
+
+/** How many refusals of one kind have their own event in each period. */
+const MAX_EVENTS = 10;
+
+/** The period, in milliseconds. */
+const PERIOD = 60_000;
+
+/** The maximum number of kinds in memory. */
+const MAX_KINDS = 10_000;
+
+/** The refusals with the same caller, action and outcome. The caller is the calling key or, without a key, the address. */
+interface Kind {
+  /** When the period began, in milliseconds of a monotonic clock. */
+  since: number;
+  /** How many events were recorded in the period. */
+  recorded: number;
+  /** How many refusals have no event yet. */
+  unwritten: number;
+  /** The last of these refusals. */
+  last: NewEvent;
+}
+
+/**
+ * Records refusals so that one caller cannot fill the disk. In each minute, the first ten refusals of a kind each have an
+ * event. The others are counted, and `write` records one event for all of them.
+ */
+export class RefusalAudit {
+  readonly #store: Pick<KeyStore, "recordEvent">;
+  readonly #logError: LogError;
+  readonly #elapsed: () => number;
+  readonly #kinds = new Map<string, Kind>();
+
+  /** @param elapsed a monotonic clock, in milliseconds */
+  constructor(
+    store: Pick<KeyStore, "recordEvent">,
+    logError: LogError,
+    elapsed: () => number = () => performance.now(),
+  ) {
+    this.#store = store;
+    this.#logError = logError;
+    this.#elapsed = elapsed;
+  }
+
+  /**
+   * Records or counts a refusal. If the store is unavailable, counts the refusal, logs the error and does not throw,
+   * because the caller must still get the refusal.
+   */
+  async record(event: NewEvent): Promise<void> {
+    const kind = await this.#kindOf(event);
+    if (kind.recorded >= MAX_EVENTS) {
+      kind.unwritten++;
+      kind.last = event;
+      return;
+    }
+    kind.recorded++;
+    await this.#recordEvent(kind, event, 1);
+  }
+
+  /** Records one event for all refusals of each kind that were only counted. Logs an error if the store is unavailable. */
+  async write(): Promise<void> {
+    for (const [name, kind] of this.#kinds) {
+      // deno-lint-ignore no-await-in-loop -- a store serializes these writes
+      await this.#writeCount(kind);
+      if (kind.unwritten === 0 && this.#isOver(kind)) this.#kinds.delete(name);
+    }
+  }
+
+  async #kindOf(event: NewEvent): Promise<Kind> {
+    const name = [event.actor?.id ?? event.address, event.action, event.outcome].join(" ");
+    const known = this.#kinds.get(name);
+    if (known !== undefined) {
+      if (this.#isOver(known)) {
+        known.since = this.#elapsed();
+        known.recorded = 0;
+      }
+      return known;
+    }
+    const [oldest] = this.#kinds.size < MAX_KINDS ? [] : this.#kinds;
+    const kind = { since: this.#elapsed(), recorded: 0, unwritten: 0, last: event };
+    this.#kinds.set(name, kind);
+    if (oldest !== undefined) {
+      this.#kinds.delete(oldest[0]);
+      await this.#writeCount(oldest[1]);
+    }
+    return kind;
+  }
+
+  #isOver({ since }: Kind): boolean {
+    return this.#elapsed() >= since + PERIOD;
+  }
+
+  async #writeCount(kind: Kind): Promise<void> {
+    const { last, unwritten } = kind;
+    kind.unwritten = 0;
+    if (unwritten > 0) await this.#recordEvent(kind, last, unwritten);
+  }
+
+  async #recordEvent(kind: Kind, event: NewEvent, occurrences: number): Promise<void> {
+    try {
+      await this.#store.recordEvent({ ...event, occurrences });
+    } catch (error) {
+      kind.unwritten += occurrences;
+      kind.last = event;
+      this.#logError("Could not record a refused change in the audit trail: {error}", { error });
+    }
   }
 }

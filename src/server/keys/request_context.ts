@@ -8,7 +8,7 @@ import type { KeyStore } from "../../store/key_store.ts";
 import type { HashSecret } from "../auth/authenticator.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { LastUse } from "../auth/last_use.ts";
-import type { LogError } from "../telemetry/log_error.ts";
+import type { RefusalAudit } from "./refusal_audit.ts";
 
 export type RequestContext = {
   readonly store: KeyStore;
@@ -24,7 +24,7 @@ export type RequestContext = {
    * @throws {Failure} `USAGE` if the response exceeds the limit
    */
   readonly countKey: () => void;
-  readonly logError: LogError;
+  readonly refusals: RefusalAudit;
 };
 
 /**

@@ -51,6 +51,7 @@ for (const [where, install] of [["embedded", () => embedded(inProcess)], ["over 
       actor: isRemote ? { id: expect.stringMatching(/^key_/), name: "admin" } : null,
       address: isRemote ? "127.0.0.1" : null,
       requestId: isRemote ? expect.stringMatching(/^[0-9a-f-]{36}$/) : null,
+      occurrences: 1,
     });
   });
 

@@ -122,6 +122,20 @@ Deno.test("With DELETE_OWN, a request to delete a key that another caller create
     expect(await ids()).toEqual(before);
   }));
 
+Deno.test("With DELETE_OWN, a request to delete a key gets the same answer whether another caller created the key or no key exists", () =>
+  withFamily(async ({ children: [one], stranger, asParent, ids }) => {
+    const before = await ids();
+    for (const others of [[], [one.id]]) {
+      // deno-lint-ignore no-await-in-loop -- one change after the other
+      const existing = await asParent(DELETE, { ids: [...others, stranger.id] });
+      // deno-lint-ignore no-await-in-loop -- one change after the other
+      const missing = await asParent(DELETE, { ids: [...others, "key_0123456789ABCDEFGHIJKL"] });
+      expect(existing.codes).toEqual(["FORBIDDEN"]);
+      expect({ status: missing.status, text: missing.text }).toEqual({ status: existing.status, text: existing.text });
+    }
+    expect(await ids()).toEqual(before);
+  }));
+
 Deno.test("A key with DELETE_OWN replaces a key it created, and becomes the creator of the new key", () =>
   withFamily(async ({ parent, children: [one], asParent, network, local }) => {
     const input = { name: "one", permissions: toInput(["API_KEY:READ_OWN"]), overwrite: true };

@@ -22,7 +22,7 @@ import { until } from "../until.ts";
 
 const EVENTS = `query ($after: String, $first: Int) {
   auditEvents(after: $after, first: $first) {
-    id at action outcome actor { id name } address requestId key { id name }
+    id at action outcome actor { id name } address requestId key { id name } occurrences
   }
 }`;
 
@@ -36,6 +36,7 @@ const event = z.object({
   address: z.string().nullable(),
   requestId: z.string().nullable(),
   key,
+  occurrences: z.number(),
 });
 const events = z.object({ auditEvents: z.array(event) });
 
@@ -87,6 +88,7 @@ function eventBy(actor: ApiKey, action: string, outcome: string, key: AuditEvent
     action,
     outcome,
     key,
+    occurrences: 1,
   };
 }
 
@@ -161,6 +163,17 @@ Deno.test("If a key has no permission to create or delete keys, its request to d
     ]);
   }));
 
+Deno.test("A request to delete a key that does not exist is recorded as NOT_FOUND, with the id", () =>
+  withTrail(async ({ network, create, actor, trail }) => {
+    const cleaner = await create({ name: "cleaner", permissions: toInput(["API_KEY:DELETE_ANY"]) });
+    const ids = [actor.id, "key_nowhere", "key_2"];
+    const { data } = await post(network, DELETE, { ids }, cleaner.key, REQUEST_ID);
+    expect(data).toEqual({ apiKey: { delete: false } });
+    expect((await trail()).slice(1)).toEqual([
+      eventBy(cleaner, "DELETE", "NOT_FOUND", { id: "key_nowhere", name: null }),
+    ]);
+  }));
+
 Deno.test("A secret that is sent as a name, an id or a request id is not recorded", () =>
   withTrail(async ({ act, network, actor: { key: secret }, stranger, trail }) => {
     const input = { name: secret, permissions: toInput(RIGHTS) };
@@ -169,7 +182,7 @@ Deno.test("A secret that is sent as a name, an id or a request id is not recorde
     await post(network, DELETE, { ids: [secret] }, stranger.key);
     await post(network, CREATE, { input }, stranger.key, { "x-request-id": secret });
     const recorded = await trail();
-    expect(recorded.map(({ outcome }) => outcome)).toEqual(["INVALID_NAME", "NOT_FOUND", "FORBIDDEN", "FORBIDDEN"]);
+    expect(recorded.map(({ outcome }) => outcome)).toEqual(["INVALID_NAME", "FORBIDDEN", "FORBIDDEN", "FORBIDDEN"]);
     expect(JSON.stringify(recorded)).not.toContain(secret);
   }));
 
