@@ -71,6 +71,8 @@ export interface KeyStore {
    * @param limit the maximum number of events
    */
   listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]>;
+  /** Returns the times of the oldest and the newest audit event by time; `undefined` if there are no events. */
+  eventTimes(): Promise<{ readonly oldest: Date; readonly newest: Date } | undefined>;
   /** Deletes all audit events from before `time`. */
   dropEventsBefore(time: Date): Promise<void>;
   /** Closes the connections and files of the store. */

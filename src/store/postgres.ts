@@ -23,7 +23,7 @@ import {
   NAME_LOCK_ID,
   type Queryable,
 } from "./postgres_database.ts";
-import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, type Row, rowToEvent, rowToKey } from "./row.ts";
+import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, type Row, rowToEvent, rowToKey, rowToTimes } from "./row.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 export interface PostgresOptions {
@@ -173,14 +173,21 @@ class PostgresStore implements KeyStore {
     return rows.map((row) => rowToEvent(row, this.#label));
   }
 
+  async eventTimes(): ReturnType<KeyStore["eventTimes"]> {
+    const text = "SELECT min(at) AS oldest, max(at) AS newest FROM service_api.audit_event";
+    const [row] = await this.#rows({ text });
+    return row && rowToTimes(row);
+  }
+
   async dropEventsBefore(time: Date): Promise<void> {
+    // Skips events that another process deletes, which avoids deadlocks.
     const text = `
-      DELETE FROM service_api.audit_event
-      WHERE id IN (SELECT id FROM service_api.audit_event WHERE at < $1 ORDER BY at LIMIT ${PAGE})
+      DELETE FROM service_api.audit_event WHERE id IN (
+        SELECT id FROM service_api.audit_event WHERE at < $1 ORDER BY at LIMIT ${PAGE} FOR UPDATE SKIP LOCKED
+      )
       RETURNING id`;
     // deno-lint-ignore no-await-in-loop -- lets other requests run between two statements
     while ((await this.#rows({ text, values: [time.toISOString()] })).length === PAGE);
-    // Skips events that another process deletes, which avoids deadlocks.
   }
 
   close(): Promise<void> {

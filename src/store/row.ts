@@ -130,6 +130,12 @@ export function rowToEvent(row: Row, store: string): AuditEvent {
   }
 }
 
+/** @returns `undefined` if both columns are null, because there are no events */
+export function rowToTimes(row: Row): { readonly oldest: Date; readonly newest: Date } | undefined {
+  if (row["oldest"] === null) return undefined;
+  return { oldest: toTime(row["oldest"]), newest: toTime(row["newest"]) };
+}
+
 function toText(value: unknown): string | null {
   return value === null || value === undefined ? null : String(value);
 }

@@ -9,7 +9,7 @@ import type { Name } from "../apikey/name.ts";
 import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, type Origin, replacesItself } from "./audit_event.ts";
 import { GroupCommit } from "./group_commit.ts";
 import type { KeyStore, Precondition, RemovePrecondition } from "./key_store.ts";
-import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToKey } from "./row.ts";
+import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToKey, rowToTimes } from "./row.ts";
 import { openDatabase, retryWhileBusy, type WaitOptions } from "./sqlite_database.ts";
 import type { StoredKey } from "./stored_key.ts";
 
@@ -141,6 +141,15 @@ class SqliteStore implements KeyStore {
       this.#prepared("SELECT * FROM audit_event WHERE id > ? ORDER BY id LIMIT ?")
         .all(BigInt(after ?? 0), limit).map((row) => rowToEvent(row, quote(this.#path)))
     );
+  }
+
+  eventTimes(): ReturnType<KeyStore["eventTimes"]> {
+    return this.#read(() => {
+      const row = this.#prepared(
+        "SELECT (SELECT min(at) FROM audit_event) AS oldest, (SELECT max(at) FROM audit_event) AS newest",
+      ).get();
+      return row && rowToTimes(row);
+    });
   }
 
   async dropEventsBefore(time: Date): Promise<void> {

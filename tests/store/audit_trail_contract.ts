@@ -16,7 +16,7 @@ import {
   rejectTakenName,
   REMOTE,
 } from "./changes.ts";
-import { type Engine, withNewStore } from "./engine.ts";
+import { type Engine, withNewStore, withTwoStores } from "./engine.ts";
 import { newKey } from "./stored_key.ts";
 
 /** Reads all events after an id, or the whole trail, page by page. */
@@ -147,6 +147,29 @@ export function testAuditTrail(engine: Engine): void {
       ];
       await inSequence(rejections, (event) => store.recordEvent(event));
       expect(await events(store)).toEqual(rejections);
+    }));
+
+  test("An event stands for one change, or for several rejections if it says so", () =>
+    withNewStore(engine, async (store) => {
+      await addAll(store, [await newKey("deploy")]);
+      await store.recordEvent(rejection("deploy"));
+      await store.recordEvent({ ...rejection("deploy"), occurrences: 2_000_000_000 });
+      expect((await readTrail(store)).map(({ occurrences }) => occurrences)).toEqual([1, 1, 2_000_000_000]);
+    }));
+
+  test("eventTimes returns the times of the oldest and the newest event by time", () =>
+    withNewStore(engine, async (store) => {
+      expect(await store.eventTimes()).toBeUndefined();
+      const [early, late] = [new Date("1970-01-01T00:00:00.001Z"), new Date("2099-01-01T00:00:00.999Z")];
+      await inSequence([LOCAL.at, late, early, LOCAL.at], (at) => store.recordEvent(rejection("deploy", at)));
+      expect(await store.eventTimes()).toEqual({ oldest: early, newest: late });
+    }));
+
+  test("Two stores that delete old events at the same time delete each of them", () =>
+    withTwoStores(engine, async (one, two) => {
+      await inBatches(Array(2_100).fill(rejection("old")), (event) => one.recordEvent(event));
+      await Promise.all([one, two, one, two].map((store) => store.dropEventsBefore(new Date("2100-01-01"))));
+      expect(await readTrail(one)).toEqual([]);
     }));
 
   test("Reading a damaged event fails with UNREACHABLE, and the message contains the id of the event", () =>

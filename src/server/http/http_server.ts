@@ -6,6 +6,7 @@ import { hash } from "node:crypto";
 import type { KeyStore } from "../../store/key_store.ts";
 import { createGraphqlHandler } from "../graphql/handler.ts";
 import type { DocumentLimits } from "../graphql/limits.ts";
+import { createRetention } from "../keys/audit_retention.ts";
 import { traceStore } from "../telemetry/traced_store.ts";
 import { openTelemetry } from "../telemetry/tracing.ts";
 import { behindProxies } from "./client_address.ts";
@@ -20,6 +21,13 @@ export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> 
   readonly trustedProxies: readonly string[];
   /** How long events stay in the audit trail, in milliseconds; `undefined` keeps them forever. */
   readonly auditRetention: number | undefined;
+  /**
+   * How long the server waits before it deletes old audit events, for the first time and each time after, in
+   * milliseconds.
+   *
+   * @default 3600000
+   */
+  readonly retentionInterval?: number | undefined;
   /** Whether the user expects OpenTelemetry, because `OTEL_DENO` is set. */
   readonly expectsTelemetry: boolean;
   /** See `HandlerOptions`. */
@@ -30,7 +38,7 @@ export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> 
 /** How often the server writes the times of last use and the counts of refused changes to the store, in milliseconds. */
 const WRITE_INTERVAL = 30_000;
 
-/** How often the server deletes old audit events, in milliseconds. */
+/** The default of `retentionInterval`, in milliseconds. */
 const RETENTION_INTERVAL = 3_600_000;
 
 /**
@@ -41,7 +49,7 @@ const RETENTION_INTERVAL = 3_600_000;
  * a network
  */
 export async function serveHttp(untracedStore: KeyStore, options: HttpServerOptions): Promise<HttpServer> {
-  const { now, logError, trustedProxies, auditRetention } = options;
+  const { now, logError, trustedProxies, auditRetention: retention, retentionInterval = RETENTION_INTERVAL } = options;
   const clientAddress = behindProxies(trustedProxies);
   const trace = openTelemetry();
   if (trace === undefined && options.expectsTelemetry) {
@@ -56,14 +64,14 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
     await refusals.write();
     await lastUse.write().catch((error) => logError("Could not write the times of last use: {error}", { error }));
   };
-  const dropOldEvents = async (): Promise<void> => {
-    if (auditRetention === undefined) return;
-    await store.dropEventsBefore(new Date(now().getTime() - auditRetention)).catch((error) =>
-      logError("Could not delete old events of the audit trail: {error}", { error })
-    );
-  };
-  const timers = [setInterval(writePending, WRITE_INTERVAL), setInterval(dropOldEvents, RETENTION_INTERVAL)];
-  void dropOldEvents();
+  const timers = [setInterval(writePending, WRITE_INTERVAL)];
+  let retaining = Promise.resolve();
+  if (retention !== undefined) {
+    const dropOldEvents = createRetention({ store, retention, now, elapsed: () => performance.now() });
+    const dropNext = (): Promise<void> =>
+      dropOldEvents().catch((error) => logError("Could not delete old events of the audit trail: {error}", { error }));
+    timers.push(setInterval(() => retaining = retaining.then(dropNext), retentionInterval));
+  }
 
   return {
     url: server.url,
@@ -71,6 +79,7 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
       timers.forEach(clearInterval);
       const unfinished = await server.stop(timeout);
       await writePending();
+      await retaining;
       await store.close();
       return unfinished;
     },

@@ -14,6 +14,7 @@ export function traceStore(store: KeyStore, trace: Trace): KeyStore {
     recordUses: (uses) => trace("record uses", () => store.recordUses(uses)),
     recordEvent: (event) => trace("record event", () => store.recordEvent(event)),
     listEvents: (...given) => trace("list events", () => store.listEvents(...given)),
+    eventTimes: () => trace("find event times", () => store.eventTimes()),
     dropEventsBefore: (time) => trace("drop events", () => store.dropEventsBefore(time)),
     close: () => store.close(),
   };

@@ -24,6 +24,7 @@ function failingStore(error: unknown): KeyStore {
     recordUses: fail,
     recordEvent: fail,
     listEvents: fail,
+    eventTimes: fail,
     dropEventsBefore: fail,
     close: () => Promise.resolve(),
   };

@@ -262,27 +262,35 @@ Deno.test("An `after` that is not an event id and a `first` that is out of range
     }
   }));
 
-Deno.test("Events older than the retention period are deleted when the server starts", () =>
-  inTemporaryDirectory(async (directory) => {
-    const store = await openSqliteStore({ directory, busyTimeout: 5000 });
-    for (const age of [5000, 1001, 1000, 0]) {
-      // deno-lint-ignore no-await-in-loop -- the order matters
-      await store.recordEvent(eventAt(new Date(NOW.getTime() - age), String(age)));
-    }
-    const names = async (): Promise<readonly (string | null)[]> =>
-      (await store.listEvents(undefined, 10)).map(({ keyName }) => keyName);
-    const server = await startHttp(store, { auditRetention: 1000, now: () => NOW });
-    await until(async () => (await names()).length < 4);
-    expect(await names()).toEqual(["1000", "0"]);
-    await server.stop(1000);
-  }));
+for (const [clock, now] of [["right", NOW], ["wrong", new Date("2099-01-01")]] as const) {
+  Deno.test(`If the clock of the server is ${clock}, the server deletes the events that are older than the retention period, and no others`, () =>
+    inTemporaryDirectory(async (directory) => {
+      const store = await openSqliteStore({ directory, busyTimeout: 5000 });
+      for (const age of [5000, 1001, 1000, 0]) {
+        // deno-lint-ignore no-await-in-loop -- the order matters
+        await store.recordEvent(eventAt(new Date(NOW.getTime() - age), String(age)));
+      }
+      const names = async (): Promise<readonly (string | null)[]> =>
+        (await store.listEvents(undefined, 10)).map(({ keyName }) => keyName);
+      const server = await startHttp(store, { auditRetention: 1000, retentionInterval: 1, now: () => now });
+      await until(async () => (await names()).length < 4);
+      expect(await names()).toEqual(["1000", "0"]);
+      await server.stop(1000);
+    }));
+}
 
 Deno.test("A server that is stopped while it deletes old events logs no error", () =>
   inTemporaryDirectory(async (directory) => {
     const store = await openSqliteStore({ directory, busyTimeout: 5000 });
     await Promise.all(Array.from({ length: 3000 }, () => store.recordEvent(eventAt(new Date(0), "old"))));
     const errors: unknown[] = [];
-    const server = await startHttp(store, { auditRetention: 1000, logError: (...error) => void errors.push(error) });
+    const server = await startHttp(store, {
+      auditRetention: 1000,
+      retentionInterval: 1,
+      logError: (...error) => void errors.push(error),
+    });
+    await store.recordEvent(eventAt(new Date(5000), "new"));
+    await until(async () => (await store.listEvents(undefined, 3000)).length < 3000);
     await server.stop(1000);
     expect(errors).toEqual([]);
   }));
