@@ -42,6 +42,8 @@ export interface HandlerOptions {
    * @default 50
    */
   readonly reauthenticateAfter?: number | undefined;
+  /** See `FailureThrottle`. */
+  readonly clock?: (() => number) | undefined;
   readonly now: () => Date;
   readonly logError: LogError;
 }
@@ -81,7 +83,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   const { store, hashSecret, maxAuthFailures, anonymous, limits, now, logError } = options;
   const { reauthenticateAfter = REAUTHENTICATE_AFTER } = options;
   const lastUse = new LastUse(store);
-  const throttle = new FailureThrottle(maxAuthFailures);
+  const throttle = new FailureThrottle(maxAuthFailures, options.clock);
   const authenticator = new Authenticator({ store, lastUse, hashSecret, throttle });
   const errorOptions = { exposeStoreErrors: anonymous !== undefined, logError };
   const executeOperation = createHandler<HttpRequest, Execution, RequestContext>({

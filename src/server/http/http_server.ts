@@ -24,6 +24,8 @@ export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> 
   readonly expectsTelemetry: boolean;
   /** See `HandlerOptions`. */
   readonly reauthenticateAfter?: number | undefined;
+  /** See `FailureThrottle`. */
+  readonly clock?: (() => number) | undefined;
   readonly now: () => Date;
 }
 
