@@ -76,6 +76,7 @@ export function toFetch(handler: Handler): LocalServer["fetch"] {
       method,
       url,
       header: (name) => headers.get(name),
+      isComplete: () => true,
       body: () => request.text(),
       address: null,
       requestId: null,

@@ -36,6 +36,9 @@ export const SQLITE_MIGRATIONS: readonly string[] = [
    CREATE INDEX audit_event_at ON audit_event (at);
    CREATE TRIGGER audit_event_is_append_only BEFORE UPDATE ON audit_event
    BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END`,
+  // Processes that know no revision look up `secret_hash`. They must fail, because they would not see a changed key.
+  `ALTER TABLE api_key RENAME COLUMN secret_hash TO secret_sha256;
+   ALTER TABLE api_key ADD COLUMN revision INTEGER NOT NULL DEFAULT 1`,
 ];
 
 /**
@@ -74,4 +77,10 @@ export const POSTGRES_MIGRATIONS: readonly string[] = [
      $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
    CREATE TRIGGER audit_event_is_append_only BEFORE UPDATE ON service_api.audit_event
      FOR EACH ROW EXECUTE FUNCTION service_api.refuse_update()`,
+  // See the migration of SQLite.
+  `ALTER TABLE service_api.api_key RENAME COLUMN secret_hash TO secret_sha256;
+   ALTER TABLE service_api.api_key ADD COLUMN revision INTEGER NOT NULL DEFAULT 1`,
 ];
+
+/** A table of keys with the columns of the current schema, for the FROM clause of a query. */
+export const POSTGRES_KEYS = "service_api.api_key";

@@ -11,6 +11,7 @@ import type { Name } from "../apikey/name.ts";
 import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, notFoundEvent, type Origin } from "./audit_event.ts";
 import type { KeyStore, Precondition } from "./key_store.ts";
 import { batchLookups } from "./lookup_batch.ts";
+import { POSTGRES_KEYS } from "./migrations.ts";
 import {
   AUDIT_LOCK_ID,
   createPool,
@@ -20,9 +21,10 @@ import {
   migrate,
   NAME_LOCK_ID,
   type Queryable,
+  requireKnownSchema,
 } from "./postgres_database.ts";
 import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, type Row, rowToEvent, rowToKey } from "./row.ts";
-import type { StoredKey } from "./stored_key.ts";
+import type { KeyState, StoredKey } from "./stored_key.ts";
 
 export interface PostgresOptions {
   readonly address: DatabaseAddress;
@@ -42,16 +44,24 @@ const PAGE = 1000;
  * @throws {Failure} `TIMEOUT` if the database does not respond in time
  * @throws {Failure} `INTERRUPTED` if `signal` is aborted
  */
-export async function openPostgresStore({ address, timeout, signal }: PostgresOptions): Promise<KeyStore> {
-  const { label } = address;
+export function openPostgresStore(options: PostgresOptions): Promise<KeyStore> {
+  return connect(options, async (pool) => {
+    await migrate(pool, options.address.label);
+    return new PostgresStore(pool, options);
+  });
+}
+
+async function connect(
+  { address, timeout, signal }: PostgresOptions,
+  open: (pool: Pool) => Promise<KeyStore>,
+): Promise<KeyStore> {
   const pool = createPool(address, timeout);
   try {
-    await unlessAborted(migrate(pool, label), signal);
-    return new PostgresStore(pool, label, signal);
+    return await unlessAborted(open(pool), signal);
   } catch (error) {
     // Not awaited, because `end` waits for statements that are still running.
     void pool.end();
-    throw databaseFailure(label, error);
+    throw databaseFailure(address.label, error);
   }
 }
 
@@ -59,12 +69,14 @@ class PostgresStore implements KeyStore {
   readonly #pool: Pool;
   readonly #label: string;
   readonly #signal: AbortSignal | undefined;
-  readonly findIdBySecretHash = batchLookups((hashes) => this.#findIds(hashes));
+  readonly #keys: string;
+  readonly findBySecretHash = batchLookups((hashes) => this.#findStates(hashes));
 
-  constructor(pool: Pool, label: string, signal: AbortSignal | undefined) {
+  constructor(pool: Pool, { address, signal }: PostgresOptions, keys = POSTGRES_KEYS) {
     this.#pool = pool;
-    this.#label = label;
+    this.#label = address.label;
     this.#signal = signal;
+    this.#keys = keys;
   }
 
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
@@ -109,28 +121,34 @@ class PostgresStore implements KeyStore {
     });
   }
 
-  async #findIds(hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async #findStates(hashes: readonly string[]): Promise<ReadonlyMap<string, KeyState>> {
     const rows = await this.#rows({
-      name: "find ids",
-      text:
-        "SELECT encode(secret_hash, 'hex') AS hash, id FROM service_api.api_key WHERE secret_hash = ANY($1::bytea[])",
+      name: "find states",
+      text: `SELECT version, encode(secret_sha256, 'hex') AS hash, id, revision
+             FROM service_api.schema_version LEFT JOIN ${this.#keys} ON secret_sha256 = ANY($1::bytea[])`,
       values: [hashes.map((hash) => `\\x${hash}`)],
     });
-    return new Map(rows.map((row) => [String(row["hash"]), String(row["id"])]));
+    requireKnownSchema(rows[0]?.["version"], this.#label);
+    return new Map(
+      rows.filter(({ id }) => id !== null).map(({ hash, id, revision }) => [
+        String(hash),
+        { id: String(id), revision: Number(revision) },
+      ]),
+    );
   }
 
   findById(id: string): Promise<StoredKey | undefined> {
-    return this.#find("SELECT * FROM service_api.api_key WHERE id = $1", id);
+    return this.#find(`SELECT * FROM ${this.#keys} WHERE id = $1`, id);
   }
 
   findByName(name: Name): Promise<StoredKey | undefined> {
-    return this.#find("SELECT * FROM service_api.api_key WHERE name = $1", name);
+    return this.#find(`SELECT * FROM ${this.#keys} WHERE name = $1`, name);
   }
 
   async *list(owner?: string): AsyncIterable<StoredKey> {
     const own = owner === undefined ? "" : "AND (id = $2 OR created_by = $2)";
     const owners = owner === undefined ? [] : [owner];
-    const text = `SELECT * FROM service_api.api_key WHERE number > $1 ${own} ORDER BY number LIMIT ${PAGE}`;
+    const text = `SELECT * FROM ${this.#keys} WHERE number > $1 ${own} ORDER BY number LIMIT ${PAGE}`;
     for (let last = "0";;) {
       // deno-lint-ignore no-await-in-loop -- each page begins after the previous one
       const rows = await this.#rows({ text, values: [last, ...owners] });
@@ -141,7 +159,11 @@ class PostgresStore implements KeyStore {
   }
 
   async isEmpty(): Promise<boolean> {
-    return (await this.#rows({ text: "SELECT 1 FROM service_api.api_key LIMIT 1", values: [] })).length === 0;
+    const [row] = await this.#rows({
+      text: `SELECT version, EXISTS (SELECT FROM ${this.#keys}) AS has_keys FROM service_api.schema_version`,
+    });
+    requireKnownSchema(row?.["version"], this.#label);
+    return row?.["has_keys"] === false;
   }
 
   async recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
@@ -194,7 +216,14 @@ class PostgresStore implements KeyStore {
   }
 
   #change<Result>(act: (sql: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#await(inTransaction(this.#pool, this.#label, act));
+    return this.#await(inTransaction(this.#pool, this.#label, async (sql) => {
+      // The join locks the keys. While this transaction runs, no other process can migrate them.
+      const { rows: [row] } = await sql.query(
+        "SELECT version FROM service_api.schema_version LEFT JOIN service_api.api_key ON FALSE",
+      );
+      requireKnownSchema(row?.version, this.#label);
+      return await act(sql);
+    }));
   }
 
   /** Awaits a result. Turns an error of the database into a `Failure` that explains it to the user. */

@@ -10,8 +10,8 @@ import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, notFoundEvent,
 import { GroupCommit } from "./group_commit.ts";
 import type { KeyStore, Precondition } from "./key_store.ts";
 import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToKey } from "./row.ts";
-import { openDatabase, retryWhileBusy, type WaitOptions } from "./sqlite_database.ts";
-import type { StoredKey } from "./stored_key.ts";
+import { openDatabase, requireKnownSchema, retryWhileBusy, type WaitOptions } from "./sqlite_database.ts";
+import type { KeyState, StoredKey } from "./stored_key.ts";
 
 export interface SqliteOptions extends WaitOptions {
   /** The data directory, created with mode 0700 if missing. The store is the file `keys.db` in it. */
@@ -89,10 +89,14 @@ class SqliteStore implements KeyStore {
     });
   }
 
-  findIdBySecretHash(hash: Uint8Array): Promise<string | undefined> {
+  findBySecretHash(hash: Uint8Array): Promise<KeyState | undefined> {
     return this.#read(() => {
-      const id = this.#prepared("SELECT id FROM api_key WHERE secret_hash = ?").get(hash)?.["id"];
-      return typeof id === "string" ? id : undefined;
+      const row = this.#prepared(
+        "SELECT user_version, id, revision FROM pragma_user_version LEFT JOIN api_key ON secret_sha256 = ?",
+      ).get(hash);
+      requireKnownSchema(row?.["user_version"], this.#path);
+      const id = row?.["id"];
+      return typeof id === "string" ? { id, revision: Number(row?.["revision"]) } : undefined;
     });
   }
 
@@ -120,7 +124,10 @@ class SqliteStore implements KeyStore {
   }
 
   isEmpty(): Promise<boolean> {
-    return this.#read(() => this.#prepared("SELECT 1 FROM api_key LIMIT 1").get() === undefined);
+    return this.#read(() => {
+      this.#requireKnownSchema();
+      return this.#prepared("SELECT 1 FROM api_key LIMIT 1").get() === undefined;
+    });
   }
 
   recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
@@ -161,8 +168,14 @@ class SqliteStore implements KeyStore {
     return row && rowToKey(row, quote(this.#path));
   }
 
+  /** Begins a change. Throws if a newer version has migrated the store, or if the calling key was deleted. */
   #requireActor({ actor }: Origin): void {
+    this.#requireKnownSchema();
     if (actor !== null && this.#find("id", actor.id) === undefined) throw actorDeleted();
+  }
+
+  #requireKnownSchema(): void {
+    requireKnownSchema(this.#prepared("PRAGMA user_version").get()?.["user_version"], this.#path);
   }
 
   #removeOne(key: StoredKey, action: "REPLACE" | "DELETE", origin: Origin): void {

@@ -13,6 +13,8 @@ export interface Engine {
 export interface Location {
   /** Opens a store on this data. Several stores may be open at once. */
   readonly open: () => Promise<KeyStore>;
+  /** Makes the store look as if a newer version had migrated it. */
+  readonly markAsNewer: () => Promise<void>;
   /** Runs SQL on the data, as another program with all database rights would. */
   readonly execute: (sql: string) => Promise<void>;
   /** How to start other processes that open a store on this data. */

@@ -190,7 +190,7 @@ Deno.test("Opening a store with schema version 1 migrates the store and keeps it
     await createFirstVersion(directory, old);
     await withStoreIn(directory, async (store) => {
       expect(await listKeys(store)).toEqual([old]);
-      expect(await store.findIdBySecretHash(old.secretHash)).toBe(old.id);
+      expect(await store.findBySecretHash(old.secretHash)).toEqual({ id: old.id, revision: 1 });
       await store.recordUses(new Map([[old.id, LOCAL.at]]));
       await addAll(store, [{ ...fresh, createdBy: old.id }]);
       expect(await listKeys(store, old.id)).toEqual([{ ...old, lastUsedAt: LOCAL.at }, {
@@ -264,7 +264,7 @@ Deno.test("A read does not wait for another process that is writing", () =>
     await addAll(store, [key]);
     await inDatabase(directory, async (other) => {
       other.exec("BEGIN IMMEDIATE; DELETE FROM api_key");
-      expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
+      expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
       expect(await listKeys(store)).toEqual([key]);
     });
   }));

@@ -41,8 +41,8 @@ const MAX_CALLERS = 10_000;
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   /**
-   * A cache of callers by the hash of their secret. The rights of a key never change, so an entry stays valid while the key
-   * exists. For each request, the server checks in the store whether the key still exists.
+   * A cache of callers by the hash of their secret. Each request looks up the revision of its key in the store. The
+   * server uses an entry only if the revision of its key is unchanged.
    */
   readonly #callers = new Map<string, { readonly hash: Uint8Array; readonly caller: KeyCaller }>();
 
@@ -86,9 +86,11 @@ export class Authenticator {
       throw unauthenticated("The key is mistyped, truncated, or from another kind of server.");
     }
     const hash = known?.hash ?? Uint8Array.fromHex(digest);
-    const id = await store.findIdBySecretHash(hash);
-    if (id !== undefined && known?.caller.key.id === id) return known.caller;
-    const key = id === undefined ? undefined : await store.findById(id);
+    const state = await store.findBySecretHash(hash);
+    if (state !== undefined && known?.caller.key.id === state.id && known.caller.key.revision === state.revision) {
+      return known.caller;
+    }
+    const key = state && await store.findById(state.id);
     if (key === undefined) {
       this.#callers.delete(digest);
       throw unauthenticated("The key has a valid form, but this server does not know it. It may have been deleted.");

@@ -22,8 +22,6 @@ export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> 
   readonly auditRetention: number | undefined;
   /** Whether the user expects OpenTelemetry, because `OTEL_DENO` is set. */
   readonly expectsTelemetry: boolean;
-  /** See `HandlerOptions`. */
-  readonly reauthenticateAfter?: number | undefined;
   /** See `FailureThrottle`. */
   readonly clock?: (() => number) | undefined;
   readonly now: () => Date;

@@ -122,10 +122,10 @@ Deno.test("If many requests fail to authenticate at once, exactly as many as the
       wrap: (store) =>
         replaceMethods(store, {
           // Each look-up waits for all others, so that no request fails before the last one has arrived.
-          findIdBySecretHash: async (hash) => {
+          findBySecretHash: async (hash) => {
             if (++waiting === count) allLookedUp.resolve();
             await allLookedUp.promise;
-            return await store.findIdBySecretHash(hash);
+            return await store.findBySecretHash(hash);
           },
         }),
     },
@@ -136,7 +136,7 @@ Deno.test("Malformed keys cost no look-up in the store", () => {
   const calls: string[] = [];
   return withThrottle(async ({ fail }) => {
     expect(await repeat(5, fail)).toEqual([401, 401, 401, 429, 429]);
-    expect(calls).not.toContain("findIdBySecretHash");
+    expect(calls).not.toContain("findBySecretHash");
   }, { wrap: (store) => recordCalls(store, calls) });
 });
 

@@ -1,8 +1,10 @@
 /** Runs on PostgreSQL the tests that every `KeyStore` must pass. */
+import { POSTGRES_MIGRATIONS } from "../../../src/store/migrations.ts";
 import { openPostgresStore } from "../../../src/store/postgres.ts";
 import { testAuditTrail } from "../audit_trail_contract.ts";
 import type { Engine } from "../engine.ts";
 import { testKeys } from "../key_store_contract.ts";
+import { testOpening } from "../opening_contract.ts";
 import { type PostgresServer, testOnPostgres } from "./server.ts";
 import { postgresRacer } from "../racers.ts";
 import { testRaces } from "../race_contract.ts";
@@ -15,6 +17,8 @@ function postgresOn(server: PostgresServer): Engine {
         const address = server.address(name);
         return test({
           open: () => openPostgresStore({ address, timeout: 30_000 }),
+          markAsNewer: async () =>
+            void await server.execute(name, `UPDATE schema_version SET version = ${POSTGRES_MIGRATIONS.length + 1}`),
           execute: async (sql) => void await server.execute(name, sql),
           racer: postgresRacer(address),
         });
@@ -27,4 +31,5 @@ await testOnPostgres("PostgreSQL", {}, (server) => {
   testKeys(engine);
   testAuditTrail(engine);
   testRaces(engine);
+  testOpening(engine);
 });
