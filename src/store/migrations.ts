@@ -42,6 +42,17 @@ export const SQLITE_MIGRATIONS: readonly string[] = [
 ];
 
 /**
+ * For each older schema of SQLite, beginning with schema 1: temporary views that have the names and columns of the
+ * current tables. With them, a store can be read without migrating it.
+ */
+export const OLDER_SQLITE_VIEWS: readonly string[] = [
+  `CREATE TEMP VIEW api_key AS
+     SELECT *, NULL AS created_by, NULL AS last_used_at, secret_hash AS secret_sha256, 1 AS revision FROM main.api_key;
+   CREATE TEMP VIEW audit_event AS SELECT 0 AS id WHERE FALSE`,
+  "CREATE TEMP VIEW api_key AS SELECT *, secret_hash AS secret_sha256, 1 AS revision FROM main.api_key",
+];
+
+/**
  * The migrations of PostgreSQL. The table `service_api.schema_version` holds the number of migrations that ran. All
  * tables are in the schema `service_api`, so that other programs can use the same database.
  */
@@ -84,3 +95,8 @@ export const POSTGRES_MIGRATIONS: readonly string[] = [
 
 /** A table of keys with the columns of the current schema, for the FROM clause of a query. */
 export const POSTGRES_KEYS = "service_api.api_key";
+
+/** The same as `POSTGRES_KEYS` for each older schema, beginning with schema 1. */
+export const OLDER_POSTGRES_KEYS: readonly string[] = [
+  `(SELECT *, secret_hash AS secret_sha256, 1 AS revision FROM ${POSTGRES_KEYS}) AS api_key`,
+];

@@ -11,7 +11,7 @@ import type { Name } from "../apikey/name.ts";
 import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, notFoundEvent, type Origin } from "./audit_event.ts";
 import type { KeyStore, Precondition } from "./key_store.ts";
 import { batchLookups } from "./lookup_batch.ts";
-import { POSTGRES_KEYS } from "./migrations.ts";
+import { OLDER_POSTGRES_KEYS, POSTGRES_KEYS, POSTGRES_MIGRATIONS } from "./migrations.ts";
 import {
   AUDIT_LOCK_ID,
   createPool,
@@ -22,9 +22,11 @@ import {
   NAME_LOCK_ID,
   type Queryable,
   requireKnownSchema,
+  schemaVersion,
 } from "./postgres_database.ts";
 import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, type Row, rowToEvent, rowToKey } from "./row.ts";
 import type { KeyState, StoredKey } from "./stored_key.ts";
+import { UnmigratedStore } from "./unmigrated_store.ts";
 
 export interface PostgresOptions {
   readonly address: DatabaseAddress;
@@ -51,6 +53,22 @@ export function openPostgresStore(options: PostgresOptions): Promise<KeyStore> {
   });
 }
 
+/**
+ * Connects to the database, but creates or migrates its schema only before the first change. Until then, a store without
+ * a schema is empty.
+ *
+ * @throws {Failure} the failures that `openPostgresStore` lists
+ */
+export function openPostgresStoreOnDemand(options: PostgresOptions): Promise<KeyStore> {
+  return connect(options, async (pool) => {
+    const version = await schemaVersion(pool, options.address.label) ?? 0;
+    if (version === POSTGRES_MIGRATIONS.length) return new PostgresStore(pool, options);
+    const older = version === 0 ? undefined : new PostgresStore(pool, options, OLDER_POSTGRES_KEYS[version - 1]);
+    if (older === undefined) await pool.end();
+    return new UnmigratedStore(older, () => openPostgresStore(options));
+  });
+}
+
 async function connect(
   { address, timeout, signal }: PostgresOptions,
   open: (pool: Pool) => Promise<KeyStore>,
@@ -72,6 +90,7 @@ class PostgresStore implements KeyStore {
   readonly #keys: string;
   readonly findBySecretHash = batchLookups((hashes) => this.#findStates(hashes));
 
+  /** @param keys where to read keys; another value than the default is for reading an older schema */
   constructor(pool: Pool, { address, signal }: PostgresOptions, keys = POSTGRES_KEYS) {
     this.#pool = pool;
     this.#label = address.label;

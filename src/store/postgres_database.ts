@@ -153,7 +153,7 @@ export async function migrate(pool: Pool, label: string): Promise<void> {
  *
  * @throws {Failure} `UNREACHABLE` if the database was written by a newer version
  */
-async function schemaVersion(sql: Queryable, label: string): Promise<number | undefined> {
+export async function schemaVersion(sql: Queryable, label: string): Promise<number | undefined> {
   // Not `to_regclass`, because it could use a catalog cache that is older than the lock, and miss the table.
   const tables = await sql.query(
     "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'service_api' AND tablename = 'schema_version'",

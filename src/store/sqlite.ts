@@ -10,8 +10,15 @@ import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, notFoundEvent,
 import { GroupCommit } from "./group_commit.ts";
 import type { KeyStore, Precondition } from "./key_store.ts";
 import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToKey } from "./row.ts";
-import { openDatabase, requireKnownSchema, retryWhileBusy, type WaitOptions } from "./sqlite_database.ts";
+import {
+  openDatabase,
+  openExistingDatabase,
+  requireKnownSchema,
+  retryWhileBusy,
+  type WaitOptions,
+} from "./sqlite_database.ts";
 import type { KeyState, StoredKey } from "./stored_key.ts";
+import { UnmigratedStore } from "./unmigrated_store.ts";
 
 export interface SqliteOptions extends WaitOptions {
   /** The data directory, created with mode 0700 if missing. The store is the file `keys.db` in it. */
@@ -39,6 +46,19 @@ export async function openSqliteStore({ directory, beforeCommit, ...waitOptions 
   const path = `${directory}/keys.db`;
   const database = await openDatabase(directory, path, waitOptions);
   return new SqliteStore(database, path, waitOptions, beforeCommit);
+}
+
+/**
+ * Opens the store, but creates or migrates it only before the first change. Until then, a missing store is empty.
+ *
+ * @throws {Failure} the failures that `openSqliteStore` lists
+ */
+export async function openSqliteStoreOnDemand(options: SqliteOptions): Promise<KeyStore> {
+  const { directory, beforeCommit, ...waitOptions } = options;
+  const path = `${directory}/keys.db`;
+  const existing = await openExistingDatabase(directory, path, waitOptions);
+  const store = existing && new SqliteStore(existing.database, path, waitOptions, beforeCommit);
+  return store === undefined || existing?.isOlder ? new UnmigratedStore(store, () => openSqliteStore(options)) : store;
 }
 
 class SqliteStore implements KeyStore {

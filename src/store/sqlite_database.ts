@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { Failure, quote, reasonOf } from "../apikey/failure.ts";
-import { APPLICATION_ID, SQLITE_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
+import { APPLICATION_ID, OLDER_SQLITE_VIEWS, SQLITE_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
 
 /** How long SQLite itself waits for a lock, in milliseconds. The wait is short, because it blocks the whole process. */
 const BUSY_TIMEOUT = 5;
@@ -27,8 +27,10 @@ export interface WaitOptions {
  * @throws {Failure} the failures that `openSqliteStore` in `sqlite.ts` lists
  */
 export async function openDatabase(directory: string, path: string, waitOptions: WaitOptions): Promise<DatabaseSync> {
-  await createPrivateDirectory(directory);
-  await createPrivateFile(path);
+  if (!await fileExists(directory, path)) {
+    await createPrivateDirectory(directory);
+    await createPrivateFile(path);
+  }
   const { DatabaseSync } = await import("node:sqlite");
   return await retryWhileBusy(path, waitOptions, () =>
     openOnce(DatabaseSync, path, (database, version) => {
@@ -36,6 +38,59 @@ export async function openDatabase(directory: string, path: string, waitOptions:
       if (version < MIGRATIONS.length) inTransaction(database, "IMMEDIATE", () => migrate(database, path));
       return database;
     }));
+}
+
+/** A database that was opened without changing it. */
+export interface ExistingDatabase {
+  readonly database: DatabaseSync;
+  /** Whether the schema is older than the current schema. The store can then only be read. */
+  readonly isOlder: boolean;
+}
+
+/**
+ * Opens the database file without creating or migrating anything.
+ *
+ * @returns `undefined` if the file is missing or is an empty database
+ * @throws {Failure} the failures that `openSqliteStore` in `sqlite.ts` lists
+ */
+export async function openExistingDatabase(
+  directory: string,
+  path: string,
+  waitOptions: WaitOptions,
+): Promise<ExistingDatabase | undefined> {
+  if (!await fileExists(directory, path)) return undefined;
+  const { DatabaseSync } = await import("node:sqlite");
+  return await retryWhileBusy(path, waitOptions, () =>
+    openOnce(DatabaseSync, path, (database, version) => {
+      if (version === 0) return void database.close();
+      const isOlder = version < MIGRATIONS.length;
+      if (isOlder) database.exec(OLDER_SQLITE_VIEWS[version - 1] ?? "");
+      else useWal(database);
+      return { database, isOlder };
+    }));
+}
+
+/**
+ * Checks that the file can be written, because SQLite would open it for reading only, and then fail without a reason.
+ *
+ * @returns whether the file exists
+ * @throws {Failure} `USAGE` if the directory is a file or is inside a file
+ * @throws {Failure} `UNREACHABLE` if the path is not a file that the user can read and write
+ */
+async function fileExists(directory: string, path: string): Promise<boolean> {
+  try {
+    // Opening a named pipe would wait for another program.
+    const { isFile } = await Deno.stat(path);
+    if (!isFile) {
+      throw new Failure("UNREACHABLE", `${quote(path)} is not a file. Move it away, or choose another --data-dir.`);
+    }
+    (await Deno.open(path, { read: true, write: true })).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error instanceof Deno.errors.NotADirectory ? directoryIsFile(directory) : fileFailure(path, error);
+  }
 }
 
 async function createPrivateDirectory(path: string): Promise<void> {
