@@ -13,7 +13,7 @@ export function measureInserts(path: string, seconds: number): number {
   database.exec("PRAGMA synchronous = FULL");
   const addKey = database.prepare(
     "INSERT INTO api_key (id, name, description, roles, permissions, created_at, created_by, last_used_at, " +
-      "secret_hash, secret_tail) VALUES (?, ?, NULL, '', 'DOCKER:READ_ANY', ?, ?, NULL, ?, ?)",
+      "secret_sha256, secret_tail) VALUES (?, ?, NULL, '', 'DOCKER:READ_ANY', ?, ?, NULL, ?, ?)",
   );
   const addEvent = database.prepare(
     "INSERT INTO audit_event (at, actor_id, actor_name, address, request_id, action, key_id, key_name, outcome) " +

@@ -13,6 +13,8 @@ export type FailureCode =
   | "USAGE"
   | "UNAUTHENTICATED"
   | "FORBIDDEN"
+  /** The server accepts no more requests for now (HTTP status 429). */
+  | "RATE_LIMITED"
   | "UNREACHABLE"
   | "TLS"
   | "TIMEOUT"

@@ -10,7 +10,7 @@ export const ExitCode = {
   USAGE: 2,
   /** Not authenticated or not authorized. */
   DENIED: 3,
-  /** The server could not be reached, or its response is not GraphQL. */
+  /** The server could not be reached, accepts no more requests for now, or did not answer in GraphQL. */
   UNREACHABLE: 4,
   /** Interrupted by Ctrl-C, SIGINT or SIGTERM, or the user did not confirm. */
   INTERRUPTED: 130,
@@ -28,6 +28,7 @@ export const EXIT_CODES: Readonly<Record<FailureCode, ExitCode>> = {
   USAGE: ExitCode.USAGE,
   UNAUTHENTICATED: ExitCode.DENIED,
   FORBIDDEN: ExitCode.DENIED,
+  RATE_LIMITED: ExitCode.UNREACHABLE,
   UNREACHABLE: ExitCode.UNREACHABLE,
   TLS: ExitCode.UNREACHABLE,
   TIMEOUT: ExitCode.UNREACHABLE,
@@ -39,7 +40,7 @@ export const EXIT_CODES: Readonly<Record<FailureCode, ExitCode>> = {
 /** The end of the help page of each command. */
 export const EXIT_STATUS = `
 Exit status: 0 success, 1 refused or failed, 2 usage error, 3 not authenticated
-or not authorized, 4 server unreachable or not GraphQL, 130 interrupted.`;
+or not authorized, 4 unreachable, rate limited or not GraphQL, 130 interrupted.`;
 
 /** The end of the program's help page, with the codes of JSON failures. */
 export const EXIT_STATUS_WITH_CODES = `
@@ -54,15 +55,14 @@ Exit status, and the "code" of a failure with --json:
        NO_RIGHTS           neither a role nor a permission is given
        USAGE               any other invalid flag, value or setting, or a value
                            is missing and the command cannot prompt for it
-    3  UNAUTHENTICATED     the key is missing, mistyped, unknown or deleted, or
-                           too many requests from one address failed to
-                           authenticate
+    3  UNAUTHENTICATED     the key is missing, mistyped, unknown or deleted
        FORBIDDEN           the key lacks a right; the message names it
     4  UNREACHABLE         no connection, or the key store cannot be used
        TLS                 the certificate is not valid, or the TLS handshake
                            failed
        TIMEOUT             no response within --timeout, or the key store was
                            locked for that long
+       RATE_LIMITED        the server got too many requests; try again later
        BAD_RESPONSE        the response is not GraphQL, or it is a redirect
   130  INTERRUPTED         Ctrl-C, SIGINT or SIGTERM, or you did not confirm;
                            nothing was changed unless the message says so`;

@@ -9,7 +9,7 @@
 import { hashSecret } from "../apikey/secret.ts";
 import type { KeyStore } from "../store/key_store.ts";
 import type { DatabaseAddress } from "../store/postgres_database.ts";
-import { openSqliteStore } from "../store/sqlite.ts";
+import { openSqliteStore, openSqliteStoreOnDemand } from "../store/sqlite.ts";
 import { LOCAL_CALLER } from "./auth/caller.ts";
 import { createGraphqlHandler } from "./graphql/handler.ts";
 import type { Handler } from "./graphql/http_message.ts";
@@ -18,7 +18,7 @@ import type { HttpServerOptions } from "./http/http_server.ts";
 import type { HttpServer } from "./http/listener.ts";
 import type { LogError } from "./telemetry/log_error.ts";
 
-/** Where the keys are stored: a local directory, which is created if it is missing, or a PostgreSQL database. */
+/** Where the keys are stored: a local directory or a PostgreSQL database. */
 export type StoreLocation =
   | { readonly kind: "directory"; readonly path: string }
   | { readonly kind: "database"; readonly address: DatabaseAddress };
@@ -47,13 +47,14 @@ export interface LocalServer {
 }
 
 /**
- * Opens the server inside this process, for users who can access the store.
+ * Opens the server inside this process, for users who can access the store. Creates or migrates the store only before
+ * the first change. Until then, a missing store is empty.
  *
  * @throws {Failure} if the store cannot be used
  */
 export async function openLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { validDocuments, now, logError } = options;
-  const store = await openStore(options);
+  const store = await openStoreOnDemand(options);
   const { handle, lastUse, refusals } = createGraphqlHandler({
     store,
     hashSecret: async (secret) => (await hashSecret(secret)).toHex(),
@@ -78,6 +79,7 @@ export function toFetch(handler: Handler): LocalServer["fetch"] {
       method,
       url,
       header: (name) => headers.get(name),
+      isComplete: () => true,
       body: () => request.text(),
       address: null,
       requestId: null,
@@ -88,7 +90,7 @@ export function toFetch(handler: Handler): LocalServer["fetch"] {
 }
 
 /**
- * Serves the store over HTTP, for clients with a key.
+ * Serves the store over HTTP, for clients with a key. Creates the store if it is missing, and migrates its schema.
  *
  * @returns the server; stopping it closes the store
  * @throws {Failure} if the store or the address cannot be used
@@ -107,10 +109,22 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
   }
 }
 
-/** @param beforeCommit see `SqliteOptions`; not used with PostgreSQL */
+async function openStoreOnDemand({ location, busyTimeout, signal }: StoreOptions): Promise<KeyStore> {
+  if (location.kind === "directory") {
+    return await openSqliteStoreOnDemand({ directory: location.path, busyTimeout, signal });
+  }
+  const { openPostgresStoreOnDemand } = await import("../store/postgres.ts");
+  return await openPostgresStoreOnDemand({ address: location.address, timeout: busyTimeout, signal });
+}
+
+/**
+ * Opens the store. Creates and migrates it.
+ *
+ * @param beforeCommit see `SqliteOptions`; not used with PostgreSQL
+ */
 async function openStore(
   { location, busyTimeout, signal, logDebug }: StoreOptions,
-  beforeCommit?: () => Promise<void>,
+  beforeCommit: () => Promise<void>,
 ): Promise<KeyStore> {
   if (location.kind === "directory") {
     return await openSqliteStore({ directory: location.path, busyTimeout, signal, beforeCommit });

@@ -4,7 +4,7 @@
  */
 import type { Name } from "../apikey/name.ts";
 import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
-import type { StoredKey } from "./stored_key.ts";
+import type { KeyState, StoredKey } from "./stored_key.ts";
 
 /**
  * A check that runs inside the transaction of a change. If it throws, the change is rolled back. If the database rolls
@@ -34,10 +34,12 @@ export interface KeyStore {
    */
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void>;
   /**
-   * Returns the id of the key whose secret has this SHA-256 hash. The server calls this method to authenticate
-   * requests.
+   * Returns the state of the key whose secret has this SHA-256 hash. The server calls this method to authenticate each
+   * request.
+   *
+   * @throws {Failure} `UNREACHABLE` if a newer version has migrated the store
    */
-  findIdBySecretHash(hash: Uint8Array): Promise<string | undefined>;
+  findBySecretHash(hash: Uint8Array): Promise<KeyState | undefined>;
   findById(id: string): Promise<StoredKey | undefined>;
   findByName(name: Name): Promise<StoredKey | undefined>;
   /**

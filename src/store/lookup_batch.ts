@@ -3,17 +3,18 @@
  * last of these requests, so each look-up sees every change that was committed before its request.
  */
 import { setImmediate } from "node:timers/promises";
+import type { KeyState } from "./stored_key.ts";
 
-/** Finds the ids of keys by the hashes of their secrets, in hexadecimal. The result omits unknown hashes. */
-export type FindAll = (hashes: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+/** Finds the states of keys by the hashes of their secrets, in hexadecimal. The result omits unknown hashes. */
+export type FindAll = (hashes: readonly string[]) => Promise<ReadonlyMap<string, KeyState>>;
 
 interface Batch {
   readonly hashes: Set<string>;
-  readonly found: Promise<ReadonlyMap<string, string>>;
+  readonly found: Promise<ReadonlyMap<string, KeyState>>;
 }
 
-/** @returns a function that finds the id of a key by the hash of its secret */
-export function batchLookups(findAll: FindAll): (hash: Uint8Array) => Promise<string | undefined> {
+/** @returns a function that finds the state of a key by the hash of its secret */
+export function batchLookups(findAll: FindAll): (hash: Uint8Array) => Promise<KeyState | undefined> {
   /** The batch that has not been sent yet. */
   let next: Batch | undefined;
 

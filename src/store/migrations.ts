@@ -36,7 +36,22 @@ export const SQLITE_MIGRATIONS: readonly string[] = [
    CREATE INDEX audit_event_at ON audit_event (at);
    CREATE TRIGGER audit_event_is_append_only BEFORE UPDATE ON audit_event
    BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END`,
-  `ALTER TABLE audit_event ADD COLUMN occurrences INTEGER NOT NULL DEFAULT 1`,
+  // Processes that know no revision look up `secret_hash`. They must fail, because they would not see a changed key.
+  `ALTER TABLE api_key RENAME COLUMN secret_hash TO secret_sha256;
+   ALTER TABLE api_key ADD COLUMN revision INTEGER NOT NULL DEFAULT 1;
+   ALTER TABLE audit_event ADD COLUMN occurrences INTEGER NOT NULL DEFAULT 1`,
+];
+
+/**
+ * For each older schema of SQLite, beginning with schema 1: temporary views that have the names and columns of the
+ * current tables. With them, a store can be read without migrating it.
+ */
+export const OLDER_SQLITE_VIEWS: readonly string[] = [
+  `CREATE TEMP VIEW api_key AS
+     SELECT *, NULL AS created_by, NULL AS last_used_at, secret_hash AS secret_sha256, 1 AS revision FROM main.api_key;
+   CREATE TEMP VIEW audit_event AS SELECT 0 AS id WHERE FALSE`,
+  `CREATE TEMP VIEW api_key AS SELECT *, secret_hash AS secret_sha256, 1 AS revision FROM main.api_key;
+   CREATE TEMP VIEW audit_event AS SELECT *, 1 AS occurrences FROM main.audit_event`,
 ];
 
 /**
@@ -75,5 +90,24 @@ export const POSTGRES_MIGRATIONS: readonly string[] = [
      $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
    CREATE TRIGGER audit_event_is_append_only BEFORE UPDATE ON service_api.audit_event
      FOR EACH ROW EXECUTE FUNCTION service_api.refuse_update()`,
-  `ALTER TABLE service_api.audit_event ADD COLUMN occurrences INTEGER NOT NULL DEFAULT 1`,
+  // See the migration of SQLite.
+  `ALTER TABLE service_api.api_key RENAME COLUMN secret_hash TO secret_sha256;
+   ALTER TABLE service_api.api_key ADD COLUMN revision INTEGER NOT NULL DEFAULT 1;
+   ALTER TABLE service_api.audit_event ADD COLUMN occurrences INTEGER NOT NULL DEFAULT 1`,
+];
+
+/** The tables with the columns of the current schema, for the FROM clause of a query. */
+export interface PostgresTables {
+  readonly keys: string;
+  readonly events: string;
+}
+
+export const POSTGRES_TABLES: PostgresTables = { keys: "service_api.api_key", events: "service_api.audit_event" };
+
+/** The same as `POSTGRES_TABLES` for each older schema, beginning with schema 1. */
+export const OLDER_POSTGRES_TABLES: readonly PostgresTables[] = [
+  {
+    keys: "(SELECT *, secret_hash AS secret_sha256, 1 AS revision FROM service_api.api_key) AS api_key",
+    events: "(SELECT *, 1 AS occurrences FROM service_api.audit_event) AS audit_event",
+  },
 ];

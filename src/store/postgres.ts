@@ -12,6 +12,7 @@ import type { Name } from "../apikey/name.ts";
 import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, type Origin, replacesItself } from "./audit_event.ts";
 import type { KeyStore, Precondition, RemovePrecondition } from "./key_store.ts";
 import { batchLookups } from "./lookup_batch.ts";
+import { OLDER_POSTGRES_TABLES, POSTGRES_MIGRATIONS, POSTGRES_TABLES, type PostgresTables } from "./migrations.ts";
 import {
   AUDIT_LOCK_ID,
   createPool,
@@ -22,9 +23,12 @@ import {
   migrate,
   NAME_LOCK_ID,
   type Queryable,
+  requireKnownSchema,
+  schemaVersion,
 } from "./postgres_database.ts";
 import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, type Row, rowToEvent, rowToKey, rowToTimes } from "./row.ts";
-import type { StoredKey } from "./stored_key.ts";
+import type { KeyState, StoredKey } from "./stored_key.ts";
+import { UnmigratedStore } from "./unmigrated_store.ts";
 
 export interface PostgresOptions {
   readonly address: DatabaseAddress;
@@ -52,17 +56,40 @@ const PAGE = 1000;
  * @throws {Failure} `TIMEOUT` if the database does not respond in time
  * @throws {Failure} `INTERRUPTED` if `signal` is aborted
  */
-export async function openPostgresStore(options: PostgresOptions): Promise<KeyStore> {
-  const { address, timeout, signal } = options;
-  const { label } = address;
+export function openPostgresStore(options: PostgresOptions): Promise<KeyStore> {
+  return connect(options, async (pool) => {
+    await migrate(pool, options.address.label);
+    return new PostgresStore(pool, options);
+  });
+}
+
+/**
+ * Connects to the database, but creates or migrates its schema only before the first change. Until then, a store without
+ * a schema is empty.
+ *
+ * @throws {Failure} the failures that `openPostgresStore` lists
+ */
+export function openPostgresStoreOnDemand(options: PostgresOptions): Promise<KeyStore> {
+  return connect(options, async (pool) => {
+    const version = await schemaVersion(pool, options.address.label) ?? 0;
+    if (version === POSTGRES_MIGRATIONS.length) return new PostgresStore(pool, options);
+    const older = version === 0 ? undefined : new PostgresStore(pool, options, OLDER_POSTGRES_TABLES[version - 1]);
+    if (older === undefined) await pool.end();
+    return new UnmigratedStore(older, () => openPostgresStore(options));
+  });
+}
+
+async function connect(
+  { address, timeout, signal }: PostgresOptions,
+  open: (pool: Pool) => Promise<KeyStore>,
+): Promise<KeyStore> {
   const pool = createPool(address, timeout);
   try {
-    await unlessAborted(migrate(pool, label), signal);
-    return new PostgresStore(pool, options);
+    return await unlessAborted(open(pool), signal);
   } catch (error) {
     // Not awaited, because `end` waits for statements that are still running.
     void pool.end();
-    throw databaseFailure(label, error);
+    throw databaseFailure(address.label, error);
   }
 }
 
@@ -70,12 +97,15 @@ class PostgresStore implements KeyStore {
   readonly #pool: Pool;
   readonly #options: PostgresOptions;
   readonly #label: string;
-  readonly findIdBySecretHash = batchLookups((hashes) => this.#findIds(hashes));
+  readonly #tables: PostgresTables;
+  readonly findBySecretHash = batchLookups((hashes) => this.#findStates(hashes));
 
-  constructor(pool: Pool, options: PostgresOptions) {
+  /** @param tables where to read; another value than the default is for reading an older schema */
+  constructor(pool: Pool, options: PostgresOptions, tables = POSTGRES_TABLES) {
     this.#pool = pool;
     this.#options = options;
     this.#label = options.address.label;
+    this.#tables = tables;
   }
 
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
@@ -90,7 +120,10 @@ class PostgresStore implements KeyStore {
       precondition(held);
       if (held !== undefined) await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
       if (held !== undefined && replacesItself(held, origin)) {
-        await sql.query("UPDATE service_api.api_key SET created_by = $1 WHERE created_by = $2", [key.id, held.id]);
+        await sql.query(
+          "UPDATE service_api.api_key SET created_by = $1, revision = revision + 1 WHERE created_by = $2",
+          [key.id, held.id],
+        );
       }
       await insertKey(sql, key);
       const replaced = held === undefined ? [] : [doneEvent("REPLACE", held, origin)];
@@ -111,28 +144,34 @@ class PostgresStore implements KeyStore {
     });
   }
 
-  async #findIds(hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async #findStates(hashes: readonly string[]): Promise<ReadonlyMap<string, KeyState>> {
     const rows = await this.#rows({
-      name: "find ids",
-      text:
-        "SELECT encode(secret_hash, 'hex') AS hash, id FROM service_api.api_key WHERE secret_hash = ANY($1::bytea[])",
+      name: "find states",
+      text: `SELECT version, encode(secret_sha256, 'hex') AS hash, id, revision
+             FROM service_api.schema_version LEFT JOIN ${this.#tables.keys} ON secret_sha256 = ANY($1::bytea[])`,
       values: [hashes.map((hash) => `\\x${hash}`)],
     });
-    return new Map(rows.map((row) => [String(row["hash"]), String(row["id"])]));
+    requireKnownSchema(rows[0]?.["version"], this.#label);
+    return new Map(
+      rows.filter(({ id }) => id !== null).map(({ hash, id, revision }) => [
+        String(hash),
+        { id: String(id), revision: Number(revision) },
+      ]),
+    );
   }
 
   findById(id: string): Promise<StoredKey | undefined> {
-    return this.#find("SELECT * FROM service_api.api_key WHERE id = $1", id);
+    return this.#find(`SELECT * FROM ${this.#tables.keys} WHERE id = $1`, id);
   }
 
   findByName(name: Name): Promise<StoredKey | undefined> {
-    return this.#find("SELECT * FROM service_api.api_key WHERE name = $1", name);
+    return this.#find(`SELECT * FROM ${this.#tables.keys} WHERE name = $1`, name);
   }
 
   async *list(owner?: string): AsyncIterable<StoredKey> {
     const own = owner === undefined ? "" : "AND (id = $2 OR created_by = $2)";
     const owners = owner === undefined ? [] : [owner];
-    const text = `SELECT * FROM service_api.api_key WHERE number > $1 ${own} ORDER BY number LIMIT ${PAGE}`;
+    const text = `SELECT * FROM ${this.#tables.keys} WHERE number > $1 ${own} ORDER BY number LIMIT ${PAGE}`;
     for (let last = "0";;) {
       // deno-lint-ignore no-await-in-loop -- each page begins after the previous one
       const rows = await this.#rows({ text, values: [last, ...owners] });
@@ -143,7 +182,11 @@ class PostgresStore implements KeyStore {
   }
 
   async isEmpty(): Promise<boolean> {
-    return (await this.#rows({ text: "SELECT 1 FROM service_api.api_key LIMIT 1", values: [] })).length === 0;
+    const [row] = await this.#rows({
+      text: `SELECT version, EXISTS (SELECT FROM ${this.#tables.keys}) AS has_keys FROM service_api.schema_version`,
+    });
+    requireKnownSchema(row?.["version"], this.#label);
+    return row?.["has_keys"] === false;
   }
 
   async recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
@@ -167,7 +210,7 @@ class PostgresStore implements KeyStore {
 
   async listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]> {
     const rows = await this.#rows({
-      text: "SELECT * FROM service_api.audit_event WHERE id > $1 ORDER BY id LIMIT $2",
+      text: `SELECT * FROM ${this.#tables.events} WHERE id > $1 ORDER BY id LIMIT $2`,
       values: [after ?? "0", limit],
     });
     return rows.map((row) => rowToEvent(row, this.#label));
@@ -204,7 +247,16 @@ class PostgresStore implements KeyStore {
   }
 
   #change<Result>(act: (sql: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#run(() => inTransaction(this.#pool, this.#label, act));
+    return this.#run(() =>
+      inTransaction(this.#pool, this.#label, async (sql) => {
+        // The join locks the keys. While this transaction runs, no other process can migrate them.
+        const { rows: [row] } = await sql.query(
+          "SELECT version FROM service_api.schema_version LEFT JOIN service_api.api_key ON FALSE",
+        );
+        requireKnownSchema(row?.version, this.#label);
+        return await act(sql);
+      })
+    );
   }
 
   /**

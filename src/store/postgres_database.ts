@@ -153,15 +153,25 @@ export async function migrate(pool: Pool, label: string): Promise<void> {
  *
  * @throws {Failure} `UNREACHABLE` if the database was written by a newer version
  */
-async function schemaVersion(sql: Queryable, label: string): Promise<number | undefined> {
+export async function schemaVersion(sql: Queryable, label: string): Promise<number | undefined> {
   // Not `to_regclass`, because it could use a catalog cache that is older than the lock, and miss the table.
   const tables = await sql.query(
     "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'service_api' AND tablename = 'schema_version'",
   );
   if (tables.rows.length === 0) return undefined;
   const { rows: [row] } = await sql.query("SELECT version FROM service_api.schema_version");
-  const version = Number(row?.version);
-  if (version <= MIGRATIONS.length) return version;
+  requireKnownSchema(row?.version, label);
+  return Number(row?.version);
+}
+
+/**
+ * Throws if a newer version of this program has migrated the database.
+ *
+ * @param version the number in the table `schema_version`
+ * @throws {Failure} `UNREACHABLE`
+ */
+export function requireKnownSchema(version: unknown, label: string): void {
+  if (Number(version) <= MIGRATIONS.length) return;
   throw new Failure(
     "UNREACHABLE",
     `The database ${label} was written by a newer version of service-api (schema ${version}; this version ` +
@@ -177,6 +187,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     /^42501/,
     "Grant the user the right to create the schema service_api (GRANT CREATE ON DATABASE). If the schema exists, grant the user the right to use its tables.",
   ],
+  [/^(42703|42P01)/, "A newer version of service-api may have migrated the database. Upgrade service-api."],
   [/^25006/, "The database is read-only, or the server is a standby. Set --database-url to the primary server."],
   [/^53300/, "Raise max_connections on the server, or run fewer processes."],
   [/^(53100|58030)/, "Nothing was changed. The disk may be full or failing. Check the disk of the database server."],

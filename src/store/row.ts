@@ -17,12 +17,13 @@ export const KEY_COLUMNS = [
   "created_at",
   "created_by",
   "last_used_at",
-  "secret_hash",
+  "secret_sha256",
   "secret_tail",
+  "revision",
 ] as const;
 
 /** A column value that both databases accept. Times have the format of `Date.toISOString`. */
-type Value = string | Uint8Array | null;
+type Value = string | number | Uint8Array | null;
 
 /** @returns the values in the order of `KEY_COLUMNS` */
 export function keyToRow(key: StoredKey): Value[] {
@@ -37,6 +38,7 @@ export function keyToRow(key: StoredKey): Value[] {
     key.lastUsedAt?.toISOString() ?? null,
     key.secretHash,
     key.secretTail,
+    key.revision,
   ];
 }
 
@@ -46,8 +48,8 @@ export function keyToRow(key: StoredKey): Value[] {
  */
 export function rowToKey(row: Row, store: string): StoredKey {
   try {
-    const { secret_hash } = row;
-    if (!(secret_hash instanceof Uint8Array)) throw new TypeError("secret_hash is not bytes");
+    const { secret_sha256 } = row;
+    if (!(secret_sha256 instanceof Uint8Array)) throw new TypeError("secret_sha256 is not bytes");
     return {
       id: String(row["id"]),
       name: parseName(String(row["name"])),
@@ -57,8 +59,9 @@ export function rowToKey(row: Row, store: string): StoredKey {
       createdAt: toTime(row["created_at"]),
       createdBy: toText(row["created_by"]),
       lastUsedAt: row["last_used_at"] === null ? null : toTime(row["last_used_at"]),
-      secretHash: new Uint8Array(secret_hash),
+      secretHash: new Uint8Array(secret_sha256),
       secretTail: String(row["secret_tail"]),
+      revision: Number(row["revision"]),
     };
   } catch (cause) {
     throw new Failure(

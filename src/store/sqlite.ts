@@ -10,8 +10,15 @@ import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, type Origin, r
 import { GroupCommit } from "./group_commit.ts";
 import type { KeyStore, Precondition, RemovePrecondition } from "./key_store.ts";
 import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToKey, rowToTimes } from "./row.ts";
-import { openDatabase, retryWhileBusy, type WaitOptions } from "./sqlite_database.ts";
-import type { StoredKey } from "./stored_key.ts";
+import {
+  openDatabase,
+  openExistingDatabase,
+  requireKnownSchema,
+  retryWhileBusy,
+  type WaitOptions,
+} from "./sqlite_database.ts";
+import type { KeyState, StoredKey } from "./stored_key.ts";
+import { UnmigratedStore } from "./unmigrated_store.ts";
 
 export interface SqliteOptions extends WaitOptions {
   /** The data directory, created with mode 0700 if missing. The store is the file `keys.db` in it. */
@@ -39,6 +46,19 @@ export async function openSqliteStore({ directory, beforeCommit, ...waitOptions 
   const path = `${directory}/keys.db`;
   const database = await openDatabase(directory, path, waitOptions);
   return new SqliteStore(database, path, waitOptions, beforeCommit);
+}
+
+/**
+ * Opens the store, but creates or migrates it only before the first change. Until then, a missing store is empty.
+ *
+ * @throws {Failure} the failures that `openSqliteStore` lists
+ */
+export async function openSqliteStoreOnDemand(options: SqliteOptions): Promise<KeyStore> {
+  const { directory, beforeCommit, ...waitOptions } = options;
+  const path = `${directory}/keys.db`;
+  const existing = await openExistingDatabase(directory, path, waitOptions);
+  const store = existing && new SqliteStore(existing.database, path, waitOptions, beforeCommit);
+  return store === undefined || existing?.isOlder ? new UnmigratedStore(store, () => openSqliteStore(options)) : store;
 }
 
 class SqliteStore implements KeyStore {
@@ -69,7 +89,8 @@ class SqliteStore implements KeyStore {
       precondition(held);
       if (held !== undefined) this.#removeOne(held, "REPLACE", origin);
       if (held !== undefined && replacesItself(held, origin)) {
-        this.#prepared("UPDATE api_key SET created_by = ? WHERE created_by = ?").run(key.id, held.id);
+        this.#prepared("UPDATE api_key SET created_by = ?, revision = revision + 1 WHERE created_by = ?")
+          .run(key.id, held.id);
       }
       this.#insert("api_key", KEY_COLUMNS, keyToRow(key));
       this.#insertEvent(doneEvent("CREATE", key, origin));
@@ -89,10 +110,14 @@ class SqliteStore implements KeyStore {
     });
   }
 
-  findIdBySecretHash(hash: Uint8Array): Promise<string | undefined> {
+  findBySecretHash(hash: Uint8Array): Promise<KeyState | undefined> {
     return this.#read(() => {
-      const id = this.#prepared("SELECT id FROM api_key WHERE secret_hash = ?").get(hash)?.["id"];
-      return typeof id === "string" ? id : undefined;
+      const row = this.#prepared(
+        "SELECT user_version, id, revision FROM pragma_user_version LEFT JOIN api_key ON secret_sha256 = ?",
+      ).get(hash);
+      requireKnownSchema(row?.["user_version"], this.#path);
+      const id = row?.["id"];
+      return typeof id === "string" ? { id, revision: Number(row?.["revision"]) } : undefined;
     });
   }
 
@@ -120,7 +145,10 @@ class SqliteStore implements KeyStore {
   }
 
   isEmpty(): Promise<boolean> {
-    return this.#read(() => this.#prepared("SELECT 1 FROM api_key LIMIT 1").get() === undefined);
+    return this.#read(() => {
+      this.#requireKnownSchema();
+      return this.#prepared("SELECT 1 FROM api_key LIMIT 1").get() === undefined;
+    });
   }
 
   recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
@@ -170,8 +198,14 @@ class SqliteStore implements KeyStore {
     return row && rowToKey(row, quote(this.#path));
   }
 
+  /** Begins a change. Throws if a newer version has migrated the store, or if the calling key was deleted. */
   #requireActor({ actor }: Origin): void {
+    this.#requireKnownSchema();
     if (actor !== null && this.#find("id", actor.id) === undefined) throw actorDeleted();
+  }
+
+  #requireKnownSchema(): void {
+    requireKnownSchema(this.#prepared("PRAGMA user_version").get()?.["user_version"], this.#path);
   }
 
   #removeOne(key: StoredKey, action: "REPLACE" | "DELETE", origin: Origin): void {

@@ -1,10 +1,10 @@
 /**
- * Opens the SQLite database file. Creates the file so that only its owner can access it, migrates its schema, waits for
- * locks held by other processes, and explains errors of SQLite and the file system.
+ * Opens the SQLite database file. If needed, creates the file so that only its owner can access it, and migrates its
+ * schema. Waits for locks held by other processes, and explains errors of SQLite and the file system.
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { Failure, quote, reasonOf } from "../apikey/failure.ts";
-import { APPLICATION_ID, SQLITE_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
+import { APPLICATION_ID, OLDER_SQLITE_VIEWS, SQLITE_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
 
 /** How long SQLite itself waits for a lock, in milliseconds. The wait is short, because it blocks the whole process. */
 const BUSY_TIMEOUT = 5;
@@ -27,10 +27,70 @@ export interface WaitOptions {
  * @throws {Failure} the failures that `openSqliteStore` in `sqlite.ts` lists
  */
 export async function openDatabase(directory: string, path: string, waitOptions: WaitOptions): Promise<DatabaseSync> {
-  await createPrivateDirectory(directory);
-  await createPrivateFile(path);
+  if (!await fileExists(directory, path)) {
+    await createPrivateDirectory(directory);
+    await createPrivateFile(path);
+  }
   const { DatabaseSync } = await import("node:sqlite");
-  return await retryWhileBusy(path, waitOptions, () => openOnce(DatabaseSync, path));
+  return await retryWhileBusy(path, waitOptions, () =>
+    openOnce(DatabaseSync, path, (database, version) => {
+      useWal(database);
+      if (version < MIGRATIONS.length) inTransaction(database, "IMMEDIATE", () => migrate(database, path));
+      return database;
+    }));
+}
+
+/** A database that was opened without changing it. */
+export interface ExistingDatabase {
+  readonly database: DatabaseSync;
+  /** Whether the schema is older than the current schema. The store can then only be read. */
+  readonly isOlder: boolean;
+}
+
+/**
+ * Opens the database file without creating or migrating anything.
+ *
+ * @returns `undefined` if the file is missing or is an empty database
+ * @throws {Failure} the failures that `openSqliteStore` in `sqlite.ts` lists
+ */
+export async function openExistingDatabase(
+  directory: string,
+  path: string,
+  waitOptions: WaitOptions,
+): Promise<ExistingDatabase | undefined> {
+  if (!await fileExists(directory, path)) return undefined;
+  const { DatabaseSync } = await import("node:sqlite");
+  return await retryWhileBusy(path, waitOptions, () =>
+    openOnce(DatabaseSync, path, (database, version) => {
+      if (version === 0) return void database.close();
+      const isOlder = version < MIGRATIONS.length;
+      if (isOlder) database.exec(OLDER_SQLITE_VIEWS[version - 1] ?? "");
+      else useWal(database);
+      return { database, isOlder };
+    }));
+}
+
+/**
+ * Checks that the file can be written, because SQLite would open it for reading only, and then fail without a reason.
+ *
+ * @returns whether the file exists
+ * @throws {Failure} `USAGE` if the directory is a file or is inside a file
+ * @throws {Failure} `UNREACHABLE` if the path is not a file that the user can read and write
+ */
+async function fileExists(directory: string, path: string): Promise<boolean> {
+  try {
+    // Opening a named pipe would wait for another program.
+    const { isFile } = await Deno.stat(path);
+    if (!isFile) {
+      throw new Failure("UNREACHABLE", `${quote(path)} is not a file. Move it away, or choose another --data-dir.`);
+    }
+    (await Deno.open(path, { read: true, write: true })).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error instanceof Deno.errors.NotADirectory ? directoryIsFile(directory) : fileFailure(path, error);
+  }
 }
 
 async function createPrivateDirectory(path: string): Promise<void> {
@@ -38,10 +98,14 @@ async function createPrivateDirectory(path: string): Promise<void> {
     await Deno.mkdir(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     if (error instanceof Deno.errors.AlreadyExists || error instanceof Deno.errors.NotADirectory) {
-      throw new Failure("USAGE", `The data directory ${quote(path)} is a file, or is inside one. Choose a directory.`);
+      throw directoryIsFile(path);
     }
     throw fileFailure(path, error);
   }
+}
+
+function directoryIsFile(path: string): Failure {
+  return new Failure("USAGE", `The data directory ${quote(path)} is a file, or is inside one. Choose a directory.`);
 }
 
 /**
@@ -57,19 +121,28 @@ async function createPrivateFile(path: string): Promise<void> {
   }
 }
 
-function openOnce(Database: typeof DatabaseSync, path: string): DatabaseSync {
+/**
+ * Opens the database, checks that it belongs to this program, and passes it with its schema version to `prepare`. Closes
+ * the database if anything fails.
+ */
+function openOnce<Result>(
+  Database: typeof DatabaseSync,
+  path: string,
+  prepare: (database: DatabaseSync, version: number) => Result,
+): Result {
   const database = new Database(path, { timeout: BUSY_TIMEOUT });
   try {
     // Without fullfsync, macOS reports data as written while the data is still in the cache of the disk.
     database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
-    const version = inTransaction(database, "DEFERRED", () => schemaVersion(database, path));
-    if (pragma(database, "journal_mode") !== "wal") database.exec("PRAGMA journal_mode = WAL");
-    if (version < MIGRATIONS.length) inTransaction(database, "IMMEDIATE", () => migrate(database, path));
-    return database;
+    return prepare(database, inTransaction(database, "DEFERRED", () => schemaVersion(database, path)));
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+function useWal(database: DatabaseSync): void {
+  if (pragma(database, "journal_mode") !== "wal") database.exec("PRAGMA journal_mode = WAL");
 }
 
 function migrate(database: DatabaseSync, path: string): void {
@@ -89,7 +162,18 @@ function schemaVersion(database: DatabaseSync, path: string): number {
     if (version === 0 && database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) return 0;
     throw new Failure("UNREACHABLE", `${quote(path)} belongs to another program. Choose another --data-dir.`);
   }
-  if (version <= MIGRATIONS.length) return version;
+  requireKnownSchema(version, path);
+  return version;
+}
+
+/**
+ * Throws if a newer version of this program has migrated the database.
+ *
+ * @param version the `user_version` of the database
+ * @throws {Failure} `UNREACHABLE`
+ */
+export function requireKnownSchema(version: unknown, path: string): void {
+  if (Number(version) <= MIGRATIONS.length) return;
   throw new Failure(
     "UNREACHABLE",
     `The store ${quote(path)} was written by a newer version of service-api (schema ${version}; this version ` +
@@ -190,6 +274,7 @@ const REMEDIES: readonly (readonly [string, string])[] = [
   ["malformed", "The file is damaged. Restore it from a backup, or choose another --data-dir."],
   ["disk is full", "Nothing was changed. Free some disk space, or choose another --data-dir."],
   ["disk I/O error", "The disk may be full or failing. Check the disk."],
+  ["no such", "A newer version of service-api may have migrated the store. Upgrade service-api."],
   ["No space left", "Nothing was changed. Free some disk space, or choose another --data-dir."],
 ];
 

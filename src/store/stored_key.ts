@@ -3,10 +3,19 @@ import type { Name } from "../apikey/name.ts";
 import type { Permission } from "../apikey/permission.ts";
 import type { Role } from "../apikey/role.ts";
 
-/** Everything about a key except its secret. Only `lastUsedAt` and `createdBy` ever change. */
-export interface StoredKey {
+/**
+ * What the server looks up for each request. If a member differs from an earlier look-up, the key has changed, and the
+ * server reads it again.
+ */
+export interface KeyState {
   /** `key_` and 22 base62 characters. */
   readonly id: string;
+  /** Starts at 1. Each change to what the key may do or to its validity increases the revision. */
+  readonly revision: number;
+}
+
+/** Everything about a key except its secret. */
+export interface StoredKey extends KeyState {
   /** Unique. */
   readonly name: Name;
   readonly description: string | null;

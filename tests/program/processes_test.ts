@@ -143,7 +143,7 @@ testWithSignals("a command that waits for a server exits with 130 on SIGINT", as
 
 testWithSignals("a command that waits for a locked store exits with 130 on SIGINT", async () => {
   await using sandbox = await openSandbox();
-  await sandbox.program(["apikey", "--delete", "--name", "none"]);
+  await sandbox.program(["apikey", "--create", "--name", "first", "--roles", "GUEST"]);
   const holder = new DatabaseSync(`${sandbox.directory}/data/keys.db`);
   try {
     holder.exec("BEGIN IMMEDIATE");

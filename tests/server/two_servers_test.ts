@@ -3,13 +3,18 @@
  * change.
  */
 import { expect } from "expect";
+import { DatabaseSync } from "node:sqlite";
+import { makeSecret } from "../../src/apikey/secret.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
+import { POSTGRES_MIGRATIONS, SQLITE_MIGRATIONS } from "../../src/store/migrations.ts";
 import { openPostgresStore } from "../../src/store/postgres.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { testOnPostgres } from "../store/postgres/server.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import { type ApiKey, CREATE, createdKey, DELETE, type Fetch, ME, post, READ, serverOver } from "./graphql/graphql.ts";
-import { fetchFrom, startHttp } from "./http/http_server.ts";
+import { fetchFrom, startHttp, statusOf } from "./http/http_server.ts";
+
+const UNKNOWN_SECRET = makeSecret(new Uint8Array(32).fill(3));
 
 interface Pair {
   readonly one: Fetch;
@@ -17,12 +22,22 @@ interface Pair {
   readonly admin: ApiKey;
   /** A key that authenticated on both servers. */
   readonly known: ApiKey;
+  /** The URL of the second server. */
+  readonly twoUrl: string;
+  readonly data: SharedData;
 }
 
-type OpenStore = () => Promise<KeyStore>;
+/** The data that both servers share. */
+interface SharedData {
+  readonly openStore: () => Promise<KeyStore>;
+  /** Runs SQL on the data, as another program would. */
+  readonly execute: (sql: string) => Promise<unknown>;
+  /** The SQL that makes the store look as if a newer version had migrated it. */
+  readonly markAsNewer: string;
+}
 
-async function runOnTwoServers(openStore: OpenStore, test: (pair: Pair) => Promise<void>): Promise<void> {
-  const [first, second] = [await openStore(), await openStore()];
+async function runOnTwoServers(data: SharedData, test: (pair: Pair) => Promise<void>): Promise<void> {
+  const [first, second] = [await data.openStore(), await data.openStore()];
   const { create } = serverOver(first);
   const admin = await create({ name: "admin", roles: ["ADMIN"] });
   const known = await create({ name: "known", roles: ["GUEST"] });
@@ -31,19 +46,19 @@ async function runOnTwoServers(openStore: OpenStore, test: (pair: Pair) => Promi
   try {
     const results = await Promise.all([one, two].map((server) => post(server, ME, {}, known.key)));
     expect(results.map(({ status }) => status)).toEqual([200, 200]);
-    await test({ one, two, admin, known });
+    await test({ one, two, admin, known, twoUrl: servers[1].url, data });
   } finally {
     await Promise.all(servers.map((server) => server.stop(1000)));
   }
 }
 
-/** @param withDatabase calls `use` with a function that opens stores on one new database */
+/** @param withData calls `use` with new data */
 function testTwoServers(
   engine: string,
-  withDatabase: (use: (openStore: OpenStore) => Promise<void>) => Promise<void>,
+  withData: (use: (data: SharedData) => Promise<void>) => Promise<void>,
 ): void {
   const test = (rule: string, run: (pair: Pair) => Promise<void>): void =>
-    Deno.test(`${engine}: ${rule}`, () => withDatabase((openStore) => runOnTwoServers(openStore, run)));
+    Deno.test(`${engine}: ${rule}`, () => withData((data) => runOnTwoServers(data, run)));
 
   test("after a key is deleted through one server, both servers reject the key on its next request", async ({ one, two, admin, known }) => {
     expect((await post(one, DELETE, { ids: [known.id] }, admin.key)).data).toEqual({ apiKey: { delete: true } });
@@ -70,11 +85,42 @@ function testTwoServers(
     expect(text.match(/NOT_FOUND/g)).toHaveLength(6);
     expect(text).not.toContain(admin.key);
   });
+
+  test("if another program changes the roles and the revision of a key, both servers use the new roles on its next request", async ({ one, two, admin, known, data }) => {
+    const LIST_NAMES = "{ apiKeys { name } }";
+    const codesOf = (secret: string): Promise<unknown> =>
+      Promise.all([one, two].map(async (server) => (await post(server, LIST_NAMES, {}, secret)).codes));
+    expect(await codesOf(known.key)).toEqual([["FORBIDDEN"], ["FORBIDDEN"]]);
+    expect(await codesOf(admin.key)).toEqual([[], []]);
+    await data.execute(`UPDATE api_key SET roles = 'VIEWER', revision = revision + 1 WHERE id = '${known.id}'`);
+    await data.execute(`UPDATE api_key SET roles = 'GUEST', revision = revision + 1 WHERE id = '${admin.id}'`);
+    expect(await codesOf(known.key)).toEqual([[], []]);
+    expect(await codesOf(admin.key)).toEqual([["FORBIDDEN"], ["FORBIDDEN"]]);
+  });
+
+  test("if a newer version migrates the store, valid and unknown keys get 503, and so does /readyz", async ({ two, twoUrl, known, data }) => {
+    await data.execute(data.markAsNewer);
+    const results = await Promise.all([known.key, UNKNOWN_SECRET].map((secret) => post(two, ME, {}, secret)));
+    expect(results.map(({ status, codes }) => [status, codes])).toEqual([[503, ["UNREACHABLE"]], [503, [
+      "UNREACHABLE",
+    ]]]);
+    expect(await statusOf(new URL("/readyz", twoUrl))).toBe(503);
+  });
 }
 
 testTwoServers(
   "SQLite",
-  (use) => inTemporaryDirectory((directory) => use(() => openSqliteStore({ directory, busyTimeout: 5000 }))),
+  (use) =>
+    inTemporaryDirectory((directory) =>
+      use({
+        openStore: () => openSqliteStore({ directory, busyTimeout: 5000 }),
+        execute: (sql) => {
+          using database = new DatabaseSync(`${directory}/keys.db`);
+          return Promise.try(() => database.exec(sql));
+        },
+        markAsNewer: `PRAGMA user_version = ${SQLITE_MIGRATIONS.length + 1}`,
+      })
+    ),
 );
 
 await testOnPostgres("two servers on PostgreSQL", {}, (server) =>
@@ -82,6 +128,10 @@ await testOnPostgres("two servers on PostgreSQL", {}, (server) =>
     "PostgreSQL",
     (use) =>
       server.withNewDatabase((name) =>
-        use(() => openPostgresStore({ address: server.address(name), timeout: 10_000 }))
+        use({
+          openStore: () => openPostgresStore({ address: server.address(name), timeout: 10_000 }),
+          execute: (sql) => server.execute(name, sql),
+          markAsNewer: `UPDATE schema_version SET version = ${POSTGRES_MIGRATIONS.length + 1}`,
+        })
       ),
   ));

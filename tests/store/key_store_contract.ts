@@ -43,7 +43,7 @@ export function testKeys(engine: Engine): void {
       expect(await listKeys(store)).toEqual([]);
     }));
 
-  test("findById and findByName return a key with all of its fields, and findIdBySecretHash returns its id", () =>
+  test("findById and findByName return a key with all of its fields, and findBySecretHash returns its id and revision", () =>
     withNewStore(engine, async (store) => {
       const key = await newKey("CI runner 7", {
         description: "for the nightly build",
@@ -56,12 +56,12 @@ export function testKeys(engine: Engine): void {
       await addAll(store, [key, await newKey("another")]);
       expect(await store.findById(key.id)).toEqual(key);
       expect(await store.findByName(key.name)).toEqual(key);
-      expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
+      expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
       expect(await store.isEmpty()).toBe(false);
       const missing = await newKey("missing");
       expect(await store.findById(missing.id)).toBeUndefined();
       expect(await store.findByName(missing.name)).toBeUndefined();
-      expect(await store.findIdBySecretHash(missing.secretHash)).toBeUndefined();
+      expect(await store.findBySecretHash(missing.secretHash)).toBeUndefined();
     }));
 
   test("Each of many concurrent look-ups gets its own result", () =>
@@ -69,7 +69,9 @@ export function testKeys(engine: Engine): void {
       const [known, unknown] = await Promise.all([newKeys(60, "known"), newKeys(60, "unknown")]);
       await addInParallel(store, known);
       const keys = known.flatMap((key, i) => [key, unknown[i] ?? key, key]);
-      const found = await Promise.all(keys.map(({ secretHash }) => store.findIdBySecretHash(secretHash)));
+      const found = await Promise.all(
+        keys.map(async ({ secretHash }) => (await store.findBySecretHash(secretHash))?.id),
+      );
       expect(found).toEqual(known.flatMap(({ id }) => [id, undefined, id]));
     }));
 
@@ -112,7 +114,7 @@ export function testKeys(engine: Engine): void {
       expect(code).toBe("ALREADY_EXISTS");
       expect(message).toContain('"deploy" already exists');
       expect(await listKeys(store)).toEqual([first]);
-      expect(await store.findIdBySecretHash(second.secretHash)).toBeUndefined();
+      expect(await store.findBySecretHash(second.secretHash)).toBeUndefined();
     }));
 
   test("If a replacement fails, the old key stays valid", () =>
@@ -122,7 +124,7 @@ export function testKeys(engine: Engine): void {
       const clash = await newKey("deploy", { secretHash: other.secretHash });
       expect((await failureOfPromise(store.add(clash, LOCAL, allowAny))).code).toBe("UNREACHABLE");
       expect(await listKeys(store)).toEqual([old, other]);
-      expect(await store.findIdBySecretHash(old.secretHash)).toBe(old.id);
+      expect(await store.findBySecretHash(old.secretHash)).toEqual({ id: old.id, revision: 1 });
     }));
 
   test("remove deletes only the given keys", () =>
@@ -131,7 +133,7 @@ export function testKeys(engine: Engine): void {
       await addAll(store, [a, b, c]);
       expect(await store.remove([c.id, a.id], LOCAL, allowAny)).toBe(true);
       expect(await listKeys(store)).toEqual([b]);
-      expect(await store.findIdBySecretHash(a.secretHash)).toBeUndefined();
+      expect(await store.findBySecretHash(a.secretHash)).toBeUndefined();
       expect(await store.remove([b.id, b.id], LOCAL, allowAny)).toBe(true);
       expect(await store.isEmpty()).toBe(true);
     }));
@@ -227,7 +229,7 @@ export function testKeys(engine: Engine): void {
       expect(await listKeys(store, owner.id)).toEqual([child]);
     }));
 
-  test("If a key replaces itself, its successor becomes the creator of the keys that it created", () =>
+  test("If a key replaces itself, its successor becomes the creator of the keys that it created, and their revision rises", () =>
     withNewStore(engine, async (store) => {
       await addDeployer(store);
       const createdBy = REMOTE.actor?.id ?? "";
@@ -236,7 +238,7 @@ export function testKeys(engine: Engine): void {
       const successor = await newKey("deployer", { createdBy });
       await addAll(store, [...children, ...others]);
       await store.add(successor, REMOTE, allowAny);
-      const passedOn = children.map((child) => ({ ...child, createdBy: successor.id }));
+      const passedOn = children.map((child) => ({ ...child, createdBy: successor.id, revision: 2 }));
       expect(await listKeys(store)).toEqual([...passedOn, ...others, successor]);
     }));
 
@@ -266,7 +268,7 @@ export function testKeys(engine: Engine): void {
         expect(message).toContain(key.id);
       }
       expect(await failureOfPromise(store.add(await newKey("deploy"), LOCAL, allowAny))).toBeInstanceOf(Failure);
-      expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
+      expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
     }));
 
   test("If the keys fill more than one page, list returns each key once, in the same order with and without an owner", () =>
@@ -288,8 +290,8 @@ export function testKeys(engine: Engine): void {
       expect(await listKeys(one)).toEqual([a, b]);
       expect((await failureOfPromise(one.add(newB, LOCAL, rejectTakenName))).code).toBe("ALREADY_EXISTS");
       await one.add(newB, LOCAL, allowAny);
-      expect(await two.findIdBySecretHash(b.secretHash)).toBeUndefined();
-      expect(await two.findIdBySecretHash(newB.secretHash)).toBe(newB.id);
+      expect(await two.findBySecretHash(b.secretHash)).toBeUndefined();
+      expect(await two.findBySecretHash(newB.secretHash)).toEqual({ id: newB.id, revision: 1 });
       await two.remove([a.id], LOCAL, allowAny);
       expect(await one.findById(a.id)).toBeUndefined();
     }));

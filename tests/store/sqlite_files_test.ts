@@ -9,8 +9,9 @@ import type { Failure } from "../../src/apikey/failure.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import type { StoredKey } from "../../src/store/stored_key.ts";
 import { APPLICATION_ID, SQLITE_MIGRATIONS } from "../../src/store/migrations.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore, openSqliteStoreOnDemand } from "../../src/store/sqlite.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
+import { command } from "../execute.ts";
 import { addAll, allowAny, listKeys, LOCAL } from "./changes.ts";
 import { sqliteRacer, startRacer } from "./racers.ts";
 import { newKey, newKeyWithSecret } from "./stored_key.ts";
@@ -142,6 +143,20 @@ Deno.test("If keys.db is a directory, opening fails with UNREACHABLE", () =>
     expect(message).toContain(`${directory}/keys.db`);
   }));
 
+Deno.test({
+  name: "If keys.db is a named pipe, opening fails with UNREACHABLE instead of waiting for another program",
+  ignore: Deno.build.os === "windows",
+  fn: () =>
+    inTemporaryDirectory(async (directory) => {
+      await command("mkfifo", [`${directory}/keys.db`]);
+      const openings = [open(directory), openSqliteStoreOnDemand({ directory, busyTimeout: 5_000 })];
+      for (const { code, message } of await Promise.all(openings.map(failureOfPromise))) {
+        expect(code).toBe("UNREACHABLE");
+        expect(message).toContain(`${directory}/keys.db`);
+      }
+    }),
+});
+
 Deno.test("If keys.db is not a database, opening fails with UNREACHABLE, keys.db is unchanged and no file is added", () =>
   inTemporaryDirectory(async (directory) => {
     await Deno.writeTextFile(`${directory}/keys.db`, "any text\n".repeat(500));
@@ -190,7 +205,7 @@ Deno.test("Opening a store with schema version 1 migrates the store and keeps it
     await createFirstVersion(directory, old);
     await withStoreIn(directory, async (store) => {
       expect(await listKeys(store)).toEqual([old]);
-      expect(await store.findIdBySecretHash(old.secretHash)).toBe(old.id);
+      expect(await store.findBySecretHash(old.secretHash)).toEqual({ id: old.id, revision: 1 });
       await store.recordUses(new Map([[old.id, LOCAL.at]]));
       await addAll(store, [{ ...fresh, createdBy: old.id }]);
       expect(await listKeys(store, old.id)).toEqual([{ ...old, lastUsedAt: LOCAL.at }, {
@@ -300,7 +315,7 @@ Deno.test("A read does not wait for another process that is writing", () =>
     await addAll(store, [key]);
     await inDatabase(directory, async (other) => {
       other.exec("BEGIN IMMEDIATE; DELETE FROM api_key");
-      expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
+      expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
       expect(await listKeys(store)).toEqual([key]);
     });
   }));

@@ -1,10 +1,13 @@
 /** Runs on SQLite the tests that every `KeyStore` must pass. */
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { APPLICATION_ID, SQLITE_MIGRATIONS } from "../../src/store/migrations.ts";
+import { openSqliteStore, openSqliteStoreOnDemand } from "../../src/store/sqlite.ts";
 import { testAuditTrail } from "./audit_trail_contract.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine, Location } from "./engine.ts";
 import { testKeys } from "./key_store_contract.ts";
+import { insertIntoOlder } from "./older_schema.ts";
+import { testOpening } from "./opening_contract.ts";
 import { testRaces } from "./race_contract.ts";
 import { sqliteRacer } from "./racers.ts";
 import { inTemporaryDirectory } from "./temporary_store.ts";
@@ -12,22 +15,41 @@ import { inTemporaryDirectory } from "./temporary_store.ts";
 function sqlite(name: string, beforeCommit?: () => Promise<void>): Engine {
   return {
     name,
-    withNewLocation: (test) =>
-      inTemporaryDirectory((directory) =>
-        test({
-          open: () => openSqliteStore({ directory, busyTimeout: 30_000, beforeCommit }),
-          execute: (sql) => {
-            using database = new DatabaseSync(`${directory}/keys.db`);
-            return Promise.try(() => database.exec(sql));
-          },
-          racer: sqliteRacer(directory),
-        })
-      ),
+    olderSchemas: SQLITE_MIGRATIONS.length - 1,
+    withNewLocation: (test) => inTemporaryDirectory((parent) => test(locationAt(`${parent}/store`, beforeCommit))),
+  };
+}
+
+function locationAt(directory: string, beforeCommit?: () => Promise<void>): Location {
+  const path = `${directory}/keys.db`;
+  const execute = (sql: string): Promise<void> => {
+    using database = new DatabaseSync(path);
+    return Promise.try(() => database.exec(sql));
+  };
+  return {
+    open: () => openSqliteStore({ directory, busyTimeout: 30_000, beforeCommit }),
+    openOnDemand: () => openSqliteStoreOnDemand({ directory, busyTimeout: 30_000, beforeCommit }),
+    createOlder: async (schema, key) => {
+      await Deno.mkdir(directory);
+      await execute([
+        ...SQLITE_MIGRATIONS.slice(0, schema),
+        `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${schema}`,
+        insertIntoOlder("api_key", key, (hex) => `x'${hex}'`),
+      ].join(";"));
+    },
+    markAsNewer: () => execute(`PRAGMA user_version = ${SQLITE_MIGRATIONS.length + 1}`),
+    contents: async () => {
+      const files = await Array.fromAsync(Deno.readDir(directory), ({ name }) => name).catch(() => "no directory");
+      return [files, await Deno.readFile(path).catch(() => "no file")];
+    },
+    execute,
+    racer: sqliteRacer(directory),
   };
 }
 
 testKeys(sqlite("SQLite"));
 testAuditTrail(sqlite("SQLite"));
 testRaces(sqlite("SQLite"));
+testOpening(sqlite("SQLite"));
 // `serve` opens the store with an equivalent `beforeCommit`.
 testRaces(sqlite("SQLite with grouped commits", () => new Promise((resolve) => setImmediate(resolve))));

@@ -20,6 +20,7 @@ export async function newKeyWithSecret(
     lastUsedAt: null,
     secretHash: await hashSecret(secret),
     secretTail: secretTail(secret),
+    revision: 1,
     ...fields,
   };
   return { key, secret };

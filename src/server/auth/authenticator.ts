@@ -5,6 +5,7 @@
 import { Failure } from "../../apikey/failure.ts";
 import { isWellFormedSecret } from "../../apikey/secret.ts";
 import type { KeyStore } from "../../store/key_store.ts";
+import type { StoredKey } from "../../store/stored_key.ts";
 import { type Caller, callerOf } from "./caller.ts";
 import type { LastUse } from "./last_use.ts";
 import { setBounded } from "./bounded_map.ts";
@@ -25,11 +26,14 @@ export class TooManyFailures extends Failure {
   /** @param retryAfter how long the client must wait, in seconds */
   constructor(readonly retryAfter: number) {
     super(
-      "UNAUTHENTICATED",
+      "RATE_LIMITED",
       `Too many requests from this address had no valid key. Try again in ${retryAfter} s.`,
     );
   }
 }
+
+/** A caller with a key. */
+type KeyCaller = Caller & { readonly key: StoredKey };
 
 /** How many callers are cached. If the cache is full, the caller that authenticated first is removed. */
 const MAX_CALLERS = 10_000;
@@ -37,57 +41,63 @@ const MAX_CALLERS = 10_000;
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   /**
-   * A cache of callers by the hash of their secret. The rights of a key never change, so an entry stays valid while the key
-   * exists. For each request, the server checks in the store whether the key still exists.
+   * A cache of callers by the hash of their secret. Each request looks up the revision of its key in the store. The
+   * server uses an entry only if the revision of its key is unchanged.
    */
-  readonly #callers = new Map<string, { readonly hash: Uint8Array; readonly caller: Caller }>();
+  readonly #callers = new Map<string, { readonly hash: Uint8Array; readonly caller: KeyCaller }>();
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
   }
 
   /**
-   * Authenticates a request and returns its caller.
+   * Authenticates a request and returns its caller. A valid key always authenticates, even if the address must wait.
    *
    * @param authorization the value of the `Authorization` header; `null` if there is none
    * @param address the client's IP address; `null` for a request inside this process, which is never throttled
    * @throws {Failure} `UNAUTHENTICATED` if the request carries no valid key
-   * @throws {TooManyFailures} if the address must wait; never for a key that authenticated before
+   * @throws {TooManyFailures} if the request carries no valid key and the address must wait
    */
   async authenticate(authorization: string | null, address: string | null, now: Date): Promise<Caller> {
-    const { store, lastUse, hashSecret, throttle } = this.#options;
-    const wait = throttle.secondsToWait(address, now.getTime());
-    const secret = authorization === null ? undefined : /^\s*bearer +(\S+)\s*$/i.exec(authorization)?.[1];
-    const digest = secret === undefined ? "" : await hashSecret(secret);
-    const known = this.#callers.get(digest);
-    if (wait > 0 && known === undefined) throw new TooManyFailures(wait);
+    const { lastUse, throttle } = this.#options;
     try {
-      if (authorization === null) {
-        throw unauthenticated("This server needs a key. Send it as Authorization: Bearer <API_KEY>.");
-      }
-      if (secret === undefined) {
-        throw unauthenticated("The Authorization header must have the form Bearer <API_KEY>.");
-      }
-      if (known === undefined && !isWellFormedSecret(secret)) {
-        throw unauthenticated("The key is mistyped, truncated, or from another kind of server.");
-      }
-      const hash = known?.hash ?? Uint8Array.fromHex(digest);
-      const id = await store.findIdBySecretHash(hash);
-      const key = id === undefined ? undefined : known?.caller.key ?? await store.findById(id);
-      if (key === undefined || key.id !== id) {
-        this.#callers.delete(digest);
-        throw unauthenticated("The key has a valid form, but this server does not know it. It may have been deleted.");
-      }
-      lastUse.record(key.id, now);
-      const caller = known?.caller ?? callerOf(key);
-      if (known === undefined) setBounded(this.#callers, digest, { hash, caller }, MAX_CALLERS);
+      const caller = await this.#findCaller(authorization);
+      lastUse.record(caller.key.id, now);
       return caller;
     } catch (error) {
-      if (error instanceof Failure && error.code === "UNAUTHENTICATED") {
-        throttle.recordFailure(address, now.getTime());
-      }
-      throw error;
+      const isRejected = error instanceof Failure && error.code === "UNAUTHENTICATED";
+      const wait = isRejected ? throttle.countFailure(address) : 0;
+      throw wait > 0 ? new TooManyFailures(wait) : error;
     }
+  }
+
+  async #findCaller(authorization: string | null): Promise<KeyCaller> {
+    const { store, hashSecret } = this.#options;
+    if (authorization === null) {
+      throw unauthenticated("This server needs a key. Send it as Authorization: Bearer <API_KEY>.");
+    }
+    const secret = /^\s*bearer +(\S+)\s*$/i.exec(authorization)?.[1];
+    if (secret === undefined) {
+      throw unauthenticated("The Authorization header must have the form Bearer <API_KEY>.");
+    }
+    const digest = await hashSecret(secret);
+    const known = this.#callers.get(digest);
+    if (known === undefined && !isWellFormedSecret(secret)) {
+      throw unauthenticated("The key is mistyped, truncated, or from another kind of server.");
+    }
+    const hash = known?.hash ?? Uint8Array.fromHex(digest);
+    const state = await store.findBySecretHash(hash);
+    if (state !== undefined && known?.caller.key.id === state.id && known.caller.key.revision === state.revision) {
+      return known.caller;
+    }
+    const key = state && await store.findById(state.id);
+    if (key === undefined) {
+      this.#callers.delete(digest);
+      throw unauthenticated("The key has a valid form, but this server does not know it. It may have been deleted.");
+    }
+    const caller = { ...callerOf(key), key };
+    setBounded(this.#callers, digest, { hash, caller }, MAX_CALLERS);
+    return caller;
   }
 }
 

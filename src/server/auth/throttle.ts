@@ -9,47 +9,45 @@ const PERIOD = 60_000;
 
 interface Failures {
   count: number;
-  /** When the count ends and a new count can start, in milliseconds since the epoch. */
+  /** When the count ends and a new count can start, on the clock of the throttle. */
   readonly until: number;
 }
 
 /** Counts failed authentications per client address and minute. All addresses in one IPv6 /64 share a count. */
 export class FailureThrottle {
   readonly #limit: number;
+  readonly #clock: () => number;
   readonly #addresses = new Map<string, Failures>();
 
-  /** @param limit after how many failures within a minute a client must wait; 0 for no limit */
-  constructor(limit: number) {
+  /**
+   * @param limit after how many failures within a minute a client must wait; 0 for no limit
+   * @param clock returns the time on a monotonic clock, in milliseconds, so that setting the system clock ends no wait
+   */
+  constructor(limit: number, clock: () => number = () => performance.now()) {
     this.#limit = limit;
+    this.#clock = clock;
   }
 
   /**
-   * @param address the client's IP address; `null` for a request inside this process, which never waits
-   * @param now the time in milliseconds since the epoch
-   * @returns how many seconds the client must wait; 0 if it need not wait
-   */
-  secondsToWait(address: string | null, now: number): number {
-    if (address === null || this.#limit === 0) return 0;
-    const failures = this.#addresses.get(networkOf(address));
-    if (failures === undefined || failures.count < this.#limit) return 0;
-    return Math.max(0, Math.ceil((failures.until - now) / 1000));
-  }
-
-  /**
+   * Counts a failure. Checking the limit and counting are one step, so the limit also holds for requests in parallel.
+   *
    * @param address the client's IP address; `null` for a request inside this process, which is not counted
-   * @param now the time in milliseconds since the epoch
+   * @returns 0 if the failure is within the limit; otherwise, the number of seconds that the client must wait
    */
-  recordFailure(address: string | null, now: number): void {
-    if (address === null || this.#limit === 0) return;
+  countFailure(address: string | null): number {
+    if (address === null || this.#limit === 0) return 0;
     const network = networkOf(address);
+    const now = this.#clock();
     const failures = this.#addresses.get(network);
-    if (failures !== undefined && failures.until > now) {
-      failures.count++;
-      return;
+    if (failures === undefined || failures.until <= now) {
+      // Moves the address to the end of the map. The first address in the map is removed first.
+      this.#addresses.delete(network);
+      setBounded(this.#addresses, network, { count: 1, until: now + PERIOD }, MAX_ADDRESSES);
+      return 0;
     }
-    // Moves the address to the end of the map. The first address in the map is removed first.
-    this.#addresses.delete(network);
-    setBounded(this.#addresses, network, { count: 1, until: now + PERIOD }, MAX_ADDRESSES);
+    if (failures.count >= this.#limit) return Math.ceil((failures.until - now) / 1000);
+    failures.count++;
+    return 0;
   }
 }
 

@@ -37,12 +37,8 @@ export interface HandlerOptions {
   readonly limits: DocumentLimits;
   /** Documents that are known to be valid. They are not validated again. */
   readonly validDocuments?: readonly string[];
-  /**
-   * If the body takes longer than this time (in milliseconds) to arrive, the server authenticates the key again.
-   *
-   * @default 50
-   */
-  readonly reauthenticateAfter?: number | undefined;
+  /** See `FailureThrottle`. */
+  readonly clock?: (() => number) | undefined;
   readonly now: () => Date;
   readonly logError: LogError;
 }
@@ -57,9 +53,6 @@ const STATUS_MESSAGES: ReadonlyMap<number, string> = new Map([
   [406, "The Accept header allows no supported type. Accept application/graphql-response+json or application/json."],
   [415, "The body must be application/json in UTF-8."],
 ]);
-
-/** The default of `reauthenticateAfter`, in milliseconds. */
-const REAUTHENTICATE_AFTER = 50;
 
 /** One request while `graphql-http` executes it. */
 interface Execution {
@@ -82,10 +75,9 @@ export interface GraphqlHandler {
 /** Creates the handler of `{base_url}/graphql`. */
 export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   const { store, hashSecret, maxAuthFailures, anonymous, limits, now, logError } = options;
-  const { reauthenticateAfter = REAUTHENTICATE_AFTER } = options;
   const lastUse = new LastUse(store);
   const refusals = new RefusalAudit(store, logError);
-  const throttle = new FailureThrottle(maxAuthFailures);
+  const throttle = new FailureThrottle(maxAuthFailures, options.clock);
   const authenticator = new Authenticator({ store, lastUse, hashSecret, throttle });
   const errorOptions = { exposeStoreErrors: anonymous !== undefined, logError };
   const executeOperation = createHandler<HttpRequest, Execution, RequestContext>({
@@ -119,13 +111,15 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
 
   async function execute(request: HttpRequest): Promise<HttpResponse> {
     const { method, url, header, address, requestId, signal } = request;
+    // The parser has read the headers. This lets it read a body that arrived together with them.
+    await Promise.resolve();
+    const isComplete = request.isComplete();
     // Authenticates first, so that the server never keeps the body of a request without a valid key in memory.
     let caller = await authenticate(request);
     const isPostedJson = method === "POST" && isJson(header("content-type"));
-    const start = performance.now();
     const body = isPostedJson ? await readOneOperation(request) : null;
-    // Another request may have deleted the key while the body arrived.
-    if (performance.now() - start > reauthenticateAfter) caller = await authenticate(request);
+    // The key may have changed while the body arrived.
+    if (isPostedJson && !isComplete) caller = await authenticate(request);
     const execution: Execution = {
       context: {
         store,

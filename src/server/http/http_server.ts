@@ -30,8 +30,8 @@ export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> 
   readonly retentionInterval?: number | undefined;
   /** Whether the user expects OpenTelemetry, because `OTEL_DENO` is set. */
   readonly expectsTelemetry: boolean;
-  /** See `HandlerOptions`. */
-  readonly reauthenticateAfter?: number | undefined;
+  /** See `FailureThrottle`. */
+  readonly clock?: (() => number) | undefined;
   readonly now: () => Date;
 }
 

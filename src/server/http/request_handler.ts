@@ -148,6 +148,7 @@ export async function handleRequest(
       method,
       url,
       header: (name) => headerOf(headers, name),
+      isComplete: () => request.complete,
       body: () => readBody(request, options.maxBody),
       address,
       requestId,

@@ -95,6 +95,7 @@ async function prepareKey(
       lastUsedAt: null,
       secretHash: Uint8Array.fromHex(await hashSecret(secret)),
       secretTail: secretTail(secret),
+      revision: 1,
     },
   };
 }

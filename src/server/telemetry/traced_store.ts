@@ -5,7 +5,7 @@ import type { Trace } from "./tracing.ts";
 export function traceStore(store: KeyStore, trace: Trace): KeyStore {
   return {
     add: (...given) => trace("add key", () => store.add(...given)),
-    findIdBySecretHash: (hash) => trace("find key by secret", () => store.findIdBySecretHash(hash)),
+    findBySecretHash: (hash) => trace("find key by secret", () => store.findBySecretHash(hash)),
     findById: (id) => trace("find key by id", () => store.findById(id)),
     findByName: (name) => trace("find key by name", () => store.findByName(name)),
     list: (owner) => store.list(owner),

@@ -7,11 +7,16 @@ import {
   GRAPHQL_URL,
   LIST,
   listedIds,
+  ME,
   post,
   type Result,
   send,
   withServer,
 } from "../graphql/graphql.ts";
+import { Connection, toRequest } from "../http/connection.ts";
+import { withHttp } from "../http/http_server.ts";
+import { recordCalls } from "../replaced_store.ts";
+import { until } from "../until.ts";
 
 const UNKNOWN_SECRET = makeSecret(new Uint8Array(32).fill(3));
 
@@ -102,3 +107,27 @@ Deno.test("In embedded mode, a request with an invalid key gets 401", () =>
     expectUnauthenticated(await post(local, LIST, {}, "hunter2"));
     expectUnauthenticated(await post(local, LIST, {}, UNKNOWN_SECRET));
   }));
+
+Deno.test("A POST whose body arrives with its headers costs one look-up of its key, and a later body costs another one", () => {
+  const calls: string[] = [];
+  return withHttp(async (server) => {
+    const { key } = await server.create({ name: "deploy", roles: ["GUEST"] });
+    const body = JSON.stringify({ query: ME });
+    const headers = toRequest("POST", "/graphql", {
+      "Authorization": `Bearer ${key}`,
+      "Content-Type": "application/json",
+      "Content-Length": String(body.length),
+    });
+    using connection = await Connection.to(server.url);
+    const countLookups = async (first: string, second = ""): Promise<number> => {
+      calls.length = 0;
+      await connection.send(first);
+      if (second !== "") await until(() => calls.includes("findBySecretHash"));
+      await connection.send(second);
+      expect((await connection.response()).status).toBe(200);
+      return calls.filter((name) => name === "findBySecretHash").length;
+    };
+    expect(await countLookups(headers + body)).toBe(1);
+    expect(await countLookups(headers, body)).toBe(2);
+  }, { wrap: (store) => recordCalls(store, calls) });
+});

@@ -80,8 +80,8 @@ Deno.test("A hundred requests write nothing to the store, and each of them looks
     calls.length = 0;
     const headers = { authorization: `Bearer ${key}` };
     await Promise.all(Array.from({ length: 100 }, () => statusOf(`${url}?query={me{id}}`, { headers })));
-    expect(calls.filter((name) => name === "findIdBySecretHash")).toHaveLength(100);
-    expect(new Set(calls)).toEqual(new Set(["findIdBySecretHash", "findById"]));
+    expect(calls.filter((name) => name === "findBySecretHash")).toHaveLength(100);
+    expect(new Set(calls)).toEqual(new Set(["findBySecretHash", "findById"]));
   }, { wrap: (store) => recordCalls(store, calls) });
 });
 

@@ -1,13 +1,15 @@
 /** The limit on failed authentications from one client address. */
 import { expect } from "expect";
 import { FailureThrottle } from "../../../src/server/auth/throttle.ts";
-import { GRAPHQL_URL, LOCAL_ORIGIN, ME, NOW, post, send } from "../graphql/graphql.ts";
-import { type HttpTest, withHttp } from "../http/http_server.ts";
+import { makeSecret } from "../../../src/apikey/secret.ts";
+import { GRAPHQL_URL, LOCAL_ORIGIN, ME, post, send } from "../graphql/graphql.ts";
+import { type HttpTest, type HttpTestOptions, withHttp } from "../http/http_server.ts";
+import { recordCalls, replaceMethods } from "../replaced_store.ts";
 
-const START = NOW.getTime();
+const UNKNOWN_SECRET = makeSecret(new Uint8Array(32).fill(5));
 
 interface Throttled extends HttpTest {
-  /** Moves the clock of the server forward by a duration in milliseconds. */
+  /** Moves the monotonic clock of the server forward by a duration in milliseconds. */
   readonly pass: (duration: number) => void;
   /** Sends a request with an invalid key and, optionally, an `X-Forwarded-For` header. Returns the status. */
   readonly fail: (forwardedFor?: string) => Promise<number>;
@@ -16,9 +18,9 @@ interface Throttled extends HttpTest {
 /** Runs a test on a server that by default allows three failed authentications per address and minute. */
 function withThrottle(
   test: (server: Throttled) => Promise<void>,
-  options: { readonly maxAuthFailures?: number; readonly trustedProxies?: readonly string[] } = {},
+  options: HttpTestOptions = {},
 ): Promise<void> {
-  let time = START;
+  let time = 0;
   return withHttp(
     (server) =>
       test({
@@ -28,7 +30,7 @@ function withThrottle(
           (await post(server.network, ME, {}, "sak_bad", forwardedFor ? { "x-forwarded-for": forwardedFor } : {}))
             .status,
       }),
-    { maxAuthFailures: 3, now: () => new Date(time), ...options },
+    { maxAuthFailures: 3, clock: () => time, ...options },
   );
 }
 
@@ -46,7 +48,7 @@ Deno.test("After too many failed authentications, an address gets 429 with the n
     const { status, headers, codes, messages } = await post(network, ME, {}, "sak_bad");
     expect({ status, codes, retryAfter: headers.get("retry-after") }).toEqual({
       status: 429,
-      codes: ["UNAUTHENTICATED"],
+      codes: ["RATE_LIMITED"],
       retryAfter: "60",
     });
     expect(messages[0]).toContain("Try again in 60 s.");
@@ -77,36 +79,77 @@ Deno.test("Invalid and forbidden requests with a valid key do not count as failu
     expect(await repeat(4, fail)).toEqual([401, 401, 401, 429]);
   }));
 
-Deno.test("While an address must wait, a key that authenticated before keeps working", () =>
+Deno.test("While an address must wait, every valid key works, whether or not it authenticated before", () =>
   withThrottle(async ({ network, create, fail }) => {
-    const { key } = await create({ name: "known", roles: ["GUEST"] });
-    expect((await post(network, ME, {}, key)).status).toBe(200);
+    const [known, fresh] = [
+      await create({ name: "known", roles: ["GUEST"] }),
+      await create({ name: "fresh", roles: ["GUEST"] }),
+    ];
+    const use = async ({ key }: { readonly key: string }): Promise<number> => (await post(network, ME, {}, key)).status;
+    expect(await use(known)).toBe(200);
     expect(await repeat(4, fail)).toEqual([401, 401, 401, 429]);
-    expect((await post(network, ME, {}, key)).status).toBe(200);
+    expect([await use(known), await use(fresh)]).toEqual([200, 200]);
     expect(await fail()).toBe(429);
   }));
 
-Deno.test("While an address must wait, a deleted key that authenticated before gets 401 once and then 429", () =>
+Deno.test("While an address must wait, a deleted key and an unknown key get 429", () =>
   withThrottle(async ({ network, create, fail, store }) => {
     const { key, id } = await create({ name: "known", roles: ["GUEST"] });
-    const use = async (): Promise<number> => (await post(network, ME, {}, key)).status;
-    expect(await use()).toBe(200);
+    expect((await post(network, ME, {}, key)).status).toBe(200);
     await repeat(3, fail);
     await store.remove([id], LOCAL_ORIGIN, () => {});
-    expect([await use(), await use()]).toEqual([401, 429]);
+    const results = [await post(network, ME, {}, key), await post(network, ME, {}, UNKNOWN_SECRET)];
+    expect(results.map(({ status, codes }) => [status, codes])).toEqual([[429, ["RATE_LIMITED"]], [429, [
+      "RATE_LIMITED",
+    ]]]);
   }));
 
-Deno.test("While an address must wait, a valid key that is new to the server gets 429, because it might be a guess", () =>
-  withThrottle(async ({ network, create, fail, pass }) => {
-    const { key } = await create({ name: "new", roles: ["GUEST"] });
-    const use = async (): Promise<number> => (await post(network, ME, {}, key)).status;
+Deno.test("If many requests fail to authenticate at once, exactly as many as the limit get 401", () => {
+  const count = 26;
+  const allLookedUp = Promise.withResolvers<void>();
+  let waiting = 0;
+  return withThrottle(
+    async ({ network }) => {
+      const results = await Promise.all(
+        Array.from({ length: count }, (_, i) => post(network, ME, {}, makeSecret(new Uint8Array(32).fill(i)))),
+      );
+      const statuses = results.map(({ status }) => status);
+      expect(statuses.filter((status) => status === 401)).toHaveLength(20);
+      expect(statuses.filter((status) => status === 429)).toHaveLength(6);
+    },
+    {
+      maxAuthFailures: 20,
+      wrap: (store) =>
+        replaceMethods(store, {
+          // Each look-up waits for all others, so that no request fails before the last one has arrived.
+          findBySecretHash: async (hash) => {
+            if (++waiting === count) allLookedUp.resolve();
+            await allLookedUp.promise;
+            return await store.findBySecretHash(hash);
+          },
+        }),
+    },
+  );
+});
+
+Deno.test("Malformed keys cost no look-up in the store", () => {
+  const calls: string[] = [];
+  return withThrottle(async ({ fail }) => {
+    expect(await repeat(5, fail)).toEqual([401, 401, 401, 429, 429]);
+    expect(calls).not.toContain("findBySecretHash");
+  }, { wrap: (store) => recordCalls(store, calls) });
+});
+
+Deno.test("Setting the system clock neither ends nor extends a wait", () => {
+  let time = Date.parse("2026-01-01T00:00:00Z");
+  return withThrottle(async ({ fail }) => {
     await repeat(3, fail);
-    expect(await use()).toBe(429);
-    pass(59_999);
-    expect(await use()).toBe(429);
-    pass(1);
-    expect(await use()).toBe(200);
-  }));
+    time += 3_600_000;
+    expect(await fail()).toBe(429);
+    time -= 7_200_000;
+    expect(await fail()).toBe(429);
+  }, { now: () => new Date(time) });
+});
 
 Deno.test("Requests during the wait do not extend the wait, and after the wait the count starts again at 0", () =>
   withThrottle(async ({ fail, pass }) => {
@@ -137,12 +180,11 @@ Deno.test("Behind a trusted proxy, each client has its own count", () =>
   }, { trustedProxies: ["127.0.0.1", "10.0.0.0/8"] }));
 
 Deno.test("IPv6 addresses in the same /64 network share a count, however they are written", () => {
-  const throttle = new FailureThrottle(2);
-  throttle.recordFailure("2001:db8:1:2::1", START);
-  throttle.recordFailure("2001:db8:1:2:ffff:ffff:ffff:ffff", START);
-  throttle.recordFailure("::1", START);
-  throttle.recordFailure("::2", START);
-  const mustWait = (address: string): boolean => throttle.secondsToWait(address, START) > 0;
+  const throttle = new FailureThrottle(2, () => 0);
+  for (const address of ["2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", "::1", "::2"]) {
+    expect(throttle.countFailure(address)).toBe(0);
+  }
+  const mustWait = (address: string): boolean => throttle.countFailure(address) > 0;
   const same = ["2001:db8:1:2::7", "2001:db8:1:2:3::", "2001:db8:1:2:0:0:0:1", "::9", "0:0:0:0:1::"];
   expect(same.filter((address) => !mustWait(address))).toEqual([]);
   const others = ["2001:db8:1:3::1", "2001:db8:1::2", "2001:db8::1:2", "2001:db8:1:20::1"];
@@ -150,14 +192,14 @@ Deno.test("IPv6 addresses in the same /64 network share a count, however they ar
 });
 
 Deno.test("The local caller, who has no address, never waits", () => {
-  const throttle = new FailureThrottle(1);
-  throttle.recordFailure(null, START);
-  expect(throttle.secondsToWait(null, START)).toBe(0);
+  const throttle = new FailureThrottle(1, () => 0);
+  expect([throttle.countFailure(null), throttle.countFailure(null)]).toEqual([0, 0]);
 });
 
 Deno.test("With more than 100,000 addresses, the address whose count started first is forgotten", () => {
-  const throttle = new FailureThrottle(1);
-  for (let i = 0; i < 100_001; i++) throttle.recordFailure(`10.${i >> 16}.${i >> 8 & 255}.${i & 255}`, START);
-  const waits = ["10.0.0.0", "10.0.0.1", "10.1.134.160"].map((address) => throttle.secondsToWait(address, START));
-  expect(waits).toEqual([0, 60, 60]);
+  const throttle = new FailureThrottle(1, () => 0);
+  for (let i = 0; i < 100_001; i++) throttle.countFailure(`10.${i >> 16}.${i >> 8 & 255}.${i & 255}`);
+  // The last address comes first, because counting a forgotten address again forgets another one.
+  const waits = ["10.1.134.160", "10.0.0.1", "10.0.0.0"].map((address) => throttle.countFailure(address));
+  expect(waits).toEqual([60, 60, 0]);
 });

@@ -12,7 +12,7 @@ function failingStore(error: unknown): KeyStore {
   const fail = (): Promise<never> => Promise.reject(error);
   return {
     add: fail,
-    findIdBySecretHash: fail,
+    findBySecretHash: fail,
     findById: fail,
     findByName: fail,
     // deno-lint-ignore require-yield -- fails before it would yield a key

@@ -160,4 +160,4 @@ Deno.test("If a key is deleted while the body of a request with that key arrives
     await connection.send(CREATE.slice(10));
     expect((await connection.response()).status).toBe(401);
     expect(await keysIn(server.store)).toEqual([]);
-  }, { reauthenticateAfter: 0 }));
+  }));

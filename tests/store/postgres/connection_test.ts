@@ -72,7 +72,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
             expect(message).toContain(`127.0.0.1:${server.port}/${name}`);
             expect(message).toContain("Check that the server is running");
             expect(message).not.toContain(PASSWORD);
-            const reads = await inParallel(100, () => codeOf(store.findIdBySecretHash(key.secretHash)));
+            const reads = await inParallel(100, () => codeOf(store.findBySecretHash(key.secretHash)));
             const changes = [
               store.add(other, LOCAL, allowAny),
               store.remove([key.id], LOCAL, allowAny),
@@ -101,8 +101,8 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
         await inParallel(30, () => store.isEmpty());
         await server.stop();
         await server.start();
-        const ids = await inParallel(30, () => store.findIdBySecretHash(key.secretHash));
-        expect(new Set(ids)).toEqual(new Set([key.id]));
+        const states = await inParallel(30, () => store.findBySecretHash(key.secretHash));
+        expect(new Set(states.map((state) => state?.id))).toEqual(new Set([key.id]));
       })
     ));
 
@@ -190,14 +190,14 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
           await addAll(store, [key]);
           proxy.rule = () => "drop";
           await within(5 * SHORT_TIMEOUT, async () => {
-            const codes = await inParallel(30, () => codeOf(store.findIdBySecretHash(key.secretHash)));
+            const codes = await inParallel(30, () => codeOf(store.findBySecretHash(key.secretHash)));
             expect(codes.filter((code) => code !== "TIMEOUT" && code !== "UNREACHABLE")).toEqual([]);
             expect((await failureAt(throughProxy(server.address(name), proxy), SHORT_TIMEOUT)).code).toBe(
               "UNREACHABLE",
             );
           });
           proxy.rule = () => "forward";
-          expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
+          expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
         }, SHORT_TIMEOUT))
     ));
 

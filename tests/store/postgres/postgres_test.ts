@@ -1,8 +1,11 @@
 /** Runs on PostgreSQL the tests that every `KeyStore` must pass. */
-import { openPostgresStore } from "../../../src/store/postgres.ts";
+import { POSTGRES_MIGRATIONS } from "../../../src/store/migrations.ts";
+import { openPostgresStore, openPostgresStoreOnDemand } from "../../../src/store/postgres.ts";
 import { testAuditTrail } from "../audit_trail_contract.ts";
 import type { Engine } from "../engine.ts";
 import { testKeys } from "../key_store_contract.ts";
+import { insertIntoOlder } from "../older_schema.ts";
+import { testOpening } from "../opening_contract.ts";
 import { type PostgresServer, testOnPostgres } from "./server.ts";
 import { postgresRacer } from "../racers.ts";
 import { testRaces } from "../race_contract.ts";
@@ -10,11 +13,30 @@ import { testRaces } from "../race_contract.ts";
 function postgresOn(server: PostgresServer): Engine {
   return {
     name: "PostgreSQL",
+    olderSchemas: POSTGRES_MIGRATIONS.length - 1,
     withNewLocation: (test) =>
       server.withNewDatabase((name) => {
         const address = server.address(name);
         return test({
           open: () => openPostgresStore({ address, timeout: 30_000 }),
+          openOnDemand: () => openPostgresStoreOnDemand({ address, timeout: 30_000 }),
+          createOlder: (schema, key) =>
+            server.as("service", name, async (run) => {
+              await run([
+                "CREATE SCHEMA service_api",
+                ...POSTGRES_MIGRATIONS.slice(0, schema),
+                `CREATE TABLE service_api.schema_version AS SELECT ${schema} AS version`,
+                insertIntoOlder("service_api.api_key", key, (hex) => `'\\x${hex}'`),
+              ].join(";"));
+            }),
+          markAsNewer: async () =>
+            void await server.execute(name, `UPDATE schema_version SET version = ${POSTGRES_MIGRATIONS.length + 1}`),
+          contents: () =>
+            server.as("admin", name, async (run) => [
+              await run("SELECT nspname FROM pg_namespace WHERE nspname = 'service_api'"),
+              await run(`SELECT relname, attname, relfilenode FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+                         WHERE relnamespace::regnamespace::text = 'service_api' ORDER BY relname, attnum`),
+            ]),
           execute: async (sql) => void await server.execute(name, sql),
           racer: postgresRacer(address),
         });
@@ -27,4 +49,5 @@ await testOnPostgres("PostgreSQL", {}, (server) => {
   testKeys(engine);
   testAuditTrail(engine);
   testRaces(engine);
+  testOpening(engine);
 });

@@ -125,7 +125,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
           });
           await addAll(one, [key]);
           expect(await listKeys(two)).toEqual([key]);
-          expect(await two.findIdBySecretHash(key.secretHash)).toBe(key.id);
+          expect(await two.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
           expect((await readTrail(two)).map(({ at }) => at)).toEqual([LOCAL.at]);
           const keys = await newKeys(20);
           await Promise.all(keys.map((more, i) => (i % 2 === 0 ? one : two).add(more, LOCAL, allowAny)));
@@ -166,10 +166,10 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
         const key = await newKey("deploy");
         await addAll(store, [key]);
         await whileLocked(server, name, "LOCK TABLE service_api.api_key", async () => {
-          expect((await failureOfPromise(store.findIdBySecretHash(key.secretHash))).code).toBe("TIMEOUT");
+          expect((await failureOfPromise(store.findBySecretHash(key.secretHash))).code).toBe("TIMEOUT");
           expect((await failureOfPromise(listKeys(store))).code).toBe("TIMEOUT");
         });
-        expect(await store.findIdBySecretHash(key.secretHash)).toBe(key.id);
+        expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
       }, SHORT_TIMEOUT)
     ));
 
