@@ -17,6 +17,8 @@ export type FailureCode =
   | "TLS"
   | "TIMEOUT"
   | "BAD_RESPONSE"
+  /** HTTP status 429. */
+  | "RATE_LIMITED"
   /** Any other failure. */
   | "FAILED"
   /** Ctrl-C, SIGINT or SIGTERM, or the user did not confirm. */

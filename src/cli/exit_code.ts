@@ -10,7 +10,7 @@ export const ExitCode = {
   USAGE: 2,
   /** Not authenticated or not authorized. */
   DENIED: 3,
-  /** The server could not be reached, or its response is not GraphQL. */
+  /** The server could not be reached, its response is not GraphQL, or it limits the rate of requests. */
   UNREACHABLE: 4,
   /** Interrupted by Ctrl-C, SIGINT or SIGTERM, or the user did not confirm. */
   INTERRUPTED: 130,
@@ -32,6 +32,7 @@ export const EXIT_CODES: Readonly<Record<FailureCode, ExitCode>> = {
   TLS: ExitCode.UNREACHABLE,
   TIMEOUT: ExitCode.UNREACHABLE,
   BAD_RESPONSE: ExitCode.UNREACHABLE,
+  RATE_LIMITED: ExitCode.UNREACHABLE,
   FAILED: ExitCode.FAILED,
   INTERRUPTED: ExitCode.INTERRUPTED,
 };
@@ -54,15 +55,15 @@ Exit status, and the "code" of a failure with --json:
        NO_RIGHTS           neither a role nor a permission is given
        USAGE               any other invalid flag, value or setting, or a value
                            is missing and the command cannot prompt for it
-    3  UNAUTHENTICATED     the key is missing, mistyped, unknown or deleted, or
-                           too many requests from one address failed to
-                           authenticate
+    3  UNAUTHENTICATED     the key is missing, mistyped, unknown or deleted
        FORBIDDEN           the key lacks a right; the message names it
     4  UNREACHABLE         no connection, or the key store cannot be used
        TLS                 the certificate is not valid, or the TLS handshake
                            failed
        TIMEOUT             no response within --timeout, or the key store was
                            locked for that long
-       BAD_RESPONSE        the response is not GraphQL, or it is a redirect
+       BAD_RESPONSE        the response is not GraphQL, is too large, or is a
+                           redirect
+       RATE_LIMITED        too many requests; the message says how long to wait
   130  INTERRUPTED         Ctrl-C, SIGINT or SIGTERM, or you did not confirm;
                            nothing was changed unless the message says so`;

@@ -181,9 +181,7 @@ Failure codes and exit statuses:
   ALREADY_EXISTS        1  the name is taken and --overwrite is not given
   FAILED                1  any other failure, for example if the output could
                            not be written
-  UNAUTHENTICATED       3  the key is missing, mistyped, unknown or deleted, or
-                           too many requests from one address failed to
-                           authenticate
+  UNAUTHENTICATED       3  the key is missing, mistyped, unknown or deleted
   FORBIDDEN             3  the key lacks a right; the message names it
   UNREACHABLE           4  no connection, or the key store is full, read-only or
                            damaged, or was written by a newer version of this
@@ -192,7 +190,9 @@ Failure codes and exit statuses:
                            failed
   TIMEOUT               4  no response within --timeout, or another process kept
                            the store locked for that long
-  BAD_RESPONSE          4  the response is not GraphQL, or it is a redirect
+  BAD_RESPONSE          4  the response is not GraphQL, is too large, or is a
+                           redirect
+  RATE_LIMITED          4  too many requests; the message says how long to wait
   INTERRUPTED         130  Ctrl-C, SIGINT or SIGTERM, or you did not confirm
 
 Examples:
