@@ -127,8 +127,9 @@ async function identify(settings: EffectiveSettings, host: Host, log: Log): Prom
     try {
       return { caller: await identifyWith({ ...settings, keyHeader }), foundKeyHeader: USUAL_KEY_HEADER };
     } catch (secondError) {
-      // Advice to use the header would be wrong if the server refuses the key in this header too.
-      throw secondError instanceof Failure && secondError.code === "UNAUTHENTICATED" ? secondError : error;
+      // If the server refuses the key in this header too, the advice in the first error would be wrong.
+      const isFinal = secondError instanceof Failure && ["UNAUTHENTICATED", "INTERRUPTED"].includes(secondError.code);
+      throw isFinal ? secondError : error;
     }
   }
 }

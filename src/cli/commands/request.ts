@@ -39,7 +39,8 @@ export interface RequestFlags {
 }
 
 /**
- * Sends a request and prints the response body, at a terminal indented. If the response is a failure, also prints a message on standard error.
+ * Sends a request and prints the response body, at a terminal indented. If the response is a failure, also prints a
+ * message on standard error.
  * With `--json`, prints one line on standard output: the response body, or `{"error","code"}` if it is a failure.
  *
  * @throws {Failure} `USAGE` if a flag is missing or invalid; other codes if there is no response
