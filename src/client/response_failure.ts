@@ -21,7 +21,7 @@ export class RequestRejected extends Failure {}
 
 /**
  * The failure if the server does not accept a key that was sent as a bearer token, and does not ask for a bearer token
- * either (RFC 9110 section 11.6.1). It may expect the key alone in another header.
+ * either (RFC 9110 section 11.6.1). It may expect the bare key in another header.
  */
 export class BearerRefused extends Failure {}
 
@@ -97,7 +97,7 @@ function withContext(
   return code === "UNREACHABLE" || code === "TIMEOUT" ? `${label}: ${message}` : message;
 }
 
-const HEADER_REMEDY = `If the server expects the key alone in another header, use --key-header ${USUAL_KEY_HEADER}.`;
+const HEADER_REMEDY = `If the server expects the bare key in another header, use --key-header ${USUAL_KEY_HEADER}.`;
 
 /** The message of servers that take a request without a key for one of a browser. */
 const NO_KEY_FOUND = /invalid csrf token/i;

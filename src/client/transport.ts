@@ -108,7 +108,7 @@ const FIRST_BLOCK = 65_536;
 function tooLarge({ label, maxResponseSize }: Endpoint, mayChange: boolean): Failure {
   return new Failure(
     "BAD_RESPONSE",
-    `The response of ${label} is larger than ${maxResponseSize / 1_000_000} MB.${mayChange ? MAYBE_EXECUTED : ""} ` +
+    `The response from ${label} is larger than ${maxResponseSize / 1_000_000} MB.${mayChange ? MAYBE_EXECUTED : ""} ` +
       "If you expect a response of this size, raise --max-response-size.",
   );
 }

@@ -36,7 +36,7 @@ for (
     const { code, stdout, stderr } = await program([...REQUEST, "--header", "x-size: 200001"]);
     expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
     expect(stderr).toMatch(
-      /^service-api: The response of 127\.0\.0\.1:\d+ is larger than 0\.2 MB\. If .* raise --max-response-size\.\n$/,
+      /^service-api: The response from 127\.0\.0\.1:\d+ is larger than 0\.2 MB\. If .* raise --max-response-size\.\n$/,
     );
     expect((await program([...REQUEST, "--header", "x-size: 200001", "--max-response-size", "1MB"])).code).toBe(0);
   });
