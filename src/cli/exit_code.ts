@@ -10,7 +10,7 @@ export const ExitCode = {
   USAGE: 2,
   /** Not authenticated or not authorized. */
   DENIED: 3,
-  /** The server could not be reached, accepts no more requests for now, or did not answer in GraphQL. */
+  /** The server could not be reached, its response is not GraphQL, or it limits the rate of requests. */
   UNREACHABLE: 4,
   /** Interrupted by Ctrl-C, SIGINT or SIGTERM, or the user did not confirm. */
   INTERRUPTED: 130,
@@ -62,7 +62,8 @@ Exit status, and the "code" of a failure with --json:
                            failed
        TIMEOUT             no response within --timeout, or the key store was
                            locked for that long
-       RATE_LIMITED        the server got too many requests; try again later
-       BAD_RESPONSE        the response is not GraphQL, or it is a redirect
+       BAD_RESPONSE        the response is not GraphQL, is too large, or is a
+                           redirect
+       RATE_LIMITED        too many requests; the message says how long to wait
   130  INTERRUPTED         Ctrl-C, SIGINT or SIGTERM, or you did not confirm;
                            nothing was changed unless the message says so`;

@@ -18,16 +18,17 @@ export async function writeJson(output: Output, value: unknown): Promise<void> {
   await output.write(toJsonLine(value));
 }
 
-/**
- * A value as one line of JSON. Every invisible character except the space (U+0020) is escaped, so that the line cannot
- * manipulate a terminal.
- */
+/** A value as one line of JSON. Its invisible characters are escaped, so that the line cannot manipulate a terminal. */
 export function toJsonLine(value: unknown): string {
-  const json = JSON.stringify(value).replace(
-    /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu,
+  return `${escapeInJson(JSON.stringify(value))}\n`;
+}
+
+/** Writes every invisible character as `\\uXXXX`, except spaces (U+0020), tabs and line feeds. Valid JSON stays valid. */
+export function escapeInJson(json: string): string {
+  return json.replace(
+    /(?![ \t\n])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu,
     (character) => character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
   );
-  return `${json}\n`;
 }
 
 /**

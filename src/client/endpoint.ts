@@ -11,6 +11,8 @@ export interface Endpoint {
   readonly headers: ReadonlyMap<string, string>;
   /** The time limit for sending a request and reading the whole response, in milliseconds. */
   readonly timeout: number;
+  /** The maximum size of a response body after decompression, in bytes. `Infinity` for a server in this process. */
+  readonly maxResponseSize: number;
   /** Aborted when the user interrupts the program. */
   readonly interrupted: AbortSignal;
   /** Writes a message to the debug log. `properties` must not contain secrets. */

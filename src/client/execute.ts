@@ -1,10 +1,9 @@
 /** Executes one GraphQL operation and validates the data in the response. */
-import { ClientError, GraphQLClient } from "graphql-request";
+import { GraphQLClient } from "graphql-request";
 import * as z from "zod/mini";
-import { Failure, NOTHING_CHANGED } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { badResponse, failureIn, type GraphqlResponse, RequestRejected } from "./response_failure.ts";
-import { post } from "./transport.ts";
+import { post, type ReadResponse } from "./transport.ts";
 
 /**
  * Executes a document with one operation.
@@ -28,7 +27,7 @@ export async function execute<Data>(
   if (failure !== undefined) throw failure;
   const result = z.safeParse(schema, response.data);
   if (result.success) return result.data;
-  throw badResponse(describeIssue(result.error), endpoint);
+  throw badResponse(describeIssue(result.error), endpoint, response);
 }
 
 async function request(
@@ -36,29 +35,28 @@ async function request(
   document: string,
   variables: Readonly<Record<string, unknown>>,
 ): Promise<GraphqlResponse> {
+  const received: { response?: ReadResponse } = {};
   const client = new GraphQLClient(endpoint.url, {
     // The server does not need the name, because every document has only one operation.
     excludeOperationName: true,
     errorPolicy: "all",
     fetch: async (_url, init) => {
-      const { status, body } = await post(endpoint, String(init?.body));
-      // Some servers label JSON as plain text.
-      return new Response(body === "" ? null : body, { status, headers: { "content-type": "application/json" } });
+      const response = await post(endpoint, String(init?.body), !document.startsWith("query"));
+      received.response = response;
+      // Some servers label JSON as plain text. For any other status, graphql-request discards parts of the response.
+      return new Response(response.body, { status: 200, headers: { "content-type": "application/json" } });
     },
   });
   try {
-    const { status, headers, data, errors } = await client.rawRequest<unknown>(document, variables);
-    return { status, headers, data, errors };
+    const { data, errors } = await client.rawRequest<unknown>(document, variables);
+    const { response } = received;
+    if (response !== undefined) return { ...response, data, errors };
+    throw new Error("graphql-request returned a result without a request");
   } catch (error) {
-    if (error instanceof ClientError) {
-      const { status, headers, data, errors } = error.response;
-      return { status, headers: new Headers(headers), data, errors };
-    }
-    if (!(error instanceof Failure)) throw badResponse("the response is not a GraphQL result", endpoint);
-    // A query changes nothing, even if the server received it.
-    const isQuery = document.startsWith("query");
-    if (error.code === "INTERRUPTED" && isQuery) throw new Failure("INTERRUPTED", NOTHING_CHANGED, { cause: error });
-    throw error;
+    const { response } = received;
+    if (response === undefined) throw error;
+    const failure = failureIn(response, endpoint);
+    throw failure ?? badResponse("the response is not a GraphQL result", endpoint, response);
   }
 }
 

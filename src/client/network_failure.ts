@@ -2,11 +2,14 @@
 import { Failure, type FailureCode } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** Part of messages about a request whose outcome is unknown. In these messages, "it" is the server. */
-export const MAYBE_EXECUTED = "it may have executed the request";
+/** The sentence for a request whose outcome is unknown, with the space before it. */
+export const MAYBE_EXECUTED = " The server may have executed the request.";
 
 /** Patterns for the runtime's messages, each with a code and an explanation for the user. The first match counts. */
-const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
+type Explanations = readonly (readonly [RegExp, FailureCode, string])[];
+
+/** Errors before the program was connected. It has not sent the request. */
+const CONNECT_FAILURES: Explanations = [
   [
     /InvalidContentType|corrupt message/,
     "TLS",
@@ -35,27 +38,57 @@ const NETWORK_FAILURES: readonly (readonly [RegExp, FailureCode, string])[] = [
   [/\btls\b|handshake|fatal alert/i, "TLS", "the TLS handshake failed. Is there a TLS server at --base-url?"],
   [/dns error|failed to lookup/, "UNREACHABLE", "the host name could not be resolved. Check --base-url."],
   [/refused/, "UNREACHABLE", "connection refused. Is the server running? Check --base-url."],
+  [/closed|reset/, "UNREACHABLE", "the server closed the connection at once. Check the server and --base-url."],
+];
+
+/** Errors after the program was connected. The server may have received the request. */
+const EXCHANGE_FAILURES: Explanations = [
   [
-    /invalid HTTP|HTTP version parsed/,
+    /HTTP version parsed/,
     "BAD_RESPONSE",
     "the server does not speak HTTP on this port. Should the address begin with https://?",
   ],
+  [/ parsed\b|head is too large/, "BAD_RESPONSE", "the headers of the response are not valid HTTP."],
+  [/stream error/, "UNREACHABLE", "the server reset the HTTP/2 stream before the response was complete."],
   [
-    /closed|reset|broken pipe|eof|reading a body/i,
+    /closed|close_notify|reset|broken pipe|eof|reading a body/i,
     "UNREACHABLE",
-    `the server closed the connection before the response was complete; ${MAYBE_EXECUTED}.`,
+    "the server closed the connection before the response was complete.",
   ],
+  [/corrupt message|decrypt|fatal alert|certificate/i, "TLS", "TLS failed before the response was complete."],
 ];
 
+/** What is known about the request that failed. */
+export interface FailedRequest {
+  /** Whether the request can change something on the server. */
+  readonly mayChange: boolean;
+  /** The content coding of the response; `null` if it has none, `undefined` if there is no response yet. */
+  readonly encoding: string | null | undefined;
+}
+
 /** Returns the failure for an error that occurred while sending the request or reading the response. */
-export function networkFailure({ label, debug }: Endpoint, error: unknown): Failure {
+export function networkFailure(
+  { label, debug }: Endpoint,
+  error: unknown,
+  { mayChange, encoding }: FailedRequest,
+): Failure {
   const message = error instanceof Error
     ? `${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`
     : String(error);
   // Removes URLs, because a host name or path may match one of the patterns.
   const reason = message.replaceAll(/\(?https?:\/\/[^\s)]*\)?/g, "");
-  const [, code, explanation] = NETWORK_FAILURES.find(([pattern]) => pattern.test(reason)) ??
-    [null, "UNREACHABLE" as const, "the connection failed. Set LOG_LEVEL=debug to see the system's message."];
   debug("The request failed: {reason}", { reason });
-  return new Failure(code, `Could not reach ${label}: ${explanation}`, { cause: error });
+  const isConnected = !reason.includes("client error (Connect)");
+  const [, code, explanation] = (isConnected ? exchangeFailures(encoding) : CONNECT_FAILURES)
+    .find(([pattern]) => pattern.test(reason)) ??
+    [null, "UNREACHABLE" as const, "the connection failed. Set LOG_LEVEL=debug to see the system's message."];
+  const summary = isConnected ? `The request to ${label} failed` : `Could not reach ${label}`;
+  const outcome = isConnected && mayChange ? MAYBE_EXECUTED : "";
+  return new Failure(code, `${summary}: ${explanation}${outcome}`, { cause: error });
+}
+
+function exchangeFailures(encoding: string | null | undefined): Explanations {
+  if (encoding === undefined || encoding === null) return EXCHANGE_FAILURES;
+  // The errors of the decoders have no common text. Every other error in a body is an error of the connection.
+  return [[/^(?!.*reading a body)/s, "BAD_RESPONSE", "the response could not be decompressed."], ...EXCHANGE_FAILURES];
 }

@@ -3,11 +3,10 @@ import * as z from "zod/mini";
 import { escapeInvisible, Failure, type FailureCode } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { MAYBE_EXECUTED } from "./network_failure.ts";
+import type { ReadResponse } from "./transport.ts";
 
-/** The parts of a response that show whether the request succeeded. */
-export interface GraphqlResponse {
-  readonly status: number;
-  readonly headers: Headers;
+/** A response, and the parts of its body that show whether the request succeeded. */
+export interface GraphqlResponse extends ReadResponse {
   /** The member `data` of the body; `undefined` if the body does not have it. */
   readonly data?: unknown;
   /** The member `errors` of the body; `undefined` if the body does not have it. */
@@ -21,19 +20,28 @@ export interface GraphqlResponse {
 export class RequestRejected extends Failure {}
 
 /**
+ * The failure if the server does not accept a key that was sent as a bearer token, and does not ask for a bearer token
+ * either (RFC 9110 section 11.6.1). It may expect the bare key in another header.
+ */
+export class BearerRefused extends Failure {}
+
+/** The header that servers with API keys usually expect if they do not expect a bearer token, in lower case. */
+export const USUAL_KEY_HEADER = "x-api-key";
+
+/**
  * Returns the failure that a response reports with GraphQL errors or with its HTTP status.
  *
  * @returns `undefined` if the request succeeded
  */
 export function failureIn(response: GraphqlResponse, endpoint: Endpoint): Failure | undefined {
-  const { status, headers, data, errors } = response;
+  const { status, data, errors } = response;
   const hasErrors = errors !== undefined && errors !== null && !(Array.isArray(errors) && errors.length === 0);
   if (hasErrors) {
     const result = z.safeParse(errorList(), errors);
-    if (result.success) return errorFailure(result.data, data === undefined, status, endpoint);
+    if (result.success) return errorFailure(result.data, data === undefined, response, endpoint);
   }
-  if (status < 200 || status >= 300) return statusFailure(status, headers, endpoint);
-  return hasErrors ? badResponse("`errors` is not a list of GraphQL errors", endpoint) : undefined;
+  if (status < 200 || status >= 300) return statusFailure(response, endpoint);
+  return hasErrors ? badResponse("`errors` is not a list of GraphQL errors", endpoint, response) : undefined;
 }
 
 type ErrorList = readonly { readonly message: string; readonly extensions?: { readonly code?: unknown } | null }[];
@@ -45,24 +53,68 @@ function errorList(): z.ZodMiniType<ErrorList> {
   }));
 }
 
-function errorFailure(errors: ErrorList, isRejected: boolean, status: number, endpoint: Endpoint): Failure {
-  const code = errors.map(({ extensions }) => extensions?.code).find(isServerCode) ?? STATUS_CODES.get(status) ??
-    "FAILED";
-  const message = hideSecrets(errors.map(({ message }) => message).join(" "), endpoint);
-  return new (isRejected ? RequestRejected : Failure)(code, withContext(message, code, endpoint));
+function errorFailure(errors: ErrorList, isRejected: boolean, response: ReadResponse, endpoint: Endpoint): Failure {
+  const text = errors.map(({ message }) => toSentence(message)).filter((message) => message !== "").join(" ");
+  const message = text === "" ? "The server reported an error without a message." : hideSecrets(text, endpoint);
+  const code = codeOf(errors, response, endpoint);
+  if (isBearerRefused(code, text, response, endpoint)) {
+    return new BearerRefused("UNAUTHENTICATED", `${message} ${endpoint.keyRemedy} ${HEADER_REMEDY}`);
+  }
+  return new (isRejected ? RequestRejected : Failure)(code, withContext(message, code, response, endpoint));
+}
+
+/** Ends a text with a full stop, unless it is empty or has an end mark. */
+function toSentence(text: string): string {
+  const trimmed = text.trim();
+  return trimmed === "" || /[.!?…。！？]["'”’)\]`]*$/.test(trimmed) ? trimmed : `${trimmed}.`;
+}
+
+function codeOf(errors: ErrorList, { status }: ReadResponse, { interrupted }: Endpoint): FailureCode {
+  if (status === 429) return "RATE_LIMITED";
+  const codes = errors.map(({ extensions }) => extensions?.code);
+  // The server may run inside this process. Ctrl-C then interrupts the server too.
+  if (interrupted.aborted && codes.includes("INTERRUPTED")) return "INTERRUPTED";
+  return codes.find(isServerCode) ?? STATUS_CODES.get(status) ?? "FAILED";
 }
 
 /** Returns the failure for a response that a server with API keys would not send. */
-export function badResponse(problem: string, { label }: Endpoint): Failure {
+export function badResponse(problem: string, { label }: Endpoint, { mayChange }: ReadResponse): Failure {
+  const outcome = mayChange ? " If it is correct, the server may have executed the request." : "";
   return new Failure(
     "BAD_RESPONSE",
-    `${label} did not answer like a server with API keys: ${problem}. Check --base-url. If it is correct, the server may have executed the request.`,
+    `${label} did not answer like a server with API keys: ${problem}. Check --base-url.${outcome}`,
   );
 }
 
-function withContext(message: string, code: FailureCode, { label, keyRemedy }: Endpoint): string {
+function withContext(
+  message: string,
+  code: FailureCode,
+  { headers }: ReadResponse,
+  { label, keyRemedy }: Endpoint,
+): string {
   if (code === "UNAUTHENTICATED") return `${message} ${keyRemedy}`;
+  if (code === "RATE_LIMITED") return `${message} ${waitRemedy(headers)}`;
   return code === "UNREACHABLE" || code === "TIMEOUT" ? `${label}: ${message}` : message;
+}
+
+const HEADER_REMEDY = `If the server expects the bare key in another header, use --key-header ${USUAL_KEY_HEADER}.`;
+
+/** The message of servers that take a request without a key for one of a browser. */
+const NO_KEY_FOUND = /invalid csrf token/i;
+
+function isBearerRefused(code: FailureCode, text: string, { headers }: ReadResponse, endpoint: Endpoint): boolean {
+  const isRefused = code === "UNAUTHENTICATED" || NO_KEY_FOUND.test(text);
+  const sendsBearer = endpoint.headers.get("authorization")?.startsWith("Bearer ") ?? false;
+  return isRefused && sendsBearer && !/\bbearer\b/i.test(headers.get("www-authenticate") ?? "");
+}
+
+/** Says how long to wait after status 429. Retry-After is a number of seconds or a date (RFC 9110 section 10.2.3). */
+function waitRemedy(headers: Headers): string {
+  const value = headers.get("retry-after") ?? "";
+  // The server's own clock makes the difference right, even if the clock of this machine is wrong.
+  const now = Date.parse(headers.get("date") ?? "") || Date.now();
+  const seconds = /^\d{1,9}$/.test(value) ? Number(value) : Math.ceil((Date.parse(value) - now) / 1000);
+  return seconds > 0 ? `Wait ${seconds} s, then try again.` : "Wait a moment, then try again.";
 }
 
 /**
@@ -79,8 +131,7 @@ const SERVER_CODES = [
   "FORBIDDEN",
   "UNREACHABLE",
   "TIMEOUT",
-  // The server may run inside this process. Ctrl-C then interrupts the server too.
-  "INTERRUPTED",
+  "RATE_LIMITED",
 ] as const satisfies readonly FailureCode[];
 
 function isServerCode(code: unknown): code is typeof SERVER_CODES[number] {
@@ -91,12 +142,14 @@ const STATUS_CODES: ReadonlyMap<number, FailureCode> = new Map([
   [401, "UNAUTHENTICATED"],
   [403, "FORBIDDEN"],
   [408, "TIMEOUT"],
+  [429, "RATE_LIMITED"],
   [502, "UNREACHABLE"],
   [503, "UNREACHABLE"],
   [504, "TIMEOUT"],
 ]);
 
-function statusFailure(status: number, headers: Headers, endpoint: Endpoint): Failure {
+function statusFailure(response: ReadResponse, endpoint: Endpoint): Failure {
+  const { status, headers, body } = response;
   const summary = `${endpoint.label} answered with HTTP status ${status}`;
   const location = headers.get("location");
   if (status >= 300 && status < 400) {
@@ -104,15 +157,18 @@ function statusFailure(status: number, headers: Headers, endpoint: Endpoint): Fa
     return new Failure("BAD_RESPONSE", `${summary}, a redirect${target}. Set --base-url to the new address.`);
   }
   const code = STATUS_CODES.get(status) ?? "BAD_RESPONSE";
-  return new Failure(code, `${summary}. ${remedyFor(status, code, endpoint)}`);
+  if (isBearerRefused(code, body, response, endpoint)) {
+    return new BearerRefused("UNAUTHENTICATED", `${summary}. ${endpoint.keyRemedy} ${HEADER_REMEDY}`);
+  }
+  return new Failure(code, `${summary}.${remedyFor(code, response, endpoint)}`);
 }
 
-function remedyFor(status: number, code: FailureCode, { keyRemedy }: Endpoint): string {
-  if (code === "UNAUTHENTICATED") return keyRemedy;
-  if (code === "FORBIDDEN") return "The key lacks a right, or a proxy in front of the server rejected the request.";
-  if (status === 429) return "Try again later.";
-  if (status < 500 && code === "BAD_RESPONSE") return "Is there a GraphQL server at --base-url?";
-  return `Check the server; ${MAYBE_EXECUTED}.`;
+function remedyFor(code: FailureCode, { status, headers, mayChange }: ReadResponse, { keyRemedy }: Endpoint): string {
+  if (code === "UNAUTHENTICATED") return ` ${keyRemedy}`;
+  if (code === "FORBIDDEN") return " The key lacks a right, or a proxy in front of the server rejected the request.";
+  if (code === "RATE_LIMITED") return ` ${waitRemedy(headers)}`;
+  if (status < 500 && code === "BAD_RESPONSE") return " Is there a GraphQL server at --base-url?";
+  return `${mayChange ? MAYBE_EXECUTED : ""} Check the server.`;
 }
 
 /** The minimum length of a header value that is hidden. A shorter value may be an ordinary word of the message. */
@@ -128,5 +184,7 @@ function hideSecrets(text: string, endpoint: Endpoint): string {
     (shown, secret) => shown.replaceAll(secret, "…"),
     text,
   );
-  return escapeInvisible(hidden.replace(/\s+/g, " ")).slice(0, LONGEST_MESSAGE);
+  const line = hidden.replace(/\s+/g, " ");
+  const shown = line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
+  return escapeInvisible(shown);
 }

@@ -12,18 +12,27 @@ export interface BodyResponse {
   readonly failure: Failure | undefined;
 }
 
+const RESULT = z.object({ data: z.optional(z.unknown()), errors: z.optional(z.unknown()) });
+
 /**
  * Posts a JSON body unchanged. Returns the failure that the response reports instead of throwing it.
  *
  * @throws {Failure} if there is no complete response
  */
 export async function sendBody(endpoint: Endpoint, body: string): Promise<BodyResponse> {
-  const response = await post(endpoint, body);
+  const response = await post(endpoint, body, !isQuery(body));
   const json = parseJson(response.body);
-  const members = z.safeParse(z.looseObject({}), json).data;
-  const failure = failureIn({ ...response, ...members }, endpoint);
-  const notJson = json === undefined ? badResponse("the response is not JSON", endpoint) : undefined;
+  // Any other member could replace the HTTP status.
+  const { data, errors } = z.safeParse(RESULT, json).data ?? {};
+  const failure = failureIn({ ...response, data, errors }, endpoint);
+  const notJson = json === undefined ? badResponse("the response is not JSON", endpoint, response) : undefined;
   return { body: response.body, failure: failure ?? notJson };
+}
+
+/** Whether a body is a GraphQL request that contains no mutation, and therefore changes nothing. */
+function isQuery(body: string): boolean {
+  const { data } = z.safeParse(z.looseObject({ query: z.string() }), parseJson(body));
+  return data !== undefined && !data.query.includes("mutation");
 }
 
 /** @returns the parsed text; `undefined` if it is not JSON */

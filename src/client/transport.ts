@@ -8,15 +8,20 @@ export interface ReadResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
+  /** Whether the request can change something on the server. A GraphQL query cannot. */
+  readonly mayChange: boolean;
 }
 
 /**
  * Posts a JSON body and reads the response, even if its status is an error. Does not follow redirects, because the key
  * must not reach another host.
  *
- * @throws {Failure} `UNREACHABLE`, `TLS`, `TIMEOUT`, `BAD_RESPONSE` (the response is not HTTP) or `INTERRUPTED`
+ * @param mayChange whether the request can change something on the server. If it can, the message of a failure says if
+ * the server may have executed it.
+ * @throws {Failure} `UNREACHABLE`, `TLS`, `TIMEOUT`, `BAD_RESPONSE` (the response is not HTTP, or too large) or
+ * `INTERRUPTED`
  */
-export async function post(endpoint: Endpoint, body: string): Promise<ReadResponse> {
+export async function post(endpoint: Endpoint, body: string, mayChange: boolean): Promise<ReadResponse> {
   const { url, timeout, interrupted } = endpoint;
   if (interrupted.aborted) throw new Failure("INTERRUPTED", NOTHING_CHANGED);
   const headers = new Headers([
@@ -31,27 +36,79 @@ export async function post(endpoint: Endpoint, body: string): Promise<ReadRespon
     length: body.length,
     names: [...headers.keys()],
   });
+  let response: Response | undefined;
   try {
-    const response = await endpoint.fetch(
+    response = await endpoint.fetch(
       new Request(url, { method: "POST", headers, body, signal, redirect: "manual" }),
     );
-    const text = await response.text();
+    const text = await readText(response, endpoint, mayChange);
     endpoint.debug("HTTP status {status} with {length} characters", { status: response.status, length: text.length });
-    return { status: response.status, headers: response.headers, body: text };
+    return { status: response.status, headers: response.headers, body: text, mayChange };
   } catch (error) {
     if (error instanceof Failure) throw error;
     if (interrupted.aborted) {
-      throw new Failure("INTERRUPTED", "Interrupted during the request: the server may have executed it.");
+      throw new Failure(
+        "INTERRUPTED",
+        mayChange ? "Interrupted during the request: the server may have executed it." : NOTHING_CHANGED,
+      );
     }
     if (deadline.aborted) {
       throw new Failure(
         "TIMEOUT",
-        `${endpoint.label} did not answer within ${
-          timeout / 1000
-        } s; ${MAYBE_EXECUTED}. Raise --timeout, or check the ` +
-          "server.",
+        `${endpoint.label} did not answer within ${timeout / 1000} s.${mayChange ? MAYBE_EXECUTED : ""} ` +
+          "Raise --timeout, or check the server.",
       );
     }
-    throw networkFailure(endpoint, error);
+    throw networkFailure(endpoint, error, { mayChange, encoding: response?.headers.get("content-encoding") });
   }
+}
+
+/**
+ * Reads the body as UTF-8.
+ *
+ * @throws {Failure} `BAD_RESPONSE` if the decompressed body is larger than `maxResponseSize`
+ */
+async function readText(response: Response, endpoint: Endpoint, mayChange: boolean): Promise<string> {
+  const { maxResponseSize } = endpoint;
+  const { headers, body } = response;
+  // Reading without a stream saves 2 ms. The HTTP client enforces the length unless the body is encoded.
+  const isEncoded = headers.has("content-encoding") || headers.has("transfer-encoding");
+  const length = isEncoded ? Infinity : Number(headers.get("content-length") ?? Infinity);
+  if (body === null || length <= maxResponseSize) return await response.text();
+
+  const reader = body.getReader({ mode: "byob" });
+  try {
+    let memory: Uint8Array<ArrayBuffer> = new Uint8Array(FIRST_BLOCK);
+    let size = 0;
+    while (true) {
+      // deno-lint-ignore no-await-in-loop -- each read continues where the last one stopped
+      const { done, value } = await reader.read(memory.subarray(size));
+      if (value !== undefined) memory = new Uint8Array(value.buffer);
+      if (done) return new TextDecoder().decode(memory.subarray(0, size));
+      size += value.length;
+      if (size > maxResponseSize) throw tooLarge(endpoint, mayChange);
+      if (size === memory.length) {
+        const larger = new Uint8Array(maxResponseSize + 1);
+        larger.set(memory);
+        memory = larger;
+      }
+    }
+  } finally {
+    await reader.cancel();
+  }
+}
+
+/**
+ * The bytes of memory for the start of a body. The rest is read into one block that can hold the largest body. The
+ * system provides the pages of the block only when they are used. Growing in steps would need both the old and the new
+ * block at the same time.
+ */
+const FIRST_BLOCK = 65_536;
+
+function tooLarge({ label, maxResponseSize }: Endpoint, mayChange: boolean): Failure {
+  return new Failure(
+    "BAD_RESPONSE",
+    `The response from ${label} is larger than ${maxResponseSize / 1_000_000} MB.${mayChange ? MAYBE_EXECUTED : ""} ` +
+      "If you expect a response of this size, raise --max-response-size.",
+  );
 }

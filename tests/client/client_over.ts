@@ -8,6 +8,7 @@ export function clientOver(fetch: Endpoint["fetch"], url = "http://localhost/gra
     label: "test",
     keyRemedy: "",
     headers: new Map(),
+    maxResponseSize: Infinity,
     timeout: 5000,
     interrupted: new AbortController().signal,
     debug: () => {},

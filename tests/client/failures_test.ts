@@ -153,7 +153,7 @@ for (const [what, response] of NOT_GRAPHQL) {
 const STATUSES: readonly (readonly [number, number, string])[] = [
   [401, 3, "UNAUTHENTICATED"],
   [403, 3, "FORBIDDEN"],
-  [429, 4, "BAD_RESPONSE"],
+  [429, 4, "RATE_LIMITED"],
   [500, 4, "BAD_RESPONSE"],
   [502, 4, "UNREACHABLE"],
   [503, 4, "UNREACHABLE"],
@@ -189,7 +189,7 @@ Deno.test("an error message from the server cannot move the cursor or reveal the
   const message = `\u001b[2J\r\n\u009b1A your key ${KEY} is \u202ebad`;
   await using server = startServer(() => Response.json({ errors: [{ message }] }));
   const { stderr } = await at(server.url)(["apikey", "--create", "--name", "new", "--roles", "GUEST"]);
-  expect(stderr).toBe("service-api: \\u{1b}[2J \\u{9b}1A your key … is \\u{202e}bad\n");
+  expect(stderr).toBe("service-api: \\u{1b}[2J \\u{9b}1A your key … is \\u{202e}bad.\n");
 });
 
 Deno.test("create does not follow a redirect to another server, so that server does not receive the key", async () => {

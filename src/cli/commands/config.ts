@@ -77,6 +77,7 @@ function rowsOf(settings: EffectiveSettings, key: SourcedSetting | undefined, ho
     row("allow-http", settings.allowHttp, undefined, SETTINGS.allowHttp.default),
     row("ca-file", settings.caFile),
     row("timeout", settings.timeout, undefined, SETTINGS.timeout.default),
+    row("max-response-size", settings.maxResponseSize, undefined, SETTINGS.maxResponseSize.default),
     ...storeRows(settings, host),
     logLevel === undefined
       ? defaultRow("log-level", "warn")

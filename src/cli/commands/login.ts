@@ -1,6 +1,7 @@
 /** `login`: checks that a server accepts a key, and stores the server and the key as a profile. */
 import type { Command } from "@commander-js/extra-typings";
-import { Failure, quote } from "../../apikey/failure.ts";
+import { escapeInvisible, Failure, quote } from "../../apikey/failure.ts";
+import type { KeyReference } from "../../client/client.ts";
 import { canPrompt, type PromptFlags } from "../host/can_prompt.ts";
 import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
@@ -81,24 +82,56 @@ export async function login(
   const baseUrl = chooseSetting("baseUrl", flags, host) ??
     settingFrom("flag", SERVER, await promptForServer(await requirePrompts("server", "--base-url"), flags, oldProfile));
   const flagsWithUrl = baseUrl.source === "variable" ? flags : { ...flags, baseUrl: baseUrl.value };
-  const { parseSettings, resolveSettings, withClientFor } = await import("#connection");
+  const { resolveSettings } = await import("#connection");
   const resolved = resolveSettings(flagsWithUrl, host, { file: configPath, profileSetting, profile: oldProfile });
   const key = await readKeyFromFlagOrVariable(resolved, host) ??
     await promptForSecret(await requirePrompts("key", "--key-file <file>, or --key-file - to read standard input"));
   const effective: EffectiveSettings = { ...resolved, key, keyFile: undefined };
 
-  const settings = await parseSettings(effective, host, log);
-  const caller = await withClientFor(settings, host, log)(async (connect) => await (await connect()).identify());
+  const { caller, foundKeyHeader } = await identify(effective, host, log);
   const endpoint = parseBaseUrl(baseUrl, { allowHttp: true }).href;
   const server = endpoint.replace(/\/graphql$/, "");
-  const changes = changesFor(name, server, flags, effective, host);
+  const changes = changesFor(name, server, { ...flags, keyHeader: flags.keyHeader ?? foundKeyHeader }, effective, host);
   const profile = { file, name, changes, key: key.value, isNewServer: endpointOf(oldProfile) !== endpoint };
   await withLock(lockPath(file), host, () => storeProfile(profile, host));
-  await host.stdout.write(
-    `Logged in to ${server}${caller === undefined ? "" : ` as ${quote(caller.name)} (${caller.id})`}.\n`,
-  );
+  const identity = caller === undefined ? "" : ` as ${quote(caller.name)} (${escapeInvisible(caller.id)})`;
+  const note = foundKeyHeader === undefined ? "" : ` The server expects the key in the header ${foundKeyHeader}.`;
+  await host.stdout.write(`Logged in to ${server}${identity}.${note}\n`);
   await warnAboutVariables(baseUrl, key, host);
   return ExitCode.OK;
+}
+
+interface Identity {
+  /** `undefined` if the server accepts the key but does not report it. */
+  readonly caller: KeyReference | undefined;
+  /** The header in which the server accepts the key, if this is not the header of the settings. */
+  readonly foundKeyHeader?: string;
+}
+
+/**
+ * Checks the key. If the server refuses it as a bearer token, and no setting names a header for the key, checks it again
+ * in the header that such servers usually expect.
+ */
+async function identify(settings: EffectiveSettings, host: Host, log: Log): Promise<Identity> {
+  const { BearerRefused, parseSettings, USUAL_KEY_HEADER, withClientFor } = await import("#connection");
+  const identifyWith = async (effective: EffectiveSettings): Promise<KeyReference | undefined> => {
+    const useClient = withClientFor(await parseSettings(effective, host, log), host, log);
+    return await useClient(async (connect) => await (await connect()).identify());
+  };
+  try {
+    return { caller: await identifyWith(settings) };
+  } catch (error) {
+    if (!(error instanceof BearerRefused) || settings.keyHeader !== undefined) throw error;
+    log.debug("The server refused the key as a bearer token. Trying the header {name}.", { name: USUAL_KEY_HEADER });
+    const keyHeader = settingFrom("flag", "--key-header", USUAL_KEY_HEADER);
+    try {
+      return { caller: await identifyWith({ ...settings, keyHeader }), foundKeyHeader: USUAL_KEY_HEADER };
+    } catch (secondError) {
+      // If the server refuses the key in this header too, the advice in the first error would be wrong.
+      const isFinal = secondError instanceof Failure && ["UNAUTHENTICATED", "INTERRUPTED"].includes(secondError.code);
+      throw isFinal ? secondError : error;
+    }
+  }
 }
 
 /** How messages name the server that the user types at the prompt. */
@@ -222,6 +255,9 @@ If neither --profile nor SERVICE_API_PROFILE is set, the profile has the name
 login stores the key in keys/<profile>.key, in the directory of the config file.
 On Linux and macOS, only you can read the key file. login also stores
 --key-header, --header, --ca-file and --allow-http in the profile.
+Without --key-header, login sends the key as a bearer token. If the server
+refuses it, login tries the header x-api-key, and stores this header if the
+server accepts the key.
 If the profile was for another server or for a store, login removes its old
 key-header, headers, ca-file and allow-http. login leaves the rest of the config
 file unchanged.

@@ -7,7 +7,7 @@ import type { UseClient } from "../connection/connection.ts";
 import { withClient } from "../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
-import { reportFailure } from "../report.ts";
+import { escapeInJson, reportFailure } from "../report.ts";
 import { parseSetting } from "../settings/schema.ts";
 import { withServerFlags } from "../settings/server_flags.ts";
 import { readSettingFile, readStandardInput } from "../settings/setting.ts";
@@ -39,7 +39,8 @@ export interface RequestFlags {
 }
 
 /**
- * Sends a request and prints the response body. If the response is a failure, also prints a message on standard error.
+ * Sends a request and prints the response body, at a terminal indented. If the response is a failure, also prints a
+ * message on standard error.
  * With `--json`, prints one line on standard output: the response body, or `{"error","code"}` if it is a failure.
  *
  * @throws {Failure} `USAGE` if a flag is missing or invalid; other codes if there is no response
@@ -48,11 +49,35 @@ export async function request(flags: RequestFlags, host: Host, useClient: UseCli
   const body = await readBody(flags, host);
   return await useClient(async (connect) => {
     const { body: answer, failure } = await (await connect()).sendBody(body);
+    if (!flags.json) await printBody(answer, host);
     // JSON has line breaks only between tokens, so joining the lines changes no string.
-    if (!flags.json) await host.stdout.write(answer.endsWith("\n") ? answer : `${answer}\n`);
-    else if (failure === undefined) await host.stdout.write(`${answer.trim().replaceAll(/\s*[\r\n]\s*/g, " ")}\n`);
+    else if (failure === undefined) await printText(answer.trim().replaceAll(/\s*[\r\n]\s*/g, " "), host);
     return failure === undefined ? ExitCode.OK : await reportFailure(failure, host);
   });
+}
+
+async function printBody(body: string, host: Host): Promise<void> {
+  if (!host.stdout.isTerminal() || !isJson(body)) return await printText(body, host);
+  const { indentJson } = await import("#terminal");
+  await printText(indentJson(body), host);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Prints text from the server. A terminal would obey control characters and reorder the line, so they are escaped
+ * there. Any other reader receives the text unchanged.
+ */
+async function printText(text: string, host: Host): Promise<void> {
+  const shown = host.stdout.isTerminal() ? escapeInJson(text.replaceAll("\r\n", "\n")) : text;
+  await host.stdout.write(shown.endsWith("\n") ? shown : `${shown}\n`);
 }
 
 const PARSED_JSON = z.pipe(
@@ -105,9 +130,10 @@ async function readArgument(value: string, flag: string, host: Host): Promise<st
 
 const NOTES = `
 Results:
-  Without --json, request prints the response body unchanged. GraphQL errors and
-  HTTP errors are failures: for these, it also prints a message on standard
-  error.
+  Without --json, request prints the response body unchanged. At a terminal, it
+  indents JSON, and writes control characters and other invisible characters as
+  \\uXXXX. GraphQL errors and HTTP errors are failures: for these, it also prints
+  a message on standard error.
   With --json, request prints one line on standard output: the response body, or
   {"error","code"} on failure.
 

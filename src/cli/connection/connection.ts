@@ -12,6 +12,7 @@ import type { EmbeddedServer, NetworkServer, Settings } from "./settings.ts";
 
 export { readEffectiveSettings, resolveSettings } from "./effective_settings.ts";
 export { parseSettings, readSettings } from "./settings.ts";
+export { BearerRefused, USUAL_KEY_HEADER } from "../../client/response_failure.ts";
 
 /** Runs a task that needs a client, and closes the connection afterwards, whether or not the task succeeds. */
 export type UseClient = <Result>(task: ClientTask<Result>) => Promise<Result>;
@@ -42,7 +43,7 @@ async function runTask<Result>(
   log: Log,
   interrupted: AbortSignal,
 ): Promise<Result> {
-  const { server, headers, timeout } = settings;
+  const { server, headers, timeout, maxResponseSize } = settings;
   let connection: Connection | undefined;
   const connect = async (): Promise<Client> => {
     connection ??= server.kind === "network"
@@ -59,6 +60,7 @@ async function runTask<Result>(
       },
       headers,
       timeout,
+      maxResponseSize: server.kind === "network" ? maxResponseSize : Infinity,
       interrupted,
       debug: log.debug,
     });

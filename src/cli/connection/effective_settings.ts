@@ -28,6 +28,7 @@ export interface EffectiveSettings extends StoreSettings {
   readonly allowHttp: SourcedSetting | undefined;
   readonly caFile: SourcedSetting | undefined;
   readonly timeout: SourcedSetting | undefined;
+  readonly maxResponseSize: SourcedSetting | undefined;
   /** Settings that are set but do not take effect. */
   readonly ignored: readonly IgnoredSetting[];
   /** Why the profile's server or store is not used; `undefined` if it is used, or if the profile has none. */
@@ -107,6 +108,7 @@ export function resolveSettings(flags: ServerFlags, host: Host, config: Config):
     allowHttp: flags.allowHttp ? settingFrom("flag", "--allow-http", "true") : usableProfile?.values.get("allowHttp"),
     caFile: chooseSetting("caFile", flags, host, usableProfile),
     timeout: chooseSetting("timeout", flags, host, profile),
+    maxResponseSize: chooseSetting("maxResponseSize", flags, host, profile),
     ignored: [...overridden, ...ignoredOfProfile],
     profileServerIgnoredBecause: reason,
   };

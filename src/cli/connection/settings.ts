@@ -1,5 +1,5 @@
 /**
- * The validated settings of a connection: the server, the headers with the key, and the timeout. Code that uses
+ * The validated settings of a connection: the server, the headers with the key, and the limits. Code that uses
  * them never sees the text of a flag, a variable or the config file.
  */
 import * as z from "zod/mini";
@@ -11,6 +11,7 @@ import type { Log } from "../host/log.ts";
 import { parseBaseUrl } from "../settings/base_url.ts";
 import { readHeaders } from "./headers.ts";
 import { type EffectiveSettings, readEffectiveSettings } from "./effective_settings.ts";
+import { sizeSchema } from "../settings/number.ts";
 import { parseSetting } from "../settings/schema.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
 import { readSettingFile, type Setting } from "../settings/setting.ts";
@@ -23,7 +24,12 @@ export interface Settings {
   readonly headers: ReadonlyMap<string, string>;
   /** Milliseconds. */
   readonly timeout: number;
+  /** Bytes, after decompression. */
+  readonly maxResponseSize: number;
 }
+
+/** A string of V8 cannot hold more than 536 MB. */
+const LARGEST_RESPONSE_MB = 500;
 
 export interface NetworkServer {
   readonly kind: "network";
@@ -55,8 +61,14 @@ export async function readSettings(flags: ServerFlags, host: Host, log: Log): Pr
  */
 export async function parseSettings(settings: EffectiveSettings, host: Host, log: Log): Promise<Settings> {
   const timeout = settings.timeout ?? { name: "--timeout", value: SETTINGS.timeout.default };
-  const server = await parseServer(settings, host, log);
-  return { server, timeout: parseSetting(timeout, durationUpToOneDay()), headers: await readHeaders(settings, host) };
+  const size = settings.maxResponseSize ??
+    { name: "--max-response-size", value: SETTINGS.maxResponseSize.default };
+  return {
+    server: await parseServer(settings, host, log),
+    timeout: parseSetting(timeout, durationUpToOneDay()),
+    maxResponseSize: parseSetting(size, sizeSchema(LARGEST_RESPONSE_MB)),
+    headers: await readHeaders(settings, host),
+  };
 }
 
 async function parseServer(

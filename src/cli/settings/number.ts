@@ -30,14 +30,12 @@ const BYTES_PER_UNIT: ReadonlyMap<string, number> = new Map([
   ["MIB", 1_048_576],
 ]);
 
-const LARGEST_SIZE = 100_000_000;
-
-/** A size from 1 byte to 100 MB, in bytes. */
-export function sizeSchema(): TextSchema<number> {
+/** A size from 1 byte to a number of megabytes, in bytes. */
+export function sizeSchema(megabytes = 100): TextSchema<number> {
   return textSchema((text, reject) => {
     const [, amount, unit = ""] = /^(\d{1,9})\s*([a-z]*)$/i.exec(text.trim()) ?? [];
     const size = Number(amount) * (BYTES_PER_UNIT.get(unit.toUpperCase()) ?? NaN);
-    if (size >= 1 && size <= LARGEST_SIZE) return size;
-    return reject(`must be a size from 1B to 100MB, for example 500KB or 1MB, not ${quote(text)}.`);
+    if (size >= 1 && size <= megabytes * 1_000_000) return size;
+    return reject(`must be a size from 1B to ${megabytes}MB, for example 500KB or 1MB, not ${quote(text)}.`);
   });
 }

@@ -18,6 +18,7 @@ export interface AddressFlags extends ProfileFlags {
   readonly allowHttp?: boolean | undefined;
   readonly caFile?: string | undefined;
   readonly timeout?: string | undefined;
+  readonly maxResponseSize?: string | undefined;
 }
 
 /** The flags that select a server on the network or the store of the embedded server, as typed. */
@@ -62,7 +63,8 @@ function addAddressFlags(command: CommandUnknownOpts): CommandUnknownOpts {
     .option(SETTINGS.header.option, helpOf("header"), collect)
     .option(SETTINGS.allowHttp.option, helpOf("allowHttp"))
     .option(SETTINGS.caFile.option, helpOf("caFile"))
-    .option(SETTINGS.timeout.option, helpOf("timeout"));
+    .option(SETTINGS.timeout.option, helpOf("timeout"))
+    .option(SETTINGS.maxResponseSize.option, helpOf("maxResponseSize"));
 }
 
 function addProfileFlags(command: CommandUnknownOpts): CommandUnknownOpts {

@@ -82,6 +82,15 @@ export const SETTINGS = {
     help: "longest wait for a response, for example 500ms or 2m",
     default: "30s",
   },
+  maxResponseSize: {
+    option: "--max-response-size <size>",
+    variable: "SERVICE_API_MAX_RESPONSE_SIZE",
+    member: "max-response-size",
+    type: "text",
+    belongsToServer: false,
+    help: "largest response to accept over the network, after\ndecompression, for example 500KB or 200MB",
+    default: "64MB",
+  },
   dataDir: {
     option: "--data-dir <dir>",
     variable: "SERVICE_API_DATA_DIR",
@@ -130,6 +139,7 @@ export const PROFILE_SETTINGS = ([
   "allowHttp",
   "caFile",
   "timeout",
+  "maxResponseSize",
   "dataDir",
   "databaseUrl",
 ] as const satisfies readonly SettingKey[]).map((key) => ({ key, ...SETTINGS[key] }));

@@ -1,7 +1,8 @@
 /**
- * The entry point for output to a terminal: colours, symbols, text widths, the rights matrix and progress. It is loaded
+ * The entry point for output to a terminal: colours, symbols, text widths, JSON, the rights matrix and progress. It is loaded
  * on demand, because commands in scripts do not need it.
  */
+export { indentJson } from "./indent_json.ts";
 export { openProgress, withSpinner } from "./progress.ts";
 export { drawRights } from "./rights_matrix.ts";
 export { styleFor } from "./style.ts";

@@ -80,6 +80,68 @@ testWithModes("login with a key that the server rejects stores nothing", async (
   expect(await filesIn(home.home)).toEqual(before);
 });
 
+/** Starts a server that accepts one key, alone in the header x-api-key, and takes any other request for a browser's. */
+function startHeaderServer(secret = SECRET): TestServer {
+  return startServer(({ headers }) => {
+    const isKnown = headers.get("x-api-key") === secret;
+    if (isKnown) return Response.json({ data: { me: { id: "key_1", name: "ci admin" } } });
+    const message = headers.has("x-api-key") ? "API key validation failed" : "Invalid CSRF token";
+    return Response.json({ errors: [{ message, extensions: { code: "UNAUTHENTICATED" } }] }, { status: 401 });
+  });
+}
+
+testWithModes("if the server refuses a bearer token, login tries the header x-api-key and stores it", async () => {
+  await using home = await configHome();
+  await using server = startHeaderServer();
+  expect(await logIn(home, server)).toEqual({
+    code: 0,
+    stdout: `Logged in to ${server.url} as "ci admin" (key_1). The server expects the key in the header x-api-key.\n`,
+    stderr: "",
+  });
+  expect(await Deno.readTextFile(home.path)).toBe(
+    `profiles:\n  default:\n    base-url: ${server.url}\n    key-file: keys/default.key\n    key-header: x-api-key\n`,
+  );
+  expect((await home.run(["request", "--query", "{ me { id } }"])).code).toBe(0);
+});
+
+testWithModes(
+  "login with a key that the server refuses in both headers stores nothing, and advises no header",
+  async () => {
+    await using home = await configHome();
+    await using server = startHeaderServer("another-secret");
+    const { code, stdout, stderr } = await logIn(home, server);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+    expect(stderr).toMatch(/^service-api: API key validation failed\. Set a valid key with SERVICE_API_KEY/);
+    expect(stderr).not.toContain("--key-header");
+    expect(await filesIn(home.home)).toEqual({});
+  },
+);
+
+testWithModes(
+  "login tries no other header if --key-header is given, or if the server asks for a bearer token",
+  async () => {
+    await using home = await configHome();
+    await using other = startHeaderServer();
+    expect((await logIn(home, other, "--key-header", "authorization")).code).toBe(3);
+    expect((await logIn(home, other, "--key-header", "x-key")).code).toBe(3);
+    await using challenging = startServer(() =>
+      new Response(null, { status: 401, headers: { "www-authenticate": "Bearer" } })
+    );
+    expect((await logIn(home, challenging)).code).toBe(3);
+    const sent = [...other.requests, ...challenging.requests].map(({ headers }) => headers.has("x-api-key"));
+    expect(sent).toEqual([false, false, false]);
+  },
+);
+
+testWithModes("the id and the name that the server reports cannot control the terminal", async () => {
+  await using home = await configHome();
+  const me = { id: "key\u001b[2J\u202e1", name: "ci\u009badmin" };
+  await using server = startServer(() => Response.json({ data: { me } }));
+  expect((await logIn(home, server)).stdout).toBe(
+    `Logged in to ${server.url} as "ci\\u{9b}admin" (key\\u{1b}[2J\\u{202e}1).\n`,
+  );
+});
+
 testWithModes("login prints no key name if the server does not report it", async () => {
   await using home = await configHome();
   await using server = startServer(({ body }) =>

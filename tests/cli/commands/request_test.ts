@@ -1,7 +1,8 @@
 /** `request`: what it sends and prints (spec section 4.3). */
 import { expect } from "expect";
 import { startServer } from "../../client/foreign_server.ts";
-import { inProcess, withEnv } from "../../program/program.ts";
+import { run } from "../../../src/cli/program.ts";
+import { FakeHost, inProcess, withEnv } from "../../program/program.ts";
 
 const ANSWER = '{"data": {"linked":true}}';
 
@@ -66,6 +67,69 @@ Deno.test("an HTTP error is a failure, and without --json the body is printed to
   expect(plain.stderr).toMatch(/HTTP status 500/);
   const json = await program(["request", "--body", "{}", "--json"]);
   expect({ code: json.code, ...JSON.parse(json.stdout) }).toMatchObject({ code: "BAD_RESPONSE" });
+});
+
+/** Sends a request with standard output at a terminal, and returns what is printed there. */
+async function atTerminal(body: string, ...args: readonly string[]): Promise<string> {
+  await using server = answering(body);
+  const host = new FakeHost(["request", "--query", "{ a }", ...args], { env: { SERVICE_API_URL: server.url } });
+  Object.assign(host.stdout, { isTerminal: () => true });
+  await run(host);
+  return host.stdout.text;
+}
+
+Deno.test("at a terminal, the response is indented, and its numbers and the order of its members stay", async () => {
+  const body = '{"data":{"b":[1,{"c":12345678901234567890,"a":"x{\\"[,:"}],"10":[],\r\n"2":{},"a":1.10}}';
+  expect(await atTerminal(body)).toBe(`{
+  "data": {
+    "b": [
+      1,
+      {
+        "c": 12345678901234567890,
+        "a": "x{\\"[,:"
+      }
+    ],
+    "10": [],
+    "2": {},
+    "a": 1.10
+  }
+}
+`);
+});
+
+Deno.test("deeply nested JSON does not become much larger when it is indented", async () => {
+  const levels = 5000;
+  const json = "[".repeat(levels) + "]".repeat(levels);
+  const text = await atTerminal(json);
+  expect(text.replaceAll(/\s/g, "")).toBe(json);
+  expect(text.split("\n").length).toBeGreaterThan(levels);
+  expect(text.length).toBeLessThan(levels * 200);
+});
+
+/** Sets the title of a terminal window, reverses text, hides a character, and begins a new line (U+2028). */
+const HOSTILE = "\u009d0;owned\u0007 \u202egnp\u2066.exe\u200b\u2028";
+
+for (const [what, flags] of [["", []], ["with --json ", ["--json"]]] as const) {
+  Deno.test(`at a terminal ${what}the response cannot control the terminal or reorder its text`, async () => {
+    const text = await atTerminal(JSON.stringify({ data: `ü ${HOSTILE}` }), ...flags);
+    expect(text).not.toMatch(/[^\P{C}\n]|\p{Zl}/u);
+    expect(text).toContain("ü \\u009d0;owned\\u0007 \\u202egnp\\u2066.exe\\u200b\\u2028");
+    expect(JSON.parse(text)).toEqual({ data: `ü ${HOSTILE}` });
+  });
+}
+
+Deno.test("at a terminal, a response that is not JSON cannot control the terminal either", async () => {
+  const text = await atTerminal(`<html>\r\n\t\u001b[2Jhidden\rshown ${HOSTILE}`);
+  expect(text).toBe(
+    "<html>\n\t\\u001b[2Jhidden\\u000dshown \\u009d0;owned\\u0007 \\u202egnp\\u2066.exe\\u200b\\u2028\n",
+  );
+});
+
+Deno.test("in a pipe, the response is printed unchanged", async () => {
+  const body = `{"data":  "${HOSTILE.replace("\u0007", "")}"}\r\n`;
+  await using server = answering(body);
+  const { stdout } = await inProcess(["request", "--query", "{ a }"], { env: { SERVICE_API_URL: server.url } });
+  expect(stdout).toBe(body);
 });
 
 Deno.test("a response that is not JSON is BAD_RESPONSE", async () => {

@@ -339,7 +339,7 @@ Deno.test("the debug variables of the YAML parser do not make the program print 
     env: { LOG_STREAM: "1", LOG_TOKENS: "1", SERVICE_API_CONFIG: home.path },
   }).output();
   const text = new TextDecoder().decode(stdout);
-  expect({ success, lines: text.trim().split("\n").length }).toEqual({ success: true, lines: 14 });
+  expect({ success, lines: text.trim().split("\n").length }).toEqual({ success: true, lines: 15 });
   expect(text + new TextDecoder().decode(stderr)).not.toMatch(/ops|comment/);
 });
 

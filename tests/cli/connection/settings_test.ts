@@ -242,6 +242,12 @@ for (
     ],
     ["an invalid timeout", { timeout: "30" }, {}, /^--timeout must be a duration/],
     [
+      "an invalid limit for responses",
+      { maxResponseSize: "1GB" },
+      {},
+      /^--max-response-size must be a size from 1B to 500MB/,
+    ],
+    [
       "an invalid timeout in the variable",
       {},
       { SERVICE_API_TIMEOUT: "soon" },

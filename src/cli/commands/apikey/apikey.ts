@@ -190,8 +190,9 @@ Failure codes and exit statuses:
                            failed
   TIMEOUT               4  no response within --timeout, or another process kept
                            the store locked for that long
-  RATE_LIMITED          4  the server got too many requests; try again later
-  BAD_RESPONSE          4  the response is not GraphQL, or it is a redirect
+  BAD_RESPONSE          4  the response is not GraphQL, is too large, or is a
+                           redirect
+  RATE_LIMITED          4  too many requests; the message says how long to wait
   INTERRUPTED         130  Ctrl-C, SIGINT or SIGTERM, or you did not confirm
 
 Examples:

@@ -1,0 +1,129 @@
+/** How the program reports the errors of other people's servers. */
+import { expect } from "expect";
+import type { Outcome } from "../execute.ts";
+import { inProcess } from "../program/program.ts";
+import { startServer } from "./foreign_server.ts";
+
+const KEY = "other_0123456789abcdef";
+const REMEDY = "Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.";
+const HEADER_REMEDY = "If the server expects the bare key in another header, use --key-header x-api-key.";
+
+/** Creates a key on a server that sends the response, and returns the failure. */
+async function failureFor(
+  response: Response,
+  args: readonly string[] = [],
+): Promise<Pick<Outcome, "code"> & { readonly failure: { readonly code: string; readonly error: string } }> {
+  await using server = startServer(() => response.clone());
+  const env = { SERVICE_API_URL: server.url, SERVICE_API_KEY: KEY };
+  const create = ["apikey", "--create", "--name", "new", "--roles", "GUEST", "--overwrite", "--json"];
+  const { code, stdout, stderr } = await inProcess([...create, ...args], { env });
+  expect(stderr).toBe("");
+  return { code, failure: JSON.parse(stdout) };
+}
+
+/** A response with GraphQL errors. */
+function errors(messages: readonly string[], code?: string, init?: ResponseInit): Response {
+  const extensions = code === undefined ? {} : { code };
+  return Response.json({ data: null, errors: messages.map((message) => ({ message, extensions })) }, init);
+}
+
+for (
+  const [what, messages, expected] of [
+    ["without a full stop", ["It said no"], "It said no."],
+    ["with an end mark", ["Why?"], "Why?"],
+    ["with a quoted end mark", ['It said "no."'], 'It said "no."'],
+    ["with white space at its end", ["It said no. \n"], "It said no."],
+    ["in another script", ["キーがありません。"], "キーがありません。"],
+    ["of several errors", ["One", " ", "Two."], "One. Two."],
+    ["that is empty", [""], "The server reported an error without a message."],
+    ["of white space", [" \n"], "The server reported an error without a message."],
+    ["of 3000 letters", ["a".repeat(3000)], `${"a".repeat(2000)}…`],
+  ] as const
+) {
+  Deno.test(`a server's message ${what} is shown as ${JSON.stringify(expected.slice(0, 60))}`, async () => {
+    expect((await failureFor(errors(messages))).failure).toEqual({ code: "FAILED", error: expected });
+  });
+}
+
+for (
+  const [what, response] of [
+    ["status 401 and a message", errors(["API key validation failed"], "UNAUTHENTICATED", { status: 401 })],
+    ["status 200 and a message", errors(["API key validation failed"], "UNAUTHENTICATED")],
+    ["a message about CSRF", errors(["API key validation failed", "Invalid CSRF token"])],
+  ] as const
+) {
+  Deno.test(`if a server refuses a bearer token with ${what}, the advice names --key-header`, async () => {
+    const { code, failure } = await failureFor(response);
+    expect(code).toBe(3);
+    expect(failure.code).toBe("UNAUTHENTICATED");
+    expect(failure.error).toMatch(/^API key validation failed\. /);
+    expect(failure.error.slice(-REMEDY.length - HEADER_REMEDY.length - 2)).toBe(` ${REMEDY} ${HEADER_REMEDY}`);
+  });
+}
+
+for (const [status, body] of [[401, "<html>"], [403, '{"message":"Invalid CSRF token"}']] as const) {
+  Deno.test(`if a server refuses a bearer token with status ${status} and the body ${body}, the advice names --key-header`, async () => {
+    const { code, failure } = await failureFor(new Response(body, { status }));
+    expect({ code, failure: failure.code }).toEqual({ code: 3, failure: "UNAUTHENTICATED" });
+    expect(failure.error).toMatch(new RegExp(`answered with HTTP status ${status}\\. ${REMEDY} ${HEADER_REMEDY}$`));
+  });
+}
+
+Deno.test("the advice names --key-header only if the key was sent as a bearer token, and the server did not ask for one", async () => {
+  const refusal = (headers: Record<string, string>): Response =>
+    errors(["No such key"], "UNAUTHENTICATED", { status: 401, headers });
+  const inHeader = await failureFor(refusal({}), ["--key-header", "x-api-key"]);
+  const challenged = await failureFor(refusal({ "www-authenticate": 'Bearer realm="keys"' }));
+  for (const { code, failure } of [inHeader, challenged]) {
+    expect({ code, failure }).toEqual({
+      code: 3,
+      failure: { code: "UNAUTHENTICATED", error: `No such key. ${REMEDY}` },
+    });
+  }
+});
+
+for (
+  const [what, headers, wait] of [
+    ["a number of seconds", { "retry-after": "17" }, "Wait 17 s, then try again."],
+    [
+      "a date",
+      { "retry-after": "Sun, 06 Nov 1994 08:51:00 GMT", date: "Sun, 06 Nov 1994 08:49:37 GMT" },
+      "Wait 83 s, then try again.",
+    ],
+    ["nothing", {}, "Wait a moment, then try again."],
+    ["neither seconds nor a date", { "retry-after": "soon" }, "Wait a moment, then try again."],
+  ] as const
+) {
+  Deno.test(`a server's 429 is RATE_LIMITED, and if Retry-After is ${what}, the message says: ${wait}`, async () => {
+    const init = { status: 429, headers };
+    const withoutGraphql = await failureFor(new Response("slow down", init));
+    expect(withoutGraphql.code).toBe(4);
+    expect(withoutGraphql.failure.code).toBe("RATE_LIMITED");
+    expect(withoutGraphql.failure.error).toMatch(new RegExp(`answered with HTTP status 429\\. ${wait}$`));
+
+    const withGraphql = await failureFor(errors(["Too many keys"], "UNAUTHENTICATED", init));
+    expect(withGraphql).toEqual({ code: 4, failure: { code: "RATE_LIMITED", error: `Too many keys. ${wait}` } });
+  });
+}
+
+Deno.test("a server on the network cannot make the program exit as if the user had interrupted it", async () => {
+  const { code, failure } = await failureFor(errors(["Interrupted by Ctrl-C"], "INTERRUPTED"));
+  expect({ code, failure }).toEqual({ code: 1, failure: { code: "FAILED", error: "Interrupted by Ctrl-C." } });
+});
+
+Deno.test("a redirect names the new address", async () => {
+  const { failure } = await failureFor(
+    new Response(null, { status: 308, headers: { location: "https://new.example/" } }),
+  );
+  expect(failure.error).toMatch(/, a redirect to https:\/\/new\.example\/\. Set --base-url to the new address\.$/);
+});
+
+Deno.test("a body cannot replace the HTTP status of its response", async () => {
+  const body = { status: 200, data: {}, headers: {}, mayChange: false };
+  await using server = startServer(() => Response.json(body, { status: 500 }));
+  const { code, stdout } = await inProcess(["request", "--query", "{a}", "--json"], {
+    env: { SERVICE_API_URL: server.url },
+  });
+  expect(code).toBe(4);
+  expect(JSON.parse(stdout).error).toMatch(/HTTP status 500/);
+});
