@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 import { quote } from "../../apikey/failure.ts";
 import type { StoreLocation } from "#server";
-import { durationUpToOneDay } from "../settings/duration.ts";
+import { readTimeout } from "../settings/duration.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import { parseBaseUrl } from "../settings/base_url.ts";
@@ -15,7 +15,6 @@ import { parseSetting } from "../settings/schema.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
 import { readSettingFile, type Setting } from "../settings/setting.ts";
 import { readStoreLocation } from "../settings/store_location.ts";
-import { SETTINGS } from "../settings/table.ts";
 
 export interface Settings {
   readonly server: NetworkServer | EmbeddedServer;
@@ -42,7 +41,7 @@ export interface EmbeddedServer {
  * Reads and validates the settings.
  *
  * @throws {Failure} `USAGE`, whose message names the flag, the variable or the place in the config file; `INTERRUPTED`
- * while reading standard input
+ * while reading standard input; `TIMEOUT` while reading a pipe
  */
 export async function readSettings(flags: ServerFlags, host: Host, log: Log): Promise<Settings> {
   return await parseSettings(await readEffectiveSettings(flags, host, log), host, log);
@@ -51,16 +50,17 @@ export async function readSettings(flags: ServerFlags, host: Host, log: Log): Pr
 /**
  * Validates settings and reads the files that they name.
  *
- * @throws {Failure} `USAGE`; `INTERRUPTED` while reading standard input
+ * @throws {Failure} `USAGE`; `INTERRUPTED` while reading standard input; `TIMEOUT` while reading a pipe
  */
 export async function parseSettings(settings: EffectiveSettings, host: Host, log: Log): Promise<Settings> {
-  const timeout = settings.timeout ?? { name: "--timeout", value: SETTINGS.timeout.default };
-  const server = await parseServer(settings, host, log);
-  return { server, timeout: parseSetting(timeout, durationUpToOneDay()), headers: await readHeaders(settings, host) };
+  const timeout = readTimeout(settings.timeout);
+  const server = await parseServer(settings, timeout, host, log);
+  return { server, timeout, headers: await readHeaders(settings, host, log) };
 }
 
 async function parseServer(
   settings: EffectiveSettings,
+  timeout: number,
   host: Host,
   log: Log,
 ): Promise<NetworkServer | EmbeddedServer> {
@@ -69,12 +69,12 @@ async function parseServer(
   return {
     kind: "network",
     endpoint: parseBaseUrl(baseUrl, { allowHttp: allowHttp?.value === "true" }),
-    caCertificates: caFile && await readCaCertificates(caFile),
+    caCertificates: caFile && await readCaCertificates(caFile, timeout),
   };
 }
 
-async function readCaCertificates({ name, value: path }: Setting): Promise<string> {
-  const value = await readSettingFile(path, name);
+async function readCaCertificates({ name, value: path }: Setting, timeout: number): Promise<string> {
+  const value = await readSettingFile(path, name, timeout);
   const error = `names ${quote(path)}, which contains no PEM certificate.`;
   return parseSetting({ name, value }, z.string().check(z.includes("-----BEGIN CERTIFICATE-----", { error })));
 }
