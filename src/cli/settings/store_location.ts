@@ -66,7 +66,7 @@ function rejectSpecialFile(path: string): void {
   try {
     info = Deno.statSync(path);
   } catch {
-    // The store reports other problems itself. A missing file is none.
+    // The store reports other problems itself, and creates a missing file.
     return;
   }
   if (info.isFile || info.isDirectory) return;
