@@ -19,7 +19,6 @@ export type FailureCode =
   | "TLS"
   | "TIMEOUT"
   | "BAD_RESPONSE"
-  /** HTTP status 429. */
   /** Any other failure. */
   | "FAILED"
   /** Ctrl-C, SIGINT or SIGTERM, or the user did not confirm. */

@@ -34,7 +34,7 @@ export function escapeInJson(json: string): string {
 /**
  * Reports a failure. Without `--json`, writes text to standard error, or nothing if the failure is only that the reader of
  * standard output has closed it. With `--json`, writes `{"error","code"}` to standard output, and for a deletion also the member `deleted`.
- * If it cannot write this line, writes text to standard error.
+ * If it cannot write this line, or if standard output discards it, writes text to standard error.
  */
 export async function reportFailure(error: unknown, host: Host): Promise<ExitCode> {
   const { code, message } = asFailure(error);
@@ -45,6 +45,7 @@ export async function reportFailure(error: unknown, host: Host): Promise<ExitCod
     const isDeletion = args.includes("--delete") && !args.includes("--create");
     const deleted = error instanceof DeletionFailure ? error.deleted : isDeletion ? 0 : undefined;
     await writeJson(host.stdout, { deleted, error: text, code }).catch(writeText).catch(() => {});
+    if (await host.discardsOutput().catch(() => false)) await writeText().catch(() => {});
   } else if (!isClosedPipe(error)) {
     await writeText().catch(() => {});
   }

@@ -79,7 +79,7 @@ Deno.test("delete reports two deleted keys in the plural", async () => {
   expect(outcome).toEqual({ code: 0, stdout: "Successfully deleted 2 API keys\n", stderr: "" });
 });
 
-Deno.test("delete distinguishes an unknown name from a server without keys", async () => {
+Deno.test("delete of an unknown name fails whether or not the server has other keys", async () => {
   await using server = startForeignServer([EXISTING]);
   const program = withEnv(inProcess, { SERVICE_API_URL: server.url });
   const unknown = await program(["apikey", "--delete", "--name", "X", "--json"]);
@@ -91,9 +91,9 @@ Deno.test("delete distinguishes an unknown name from a server without keys", asy
   await program(["apikey", "--delete", "--name", "taken"]);
   const empty = await program(["apikey", "--delete", "--name", "X", "--json"]);
   expect({ code: empty.code, ...JSON.parse(empty.stdout) }).toEqual({
-    code: 0,
+    code: 1,
     deleted: 0,
-    message: "No API keys found to delete",
+    error: "No API key found with name: X",
   });
 });
 

@@ -21,12 +21,16 @@ export interface Case {
 const SECRET = /^sak_[0-9A-Za-z]{49}$/;
 const ID = /^key_[0-9A-Za-z]{22}$/;
 
+/** The lines on standard error if `--delete` finds no key. */
+const NOT_FOUND =
+  /^(service-api: No API key found with (name|id): .*\.\n)+service-api: Searched the (server|store|database) .*--profile\.\n$/;
+
 const create = (...flags: readonly string[]): readonly string[] => ["apikey", "--create", ...flags];
 const remove = (...flags: readonly string[]): readonly string[] => ["apikey", "--delete", ...flags];
 
-/** Parses one line of JSON on standard output. Fails if either stream has any other text. */
-function jsonLine(outcome: Outcome): Record<string, unknown> {
-  expect(outcome.stderr).toBe("");
+/** Parses one line of JSON on standard output. Fails if standard output has any other text. */
+function jsonLine(outcome: Outcome, stderr = /^$/): Record<string, unknown> {
+  expect(outcome.stderr).toMatch(stderr);
   expect(outcome.stdout).toMatch(/^[^\n]+\n$/);
   return JSON.parse(outcome.stdout);
 }
@@ -215,31 +219,64 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    rule: "delete exits with 1 if no key has the name but other keys exist (spec 7, shape A)",
+    rule: "delete exits with 1 if no key has the name, and says where it searched (spec 7, shape A)",
     isSmokeTest: true,
     check: async (program) => {
       await program(create("--name", "other", "--roles", "GUEST"));
       const outcome = await program(remove("--name", "X", "--json"));
       expect(outcome.code).toBe(1);
-      expect(jsonLine(outcome)).toEqual({ deleted: 0, error: "No API key found with name: X" });
+      expect(jsonLine(outcome, NOT_FOUND)).toEqual({ deleted: 0, error: "No API key found with name: X" });
       expect(await program(remove("--name", "X"))).toEqual({
         code: 1,
         stdout: "No API keys found to delete\n",
-        stderr: "",
+        stderr: expect.stringMatching(NOT_FOUND),
       });
     },
   },
   {
-    rule: "delete exits with 0 if there are no keys (spec 7, shape B)",
+    rule: "delete --id deletes the key with this id, or exits with 1 if there is none",
+    check: async (program) => {
+      await program(create("--name", "kept", "--roles", "GUEST"));
+      const { id } = jsonLine(await program(create("--name", "old", "--roles", "GUEST", "--json")));
+      const outcome = await program(remove("--id", String(id), "--json"));
+      expect({ code: outcome.code, stderr: outcome.stderr }).toEqual({ code: 0, stderr: "" });
+      expect(jsonLine(outcome)).toEqual({ deleted: 1, keys: [{ id, name: "old" }] });
+      expect(await names(program)).toEqual(["kept"]);
+      const again = await program(remove("--id", String(id), "--json"));
+      expect(again.code).toBe(1);
+      expect(jsonLine(again, NOT_FOUND)).toEqual({ deleted: 0, error: `No API key found with id: ${id}` });
+    },
+  },
+  {
+    rule: "delete with several names deletes the existing keys, lists the missing ones and exits with 1",
+    check: async (program) => {
+      const { id } = jsonLine(await program(create("--name", "one", "--roles", "GUEST", "--json")));
+      const two = jsonLine(await program(create("--name", "two", "--roles", "GUEST", "--json")));
+      const flags = ["--name", "one", "--name", "X", "--id", "key_none", "--id", String(two.id), "--name", "two"];
+      const outcome = await program(remove(...flags, "--json"));
+      expect(outcome.code).toBe(1);
+      expect(jsonLine(outcome, NOT_FOUND)).toEqual({
+        deleted: 2,
+        keys: [{ id, name: "one" }, { id: two.id, name: "two" }],
+        failed: [
+          { id: null, name: "X", code: "NOT_FOUND", error: "No API key found with name: X" },
+          { id: "key_none", name: null, code: "NOT_FOUND", error: "No API key found with id: key_none" },
+        ],
+      });
+      const plain = await program(remove("--name", "one", "--name", "X"));
+      expect({ code: plain.code, stdout: plain.stdout }).toEqual({ code: 1, stdout: "No API keys found to delete\n" });
+    },
+  },
+  {
+    rule: "delete with a name exits with 1 also if there are no keys at all (spec 7, shape A)",
     withoutAnyKey: true,
     check: async (program) => {
       const outcome = await program(remove("--name", "X", "--json"));
-      expect(outcome.code).toBe(0);
-      expect(jsonLine(outcome)).toEqual({ deleted: 0, message: "No API keys found to delete" });
-      expect(await program(remove("--name", "X"))).toEqual({
-        code: 0,
+      expect(outcome.code).toBe(1);
+      expect(jsonLine(outcome, NOT_FOUND)).toEqual({ deleted: 0, error: "No API key found with name: X" });
+      expect(await program(remove("--name", "X"))).toMatchObject({
+        code: 1,
         stdout: "No API keys found to delete\n",
-        stderr: "",
       });
     },
   },

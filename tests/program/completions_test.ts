@@ -1,5 +1,6 @@
 /** Completions of the executable in real shells. The tests type a line, press Tab and read the screen. */
 import { expect } from "expect";
+import { listedKeys, startKeyServer } from "../cli/commands/apikey/key_server.ts";
 import { buildExecutable } from "./executable.ts";
 import { asProcess, type Program, withEnv } from "./program.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
@@ -148,6 +149,18 @@ function testShell(shell: Shell, home: string): void {
     await terminal.type("printf '[%s]\\n' ");
     await terminal.press("Enter");
     await terminal.shows(/^\[ci deploy\]$/m);
+  });
+
+  Deno.test(`${name}: a completed key name with a quotation mark is one argument`, async () => {
+    await using server = startKeyServer(listedKeys(["it's old"]));
+    await using terminal = await openShell(shell, home);
+    await terminal.type(`service-api apikey --delete --base-url ${server.url} --name i`);
+    await terminal.press("Tab");
+    await terminal.shows(/--name \S*it\S+s\b/);
+    await terminal.press("C-a");
+    await terminal.type("printf '[%s]\\n' ");
+    await terminal.press("Enter");
+    await terminal.shows(/^\[it's old\]$/m);
   });
 
   Deno.test(`${name}: Tab adds no space after RESOURCE:`, async () => {

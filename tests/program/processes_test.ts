@@ -8,9 +8,12 @@ import deno from "../../deno.json" with { type: "json" };
 import { buildExecutable } from "./executable.ts";
 import { denoDirectory, fromSources } from "./from_sources.ts";
 import { Connection } from "../server/http/connection.ts";
+import { AUTHORITY, CERTIFICATE, PRIVATE_KEY } from "../client/certificates.ts";
+import { startServer } from "../client/foreign_server.ts";
 import { onPosix } from "../posix.ts";
 import { readyLine } from "./installations.ts";
 import { asProcess, type Program, SYSTEM_ENV, withEnv } from "./program.ts";
+import { findProgram, testWith } from "../tools.ts";
 
 const testWithSignals = onPosix("signals");
 
@@ -175,11 +178,97 @@ async function readUntil(reader: ReadableStreamDefaultReader<string>, word: stri
 Deno.test("LOG_LEVEL=debug prints every log record, including the last", async () => {
   await using sandbox = await openSandbox();
   const { stderr } = await sandbox.program(["apikey", "--delete", "--name", "none"], { env: { LOG_LEVEL: "debug" } });
-  expect(stderr.trimEnd().split("\n").map((line) => line.replace(/^\S+ /, ""))).toEqual([
+  const records = stderr.split("\n").filter((line) => line.includes(" DEBUG "));
+  expect(records.map((line) => line.replace(/^\S+ /, ""))).toEqual([
     expect.stringMatching(/^DEBUG service-api \d/),
     expect.stringMatching(/^DEBUG POST http:\/\/localhost\/graphql/),
     expect.stringMatching(/^DEBUG HTTP status 200/),
   ]);
+});
+
+testWithSignals("a named pipe in place of the store is rejected at once, not opened", async () => {
+  await using sandbox = await openSandbox();
+  const store = `${sandbox.directory}/data/keys.db`;
+  await Deno.mkdir(`${sandbox.directory}/data`);
+  await new Deno.Command("mkfifo", { args: [store] }).output();
+  for (const args of [CREATE, ["apikey", "--delete", "--name", "a", "--json"], ["serve", "--port", "0"]]) {
+    const child = spawn(args, { SERVICE_API_DATA_DIR: `${sandbox.directory}/data` });
+    // A program that is blocked in a system call does not handle SIGTERM.
+    const timer = setTimeout(() => child.kill("SIGKILL"), 30_000);
+    // deno-lint-ignore no-await-in-loop -- one command at a time
+    const { code, stdout, stderr } = await child.output();
+    clearTimeout(timer);
+    const message = stdout.length > 0 ? JSON.parse(new TextDecoder().decode(stdout)).error : "";
+    const problem = `Cannot use the store "${store}": it is not a regular file.`;
+    expect(message || new TextDecoder().decode(stderr)).toContain(problem);
+    expect(code).toBe(4);
+  }
+});
+
+testWith(
+  ["bash", "mkfifo"],
+  "--key-file <(command) works, and fails with TIMEOUT if the command does not end within --timeout",
+  async () => {
+    await using sandbox = await openSandbox();
+    const pipe = `${sandbox.directory}/pipe`;
+    await new Deno.Command("mkfifo", { args: [pipe] }).output();
+    const run = (command: string, timeout: string): ReturnType<Program> => {
+      const script = `exec "$0" "$@" --key-file <(${command})`;
+      const shell = asProcess(findProgram("bash") ?? "", ["-c", script, executable, ...leadingArgs]);
+      const env = { ...ownEnv, HOME: sandbox.directory, PATH: Deno.env.get("PATH") ?? "" };
+      return shell(["config", "--json", "--timeout", timeout], { env });
+    };
+    expect(JSON.parse((await run("echo abc", "30s")).stdout)).toHaveProperty("settings");
+    // The command waits until the test writes to the pipe. It keeps no stream of the program open.
+    const late = await run(`exec cat '${pipe}' 2> /dev/null`, "50ms");
+    await Deno.writeTextFile(pipe, "");
+    expect(late.code).toBe(4);
+    expect(JSON.parse(late.stdout)).toEqual({
+      code: "TIMEOUT",
+      error: expect.stringMatching(/^--key-file: the pipe "\/dev\/fd\/\d+" did not end within 0\.05 s\./),
+    });
+  },
+);
+
+testWithSignals("create fails and creates nothing if standard output is closed or is /dev/null", async () => {
+  await using sandbox = await openSandbox();
+  for (const redirection of [">&-", "> /dev/null"]) {
+    const shell = asProcess("/bin/sh", ["-c", `exec "$0" "$@" ${redirection}`, executable, ...leadingArgs]);
+    const env = { ...ownEnv, SERVICE_API_DATA_DIR: `${sandbox.directory}/data` };
+    // deno-lint-ignore no-await-in-loop -- one command at a time
+    const outcome = await shell(CREATE, { env });
+    expect(outcome).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/^service-api: Standard output is closed/),
+    });
+    // deno-lint-ignore no-await-in-loop -- one command at a time
+    expect((await shell(["apikey", "--creat", "--json"], { env })).stderr).toMatch(/Did you mean --create\?/);
+  }
+  expect((await sandbox.program(CREATE)).code).toBe(0);
+});
+
+Deno.test("DENO_CERT and DENO_SERVE_ADDRESS have no effect", async () => {
+  await using sandbox = await openSandbox();
+  const authority = `${sandbox.directory}/authority.pem`;
+  await Deno.writeTextFile(authority, AUTHORITY);
+  await using server = startServer(() => Response.json({ data: {} }), { cert: CERTIFICATE, key: PRIVATE_KEY });
+  const request = ["request", "--query", "{ a }", "--base-url", server.url];
+  const env = { DENO_CERT: authority };
+  expect((await sandbox.program([...request, "--ca-file", authority], { env })).code).toBe(0);
+  const untrusted = await sandbox.program(request, { env });
+  expect({ code: untrusted.code, stderr: untrusted.stderr }).toEqual({
+    code: 4,
+    stderr: expect.stringMatching(/its certificate is not trusted/),
+  });
+  const child = spawn(["serve", "--port", "0"], {
+    DENO_SERVE_ADDRESS: `tcp:127.0.0.1:${new URL(server.url).port}`,
+    SERVICE_API_DATA_DIR: `${sandbox.directory}/data`,
+  });
+  const { url, drained } = await readyLine(child.stdout);
+  expect(new URL(url).port).not.toBe(new URL(server.url).port);
+  child.kill("SIGKILL");
+  await Promise.all([child.stdin.close().catch(() => {}), child.stderr.cancel(), child.status, drained()]);
 });
 
 Deno.test("two flags that read standard input are a usage error", async () => {

@@ -33,6 +33,10 @@ export class FakeHost implements Host {
     this.stdin = { isTerminal: () => false, readText: () => Promise.resolve(stdin) };
   }
 
+  discardsOutput(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
   openTerminal(): Promise<Terminal> {
     throw new Error("this host has no terminal");
   }

@@ -55,7 +55,7 @@ export async function config(flags: ConfigFlags, host: Host, log: Log): Promise<
   const settings = await readEffectiveSettings(flags, host, log);
   // Leaves standard input unread, because only commands that send the key read it.
   const readsStandardInput = settings.keyFile?.value === "-";
-  const key = readsStandardInput ? settings.keyFile : await readKey(settings, host);
+  const key = readsStandardInput ? settings.keyFile : await readKey(settings, host, log);
   await parseSettings({ ...settings, key: readsStandardInput ? undefined : key, keyFile: undefined }, host, log);
   const rows = rowsOf(settings, key, host);
   if (flags.json) await writeJson(host.stdout, { settings: rows });
@@ -180,7 +180,8 @@ Config file:
   with the same name. A relative path starts at the directory of the config
   file; ~/ is your home directory.
   service-api login writes profiles; you can also write them yourself. On Linux
-  and macOS, a config file that other users can write is rejected.
+  and macOS, a config file that other users can write is rejected, and there is
+  a warning if other users can access your key file.
   If a profile names a server or a store, and a flag or variable selects another
   one, the profile's key-file, key-header, headers, ca-file and allow-http are
   ignored, because they are only for the profile's own server or store.

@@ -10,14 +10,7 @@ import type { Log } from "../host/log.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { parseBaseUrl } from "../settings/base_url.ts";
 import { readConfigFile } from "../config_file/read.ts";
-import {
-  chooseConfigPath,
-  type ConfigPath,
-  directoryOf,
-  keyFileOf,
-  lockPath,
-  resolvePath,
-} from "../config_file/path.ts";
+import { chooseConfigPath, type ConfigPath, directoryOf, keyFileOf, resolvePath } from "../config_file/path.ts";
 import type { Changes } from "../config_file/edit.ts";
 import { keySchema, readKey } from "../connection/headers.ts";
 import type { EffectiveSettings } from "../connection/effective_settings.ts";
@@ -84,7 +77,7 @@ export async function login(
   const flagsWithUrl = baseUrl.source === "variable" ? flags : { ...flags, baseUrl: baseUrl.value };
   const { resolveSettings } = await import("#connection");
   const resolved = resolveSettings(flagsWithUrl, host, { file: configPath, profileSetting, profile: oldProfile });
-  const key = await readKeyFromFlagOrVariable(resolved, host) ??
+  const key = await readKeyFromFlagOrVariable(resolved, host, log) ??
     await promptForSecret(await requirePrompts("key", "--key-file <file>, or --key-file - to read standard input"));
   const effective: EffectiveSettings = { ...resolved, key, keyFile: undefined };
 
@@ -93,7 +86,7 @@ export async function login(
   const server = endpoint.replace(/\/graphql$/, "");
   const changes = changesFor(name, server, { ...flags, keyHeader: flags.keyHeader ?? foundKeyHeader }, effective, host);
   const profile = { file, name, changes, key: key.value, isNewServer: endpointOf(oldProfile) !== endpoint };
-  await withLock(lockPath(file), host, () => storeProfile(profile, host));
+  await withLock(file, host, () => storeProfile(profile, host));
   const identity = caller === undefined ? "" : ` as ${quote(caller.name)} (${escapeInvisible(caller.id)})`;
   const note = foundKeyHeader === undefined ? "" : ` The server expects the key in the header ${foundKeyHeader}.`;
   await host.stdout.write(`Logged in to ${server}${identity}.${note}\n`);
@@ -165,8 +158,12 @@ function endpointOf(profile: Profile | undefined): string | undefined {
 }
 
 /** Reads the key from a flag or variable. Ignores the key of the profile, because `login` replaces it. */
-async function readKeyFromFlagOrVariable(settings: EffectiveSettings, host: Host): Promise<SourcedSetting | undefined> {
-  return settings.keyFile?.source === "file" ? undefined : await readKey(settings, host);
+async function readKeyFromFlagOrVariable(
+  settings: EffectiveSettings,
+  host: Host,
+  log: Log,
+): Promise<SourcedSetting | undefined> {
+  return settings.keyFile?.source === "file" ? undefined : await readKey(settings, host, log);
 }
 
 async function promptForSecret(prompts: Prompts): Promise<SourcedSetting> {
@@ -253,8 +250,9 @@ const NOTES = `
 If neither --profile nor SERVICE_API_PROFILE is set, the profile has the name
 "default". If the server rejects the key, login stores nothing.
 login stores the key in keys/<profile>.key, in the directory of the config file.
-On Linux and macOS, only you can read the key file. login also stores
---key-header, --header, --ca-file and --allow-http in the profile.
+On Linux and macOS, only you can read the key file, and the config file if it
+contains headers or a database-url. login also stores --key-header, --header,
+--ca-file and --allow-http in the profile.
 Without --key-header, login sends the key as a bearer token. If the server
 refuses it, login tries the header x-api-key, and stores this header if the
 server accepts the key.

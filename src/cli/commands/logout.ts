@@ -5,7 +5,7 @@ import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { readConfig } from "../config_file/read.ts";
-import { directoryOf, keyFileOf, lockPath } from "../config_file/path.ts";
+import { directoryOf, keyFileOf } from "../config_file/path.ts";
 import { removeFile, withLock } from "../config_file/private_file.ts";
 import { type ProfileFlags, withProfileFlags } from "../settings/server_flags.ts";
 
@@ -36,7 +36,7 @@ export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode>
       `${keyFile.name} is ${quote(keyFile.value)}, which login did not write. Remove this file yourself.`,
     );
   }
-  const existed = await withLock(lockPath(file), host, async () => {
+  const existed = await withLock(file, host, async () => {
     const { stageChanges } = await import("#config-document");
     const isRemoved = await removeFile(keyPath);
     if (keyFile !== undefined) {

@@ -99,7 +99,11 @@ const JSON_OBJECT = z.pipe(
   z.record(z.string(), z.unknown(), 'must be a JSON object, for example {"id":"key_1"}.'),
 );
 
-const NOT_BLANK = z.string().check(z.regex(/\S/, "is empty. Pass a GraphQL document."));
+/** A script that reads the document with `jq` passes the word `null` if there is none. */
+const DOCUMENT = z.string().check(
+  z.regex(/\S/, "is empty. Pass a GraphQL document."),
+  z.regex(/^(?!\s*null\s*$)/, "is null. Pass a GraphQL document."),
+);
 
 /**
  * Builds the request body: the value of `--body` unchanged, or the query and its variables as JSON.
@@ -116,7 +120,7 @@ async function readBody(flags: RequestFlags, host: Host): Promise<string> {
     return value;
   }
   if (query === undefined) throw new Failure("USAGE", "Missing request. Use --query or --body.");
-  const document = parseSetting({ name: "--query", value: await readArgument(query, "--query", host) }, NOT_BLANK);
+  const document = parseSetting({ name: "--query", value: await readArgument(query, "--query", host) }, DOCUMENT);
   if (variables === undefined) return JSON.stringify({ query: document });
   const value = await readArgument(variables, "--variables", host);
   return JSON.stringify({ query: document, variables: parseSetting({ name: "--variables", value }, JSON_OBJECT) });

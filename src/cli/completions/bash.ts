@@ -42,7 +42,7 @@ __service_api_quote() {
     char=\${text:0:1} text=\${text:1}
     case $2$char in
       \\'\\') quoted+="'\\\\''" ;;
-      \\'* | [A-Za-z0-9_.,:=@/+-]) quoted+=$char ;;
+      \\'?* | [A-Za-z0-9_.,:=@/+-]) quoted+=$char ;;
       \\"[\\"\\\\\\$\\\`] | [[:space:][:punct:]]) quoted+=\\\\$char ;;
       *) quoted+=$char ;;
     esac

@@ -2,7 +2,7 @@
  * Completes the word at the cursor for a shell. Completion creates and deletes nothing, never prompts, and prints only
  * the answer. If anything fails, the answer has no candidates.
  */
-import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import type { CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { isRepeatable } from "../command.ts";
 import type { Host } from "../host/host.ts";
 import { type Answer, type Candidate, formatAnswer, matching, NO_CANDIDATES } from "./answer.ts";
@@ -59,6 +59,7 @@ function operandCandidates(command: CommandUnknownOpts, index: number): readonly
 /** Pairs of flags that a command rejects together. */
 export const CONFLICTING_FLAGS: readonly (readonly [string, string])[] = [
   ["--create", "--delete"],
+  ["--create", "--id"],
   ["--delete", "--roles"],
   ["--delete", "--permissions"],
   ["--delete", "--description"],
@@ -78,9 +79,14 @@ function flagCandidates(command: CommandUnknownOpts, given: CommandLine["given"]
     ) => [...(given.has(one) ? [other] : []), ...(given.has(other) ? [one] : [])]),
   );
   return visibleOptions(command)
-    .filter((option) => isRepeatable(option) || !given.has(flagName(option)))
+    .filter((option) => canRepeat(option, given) || !given.has(flagName(option)))
     .map((option) => ({ word: flagName(option), description: shortDescription(option.description) }))
     .filter(({ word }) => !conflicting.has(word));
+}
+
+/** Only `--delete` accepts several names. */
+function canRepeat(option: Option, given: CommandLine["given"]): boolean {
+  return isRepeatable(option) && (flagName(option) !== "--name" || given.has("--delete"));
 }
 
 /** The description of a flag in the help, on one line and without the variable and the default. */

@@ -12,6 +12,8 @@ export type Changes = Readonly<Record<string, string | boolean | Readonly<Record
 /**
  * Writes the changed config file under a temporary name. To replace the config file, call `commit` on the result.
  *
+ * Withdraws the permissions of other users if the file contains headers or the URL of a database.
+ *
  * @throws {Failure} `USAGE` if the config file is invalid, `FAILED` if the temporary file cannot be written
  */
 export async function stageChanges(
@@ -24,7 +26,9 @@ export async function stageChanges(
   // If the path is a symbolic link, replaces its target and keeps the link.
   const path = await Deno.realPath(config.path).catch(() => config.path);
   const mode = await Deno.stat(path).then(({ mode }) => mode ?? 0o600, () => 0o600);
-  return await stageFile(path, applyChanges(text, config.path, profile, changes), mode & 0o777, host);
+  const changed = applyChanges(text, config.path, profile, changes);
+  const permissions = holdsSecrets(changed, config.path) ? 0o700 : 0o777;
+  return await stageFile(path, changed, mode & permissions, host);
 }
 
 function applyChanges(text: string, path: string, profile: string, changes: Changes): string {
@@ -38,6 +42,12 @@ function applyChanges(text: string, path: string, profile: string, changes: Chan
   }
   const output = document.toString({ lineWidth: 0 });
   return text.includes("\r\n") ? output.replaceAll(/\r?\n/g, "\r\n") : output;
+}
+
+/** Whether a profile has headers or the URL of a database, which may contain a password. */
+function holdsSecrets(text: string, path: string): boolean {
+  const { profiles } = parseConfig(text, path, (written) => written);
+  return [...profiles.values()].some(({ headers, values }) => headers.length > 0 || values.has("databaseUrl"));
 }
 
 /** Returns the mapping with this name. Adds it if it is missing. */

@@ -1,10 +1,10 @@
 /**
  * Writes files that may contain secrets. A file is written under a temporary name and then renamed, so that no process
- * reads a partial file.
+ * reads a partial file. If the program is killed in between, the temporary file remains until the next `login` or `logout`.
  */
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
-import { directoryOf } from "./path.ts";
+import { type ConfigPath, directoryOf, lockPath } from "./path.ts";
 
 /** A file that is written under a temporary name. */
 export interface StagedFile {
@@ -14,14 +14,18 @@ export interface StagedFile {
   discard(): Promise<void>;
 }
 
+/** The end of the name of a temporary file. */
+const TEMPORARY = ".tmp";
+
 /**
- * Writes a file under a temporary name in its directory. Creates missing directories with mode 0700.
+ * Writes a file under a temporary name in its directory. Creates missing directories with mode 0700. Call it only while
+ * this process holds the lock.
  *
  * @param mode the permission bits of the file; not used on Windows
  * @throws {Failure} `FAILED`
  */
 export async function stageFile(path: string, text: string, mode: number, host: Host): Promise<StagedFile> {
-  const staged = `${path}.${crypto.randomUUID()}.tmp`;
+  const staged = `${path}${TEMPORARY}`;
   const discard = (): Promise<void> => Deno.remove(staged).catch(() => {});
   const orFail = async <Result>(act: () => Promise<Result>): Promise<Result> => {
     try {
@@ -33,6 +37,7 @@ export async function stageFile(path: string, text: string, mode: number, host: 
   };
   await orFail(async () => {
     await makeDirectoryOf(path, host);
+    await discard();
     await Deno.writeTextFile(staged, text, { createNew: true, mode: 0o600 });
     if (host.platform !== "windows") await Deno.chmod(staged, mode);
     const file = await Deno.open(staged, { write: true });
@@ -43,12 +48,17 @@ export async function stageFile(path: string, text: string, mode: number, host: 
 
 /**
  * Runs an action while this process holds a lock, so that processes change a config file and its keys one after the
- * other. The system releases the lock when the process ends, even if it is killed.
+ * other. The system releases the lock when the process ends, even if it is killed. First removes temporary files that
+ * killed processes have left. The lock file is created if it is missing, and never removed.
  *
- * @param path the lock file; it is created if it is missing, and never removed
- * @throws {Failure} `FAILED` if the file cannot be locked
+ * @throws {Failure} `FAILED` if the file cannot be locked or a temporary file cannot be removed
  */
-export async function withLock<Result>(path: string, host: Host, action: () => Promise<Result>): Promise<Result> {
+export async function withLock<Result>(
+  config: ConfigPath,
+  host: Host,
+  action: () => Promise<Result>,
+): Promise<Result> {
+  const path = lockPath(config);
   let file: Deno.FsFile;
   try {
     await makeDirectoryOf(path, host);
@@ -58,10 +68,18 @@ export async function withLock<Result>(path: string, host: Host, action: () => P
     throw cannotWrite(path, error);
   }
   try {
+    await removeTemporaryFiles(config, host);
     return await action();
   } finally {
     file.close();
   }
+}
+
+async function removeTemporaryFiles({ path }: ConfigPath, host: Host): Promise<void> {
+  const keys = `${directoryOf(path, host)}keys/`;
+  const names = await Array.fromAsync(Deno.readDir(keys), ({ name }) => name).catch(() => []);
+  const abandoned = names.filter((name) => name.endsWith(`.key${TEMPORARY}`)).map((name) => `${keys}${name}`);
+  await Promise.all([`${path}${TEMPORARY}`, ...abandoned].map(removeFile));
 }
 
 /**

@@ -124,6 +124,7 @@ function cannotRead(path: string, setting: SourcedSetting | undefined, reason: s
   });
 }
 
-function shellWord(path: string): string {
+/** Quotes a path for a POSIX shell, if it needs quotes. */
+export function shellWord(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

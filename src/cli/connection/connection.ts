@@ -8,6 +8,7 @@ import type { Endpoint } from "../../client/endpoint.ts";
 import { isLoopback } from "../settings/base_url.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
+import { describePlace } from "./place.ts";
 import type { EmbeddedServer, NetworkServer, Settings } from "./settings.ts";
 
 export { readEffectiveSettings, resolveSettings } from "./effective_settings.ts";
@@ -20,8 +21,13 @@ export type UseClient = <Result>(task: ClientTask<Result>) => Promise<Result>;
 /**
  * @param connect opens the connection, so that a task can prompt before it connects
  * @param interrupted aborted by SIGINT or SIGTERM
+ * @param place the server or store, for messages
  */
-type ClientTask<Result> = (connect: () => Promise<Client>, interrupted: AbortSignal) => Promise<Result>;
+type ClientTask<Result> = (
+  connect: () => Promise<Client>,
+  interrupted: AbortSignal,
+  place: () => string,
+) => Promise<Result>;
 
 /** Runs tasks with a client for validated settings. */
 export function withClientFor(settings: Settings, host: Host, log: Log): UseClient {
@@ -66,7 +72,7 @@ async function runTask<Result>(
     });
   };
   try {
-    return await task(connect, interrupted);
+    return await task(connect, interrupted, () => describePlace(settings));
   } finally {
     // An error here must not hide the result of the task: the server has already stored any changes.
     await connection?.close().catch((error) => log.error("Closing the connection failed: {error}", { error }));

@@ -5,18 +5,18 @@
 import * as z from "zod/mini";
 import { quote } from "../../apikey/failure.ts";
 import type { StoreLocation } from "#server";
-import { durationUpToOneDay } from "../settings/duration.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import { parseBaseUrl } from "../settings/base_url.ts";
+import { readTimeout } from "../settings/duration.ts";
 import { readHeaders } from "./headers.ts";
 import { type EffectiveSettings, readEffectiveSettings } from "./effective_settings.ts";
 import { sizeSchema } from "../settings/number.ts";
 import { parseSetting } from "../settings/schema.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
 import { readSettingFile, type Setting } from "../settings/setting.ts";
-import { readStoreLocation } from "../settings/store_location.ts";
 import { SETTINGS } from "../settings/table.ts";
+import { readStoreLocation } from "../settings/store_location.ts";
 
 export interface Settings {
   readonly server: NetworkServer | EmbeddedServer;
@@ -48,7 +48,7 @@ export interface EmbeddedServer {
  * Reads and validates the settings.
  *
  * @throws {Failure} `USAGE`, whose message names the flag, the variable or the place in the config file; `INTERRUPTED`
- * while reading standard input
+ * while reading standard input; `TIMEOUT` while reading a pipe
  */
 export async function readSettings(flags: ServerFlags, host: Host, log: Log): Promise<Settings> {
   return await parseSettings(await readEffectiveSettings(flags, host, log), host, log);
@@ -57,22 +57,23 @@ export async function readSettings(flags: ServerFlags, host: Host, log: Log): Pr
 /**
  * Validates settings and reads the files that they name.
  *
- * @throws {Failure} `USAGE`; `INTERRUPTED` while reading standard input
+ * @throws {Failure} `USAGE`; `INTERRUPTED` while reading standard input; `TIMEOUT` while reading a pipe
  */
 export async function parseSettings(settings: EffectiveSettings, host: Host, log: Log): Promise<Settings> {
-  const timeout = settings.timeout ?? { name: "--timeout", value: SETTINGS.timeout.default };
+  const timeout = readTimeout(settings.timeout);
   const size = settings.maxResponseSize ??
     { name: "--max-response-size", value: SETTINGS.maxResponseSize.default };
   return {
-    server: await parseServer(settings, host, log),
-    timeout: parseSetting(timeout, durationUpToOneDay()),
+    server: await parseServer(settings, timeout, host, log),
+    timeout,
     maxResponseSize: parseSetting(size, sizeSchema(LARGEST_RESPONSE_MB)),
-    headers: await readHeaders(settings, host),
+    headers: await readHeaders(settings, host, log),
   };
 }
 
 async function parseServer(
   settings: EffectiveSettings,
+  timeout: number,
   host: Host,
   log: Log,
 ): Promise<NetworkServer | EmbeddedServer> {
@@ -81,12 +82,12 @@ async function parseServer(
   return {
     kind: "network",
     endpoint: parseBaseUrl(baseUrl, { allowHttp: allowHttp?.value === "true" }),
-    caCertificates: caFile && await readCaCertificates(caFile),
+    caCertificates: caFile && await readCaCertificates(caFile, timeout),
   };
 }
 
-async function readCaCertificates({ name, value: path }: Setting): Promise<string> {
-  const value = await readSettingFile(path, name);
+async function readCaCertificates({ name, value: path }: Setting, timeout: number): Promise<string> {
+  const value = await readSettingFile(path, name, timeout);
   const error = `names ${quote(path)}, which contains no PEM certificate.`;
   return parseSetting({ name, value }, z.string().check(z.includes("-----BEGIN CERTIFICATE-----", { error })));
 }

@@ -88,6 +88,13 @@ export const denoHost: Host = {
   stderr: output(Deno.stderr),
   // All prompts share one terminal, so that keys pressed early reach the next prompt.
   openTerminal: () => terminal ??= openTerminal(),
+  discardsOutput: async () => {
+    if (Deno.build.os === "windows" || Deno.stdout.isTerminal()) return false;
+    const { fstatSync } = await import("node:fs");
+    // If standard output is closed, Deno opens /dev/null in its place at start.
+    // deno-lint-ignore no-sync-fn-in-async-fn -- the asynchronous call starts a thread and takes ten times as long
+    return fstatSync(1).rdev === Deno.statSync("/dev/null").rdev;
+  },
   platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
   now: () => new Date(),
   onSignal: (signals, handler) => {

@@ -12,6 +12,8 @@ export interface Host {
   readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Whether standard output was closed when the program started, or is `/dev/null`. `false` on Windows. */
+  discardsOutput(): Promise<boolean>;
   readonly platform: Platform;
   /** Opens the terminal for prompts. Standard input and standard error must be terminals. */
   openTerminal(): Promise<Terminal>;

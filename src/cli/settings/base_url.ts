@@ -7,7 +7,10 @@ function baseUrlSchema(allowHttp: boolean): TextSchema<URL> {
   return textSchema((text, reject) => {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
-      return reject(`must be a URL, for example https://keys.example.com, not ${quote(text)}.`);
+      if (/^postgres/i.test(text)) return reject("must be the URL of a server. A database needs --database-url.");
+      // What precedes an @ may be a password.
+      const shown = text.includes("@") ? "" : `, not ${quote(text)}`;
+      return reject(`must be a URL, for example https://keys.example.com${shown}.`);
     }
     if (url.username !== "" || url.password !== "") {
       return reject("must not contain a user or password. Use --key-file or SERVICE_API_KEY.");

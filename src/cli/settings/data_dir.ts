@@ -20,5 +20,8 @@ export function readDataDir(setting: Setting | undefined, host: Host): string {
 }
 
 function directorySchema(): TextSchema<string> {
-  return textSchema((text, reject) => text.trim() === "" ? reject("is empty. Name a directory.") : text);
+  return textSchema((text, reject) => {
+    if (/^postgres(ql)?:\/\//i.test(text)) return reject("must be a directory. A database needs --database-url.");
+    return text.trim() === "" ? reject("is empty. Name a directory.") : text;
+  });
 }

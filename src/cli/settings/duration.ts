@@ -1,6 +1,8 @@
 /** Durations in settings: `500ms`, `30s`, `1.5m`, `2h`, `90d`. */
 import { quote } from "../../apikey/failure.ts";
-import { type TextSchema, textSchema } from "./schema.ts";
+import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
+import type { Setting } from "./setting.ts";
+import { flagOf, SETTINGS } from "./table.ts";
 
 const MILLISECONDS_PER_UNIT: ReadonlyMap<string, number> = new Map([
   ["ms", 1],
@@ -16,6 +18,16 @@ const DAY = 24 * 3_600_000;
 /** A duration from 1 ms to 24 hours, in whole milliseconds. */
 export function durationUpToOneDay(): TextSchema<number> {
   return durationSchema(DAY, "24h, for example 500ms, 30s or 2m");
+}
+
+/**
+ * Returns the longest wait for a response, in milliseconds.
+ *
+ * @param setting the default applies if it is `undefined`
+ * @throws {Failure} `USAGE`
+ */
+export function readTimeout(setting: Setting | undefined): number {
+  return parseSetting(setting ?? { name: flagOf("timeout"), value: SETTINGS.timeout.default }, durationUpToOneDay());
 }
 
 /** A duration from 1 ms to a number of days, in whole milliseconds. */

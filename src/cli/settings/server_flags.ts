@@ -73,6 +73,7 @@ function addProfileFlags(command: CommandUnknownOpts): CommandUnknownOpts {
     .option(SETTINGS.config.option, helpOf("config"));
 }
 
-function collect(value: string, previous: readonly string[] | undefined): readonly string[] {
+/** Collects the values of a repeatable flag. */
+export function collect(value: string, previous: readonly string[] | undefined): readonly string[] {
   return [...previous ?? [], value];
 }

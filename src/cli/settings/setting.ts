@@ -57,19 +57,47 @@ export function precedenceOf(setting: SourcedSetting | undefined): number {
 /** The byte order mark of UTF-16LE. With `>`, Windows PowerShell 5 writes UTF-16LE files that begin with this mark. */
 const UTF_16_MARK = [0xff, 0xfe];
 
+/** The longest wait for the end of a pipe, in milliseconds, unless the caller states another one. */
+const PIPE_TIMEOUT = 30_000;
+
 /**
- * Reads the file that a setting names: UTF-8, or UTF-16LE with a byte order mark. Omits the byte order mark.
+ * Reads the file that a setting names: UTF-8, or UTF-16LE with a byte order mark. Omits the byte order mark. Also reads
+ * the pipe that a shell passes for `<(command)`.
  *
- * @throws {Failure} `USAGE` if the file cannot be read
+ * @param timeout the longest wait for the end of a pipe, in milliseconds
+ * @throws {Failure} `USAGE` if the file cannot be read or is not a file; `TIMEOUT`
  */
-export async function readSettingFile(path: string, setting: string): Promise<string> {
+export async function readSettingFile(path: string, setting: string, timeout = PIPE_TIMEOUT): Promise<string> {
   try {
-    const bytes = await Deno.readFile(path);
+    const bytes = await readBytes(path, setting, timeout);
     const isUtf16 = UTF_16_MARK.every((byte, index) => bytes[index] === byte);
     return new TextDecoder(isUtf16 ? "utf-16le" : "utf-8").decode(bytes);
   } catch (error) {
+    if (error instanceof Failure) throw error;
     const reason = error instanceof Deno.errors.NotCapable ? "Deno does not allow this path" : reasonOf(error);
     throw new Failure("USAGE", `${setting}: cannot read ${quote(path)}: ${reason}.`, { cause: error });
+  }
+}
+
+async function readBytes(path: string, setting: string, timeout: number): Promise<Uint8Array> {
+  // deno-lint-ignore no-sync-fn-in-async-fn -- the asynchronous call starts a thread and takes ten times as long
+  const { isFile, isDirectory, isFifo } = Deno.statSync(path);
+  // Reading a directory fails with the system's reason.
+  if (isFile || isDirectory) return await Deno.readFile(path);
+  // Opening a named pipe would block the whole program until another process writes to it.
+  if (!isFifo || !path.startsWith("/dev/fd/")) {
+    const kind = isFifo ? "a named pipe" : "a device or a socket";
+    throw new Failure("USAGE", `${setting}: cannot read ${quote(path)}: it is ${kind}. Use a file.`);
+  }
+  const { promise: timedOut, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const message = `${setting}: the pipe ${quote(path)} did not end within ${timeout / 1000} s.`;
+    reject(new Failure("TIMEOUT", `${message} Check the program that writes to it.`));
+  }, timeout);
+  try {
+    return await Promise.race([Deno.readFile(path), timedOut]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -5,6 +5,7 @@ import { runAtTerminal } from "../../program/terminal_host.ts";
 import { relative } from "node:path";
 import { makeSecret, SECRET_BYTES } from "../../../src/apikey/secret.ts";
 import { login, type LoginFlags } from "../../../src/cli/commands/login.ts";
+import { stageFile } from "../../../src/cli/config_file/private_file.ts";
 import type { TextOptions } from "../../../src/cli/prompts/options.ts";
 import type { Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { startServer, type TestServer } from "../../client/foreign_server.ts";
@@ -174,6 +175,30 @@ profiles:
     expect(await modeOf(home.path)).toBe("640");
   },
 );
+
+testWithModes("a config file with headers is readable only by its owner after login", async () => {
+  await using server = startKeyServer();
+  await using home = await configHome("profiles:\n  other:\n    timeout: 1m\n");
+  await Deno.chmod(home.path, 0o644);
+  expect((await logIn(home, server, "--header", "X-Token: abc")).code).toBe(0);
+  expect(await modeOf(home.path)).toBe("600");
+});
+
+for (const command of ["login", "logout"]) {
+  testWithModes(`${command} removes the temporary files of a login that was killed`, async () => {
+    await using server = startKeyServer();
+    await using home = await configHome();
+    await logIn(home, server);
+    const stored = Object.keys(await filesIn(home.directory)).sort();
+    const paths = [home.path, `${home.directory}/keys/default.key`, `${home.directory}/keys/other.key`];
+    // A staged file that is never committed is what a killed process leaves.
+    await Promise.all(paths.map((path) => stageFile(path, "secret", 0o600, home.host())));
+    expect(Object.values(await filesIn(home.directory)).filter((text) => text === "secret")).toHaveLength(3);
+    expect((await (command === "login" ? logIn(home, server) : home.run(["logout"]))).code).toBe(0);
+    const expected = command === "login" ? stored : ["config.yaml"];
+    expect(Object.keys(await filesIn(home.directory)).sort()).toEqual(expected);
+  });
+}
 
 testWithModes("login keeps CRLF line ends, and keeps a config file that is a symbolic link", async () => {
   await using server = startKeyServer();

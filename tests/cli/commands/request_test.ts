@@ -151,6 +151,7 @@ for (
       /--variables works only with --query, not with --body\./,
     ],
     ["an empty query", ["--query", " "], /--query is empty\. Pass a GraphQL document\./],
+    ["the query null", ["--query", " null "], /--query is null\. Pass a GraphQL document\./],
     [
       "a body that is not JSON",
       ["--body", "{secret}"],

@@ -60,6 +60,7 @@ Deno.test("a flag is offered again only if it can be repeated", async () => {
   const flags = await offered(["apikey", "--json", "--name", "a", "--timeout=3s", "--header", "A: b", "--"]);
   expect(flags).toContain("--header");
   expect(flags.filter((flag) => ["--json", "--name", "--timeout"].includes(flag))).toEqual([]);
+  expect(await offered(["apikey", "--delete", "--name", "a", "--n"])).toContain("--name");
 });
 
 Deno.test("a flag is not offered if it conflicts with an earlier one", async () => {

@@ -17,7 +17,7 @@ async function settingsOf(config: string): Promise<Settings> {
 /** The message for a usage error in the config file, with `FILE` for the file's path. */
 async function errorOf(config: string | Uint8Array): Promise<string> {
   await using home = await configHome(config);
-  await Deno.writeTextFile(`${home.directory}/own.key`, "abc");
+  await Deno.writeTextFile(`${home.directory}/own.key`, "abc", { mode: 0o600 });
   const { code, stdout, stderr } = await home.run(["config"]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   return stderr.replace(/^service-api: /, "").trimEnd().replaceAll(home.path, "FILE");

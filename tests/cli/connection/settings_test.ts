@@ -56,6 +56,8 @@ for (
     ["ftp://host.example", /must be a URL/],
     ["", /must be a URL/],
     ["https://user:pass@host.example", /must not contain a user or password/],
+    ["https://user:pass@host:99999", "--base-url must be a URL, for example https://keys.example.com."],
+    ["postgres://user:pass@host/db", "--base-url must be the URL of a server. A database needs --database-url."],
     ["https://host.example?key=1", "--base-url must not have a query or fragment."],
     ["https://host.example#a", /query or fragment/],
     [

@@ -21,6 +21,11 @@ async function read(flags: StoreFlags, env: Environment): Promise<Read> {
   return { location: await readStoreLocation(chooseStore(flags, host), host, log), warnings };
 }
 
+Deno.test("a database URL as the data directory is rejected, and the message repeats no password", async () => {
+  const reading = read({ dataDir: "postgres://user:pass@host/keys" }, {});
+  await expect(reading).rejects.toThrow("--data-dir must be a directory. A database needs --database-url.");
+});
+
 const DIRECTORY = { SERVICE_API_DATA_DIR: "/variable" };
 const DATABASE = { SERVICE_API_DATABASE_URL: VARIABLE };
 

@@ -9,7 +9,7 @@ import { withClient } from "../../connection/with_client.ts";
 import { EXIT_STATUS, type ExitCode } from "../../exit_code.ts";
 import { canPrompt } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
-import { withServerFlags } from "../../settings/server_flags.ts";
+import { collect, withServerFlags } from "../../settings/server_flags.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { type CreateFlags, createKey } from "./create.ts";
 import { deleteKeys } from "./delete.ts";
@@ -24,13 +24,14 @@ export function registerApikey(command: Command, { host, log, setExitCode }: Com
     .usage(
       "[--create | --delete]\n" +
         "       service-api apikey --create --name <name> [options]\n" +
-        "       service-api apikey --delete [--name <name>] [options]",
+        "       service-api apikey --delete [--name <name> | --id <id>]... [options]",
     )
     .optionsGroup("Mode:")
     .option("--create", "create a key and print its secret once")
-    .option("--delete", "delete the keys with the given name, or select keys from a list")
+    .option("--delete", "delete the keys with the given names and ids, or select\nkeys from a list")
     .optionsGroup("Key:")
-    .option("--name <name>", "letters, digits and spaces; unique among keys")
+    .option("--name <name>", "letters, digits and spaces; unique among keys; with\n--delete, repeatable", collect)
+    .option("--id <id>", "with --delete: the id of a key; repeatable", collect)
     .option("--roles <roles>", "comma-separated roles")
     .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs")
     .option("--description <desc>", "what the key is for")
@@ -48,7 +49,9 @@ export function registerApikey(command: Command, { host, log, setExitCode }: Com
 /** Flags that `--delete` rejects. */
 const CREATE_ONLY_FLAGS = ["roles", "permissions", "description", "overwrite"] as const;
 
-interface ApikeyFlags extends CreateFlags {
+interface ApikeyFlags extends Omit<CreateFlags, "name"> {
+  readonly name?: readonly string[] | undefined;
+  readonly id?: readonly string[] | undefined;
   readonly create?: true | undefined;
   readonly delete?: true | undefined;
 }
@@ -56,19 +59,28 @@ interface ApikeyFlags extends CreateFlags {
 async function apikey(flags: ApikeyFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (flags.create && flags.delete) throw new Failure("USAGE", "Use either --create or --delete, not both.");
   const mode = flags.create ? "create" : flags.delete ? "delete" : await promptForMode(flags, host);
-  if (mode === "create") return await createKey(flags, host, useClient);
+  if (mode === "create") return await createKey({ ...flags, name: nameToCreate(flags) }, host, useClient);
   const createOnly = CREATE_ONLY_FLAGS.find((flag) => flag in flags);
   if (createOnly !== undefined) {
     throw new Failure("USAGE", `--${createOnly} works only with --create, not with --delete.`);
   }
-  return await deleteKeys(flags, host, useClient);
+  // The prompt for the mode is no confirmation, because a user can choose the wrong mode.
+  return await deleteKeys(flags, { confirms: !flags.delete }, host, useClient);
+}
+
+/** @throws {Failure} `USAGE` */
+function nameToCreate({ name: [name, ...others] = [], id }: ApikeyFlags): string | undefined {
+  if (id !== undefined) throw new Failure("USAGE", "--id works only with --delete, not with --create.");
+  if (others.length > 0) throw new Failure("USAGE", "--name is given twice. --create creates only one key.");
+  return name;
 }
 
 async function promptForMode(flags: ApikeyFlags, host: Host): Promise<"create" | "delete"> {
   if (!canPrompt(flags, host)) throw new Failure("USAGE", "Choose a mode: add --create or --delete.");
   const { openPrompts } = await import("#prompts");
   const prompts = await openPrompts(host);
-  const deletes = flags.name === undefined ? "selected from a list" : "with the given name";
+  const isGiven = (flags.name ?? flags.id) !== undefined;
+  const deletes = isGiven ? "with the given names and ids" : "selected from a list";
   return await prompts.selectOne({
     label: "What do you want to do?",
     items: [
@@ -137,8 +149,10 @@ Prompting:
   If the name is taken and --overwrite is not given, --create asks before
   replacing the key, even with --yes. It fails instead if it does not prompt or
   if the calling key is not allowed to read keys.
-  --delete without --name shows a list to select keys from, and asks for
-  confirmation. --yes skips the final confirmation of both modes.
+  --delete without --name or --id shows a list to select keys from, and asks for
+  confirmation. Without --create and --delete, the command prompts for the mode,
+  and deleting always asks for confirmation. --yes skips the final confirmation
+  of both modes.
   In the lists of roles and keys, the arrow keys move the cursor, Tab selects,
   and Enter confirms. Space selects too, unless a filter is set. Typing filters
   the list, and a filter can contain spaces. Backspace deletes the last
@@ -157,16 +171,24 @@ Results:
   --create prints only the secret on standard output. The secret cannot be shown
   again.
   --delete prints how many keys it deleted.
+  --create fails before it creates a key if standard output is closed or is
+  /dev/null.
   Prompts and the table of the new key's rights go to standard error. Without
   --json, errors go there too. If --delete finds no key, it says so on standard
-  output.
+  output, and says on standard error which server or store it searched.
   With --json, standard output has exactly one line, which is one of these:
     created       {"key":"sak_...","name":"ci deploy","id":"key_..."}
     deleted       {"deleted":1,"keys":[{"id":"key_...","name":"ci deploy"}]}
     unknown name  {"deleted":0,"error":"No API key found with name: ci deploy"}
                   (exit status 1)
+    unknown id    {"deleted":0,"error":"No API key found with id: key_..."}
+                  (exit status 1)
     no keys       {"deleted":0,"message":"No API keys found to delete"}
     no selection  {"deleted":0,"message":"No keys selected for deletion"}
+    some failed   {"deleted":1,"keys":[...],"failed":[{"id":null,"name":"old",
+                  "code":"NOT_FOUND","error":"..."}]} (exit status 1)
+                  if several names or ids are given and a key is missing or the
+                  server refuses to delete it; null for what was not given
     failure       {"error":"...","code":"..."}; with --delete also "deleted",
                   the number of keys deleted before the failure
 
@@ -205,6 +227,8 @@ Examples:
     --permissions DOCKER:READ_ANY,DOCKER:UPDATE_ANY
   # Delete a key, and stop the script if that fails.
   service-api apikey --delete --name "ci deploy" || exit
+  # Delete several keys. --id also reaches keys whose names break the rules.
+  service-api apikey --delete --name "ci deploy" --name "ci build" --id key_1
   # Select the keys to delete from a list.
   service-api apikey --delete
   # List the keys, and print the audit trail of their changes.

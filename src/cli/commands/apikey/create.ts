@@ -37,6 +37,7 @@ export interface KeyDraft {
  */
 export async function createKey(flags: CreateFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   const draft = parseDraft(flags);
+  if (await host.discardsOutput()) throw secretWouldBeLost();
   const isComplete = draft.name !== undefined && (draft.roles ?? draft.permissions) !== undefined;
   if (isComplete || !canPrompt(flags, host)) {
     const key = requireComplete(draft);
@@ -56,6 +57,14 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
     });
   }
   return ExitCode.OK;
+}
+
+function secretWouldBeLost(): Failure {
+  return new Failure(
+    "FAILED",
+    "Standard output is closed or is /dev/null, so the secret of the new key would be lost. Nothing was created. " +
+      "Write standard output to a file or a pipe.",
+  );
 }
 
 /** @throws {Failure} `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION` */

@@ -24,13 +24,28 @@ export async function promptForKeys(
     label: "Keys to delete",
     items: keys.map((key) => ({ value: key, label: escapeInvisible(key.name), hint: describe(key, rolesWidth) })),
   });
-  const [first, ...others] = selected;
-  if (first === undefined) return [];
-  const label = others.length === 0
-    ? `Delete the key ${quote(first.name)}? Its secret stops working immediately.`
-    : `Delete ${selected.length} keys? Their secrets stop working immediately.`;
-  if (flags.yes || await prompts.confirm({ label, initial: false })) return selected;
-  throw new Failure("INTERRUPTED", "Nothing was deleted.");
+  if (selected.length > 0) await confirmDeletion(selected.map(({ name }) => name), flags, host, interrupted);
+  return selected;
+}
+
+/**
+ * Asks for confirmation, unless `--yes` is given.
+ *
+ * @param keys the names or ids of the keys; not empty
+ * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm
+ */
+export async function confirmDeletion(
+  keys: readonly string[],
+  flags: PromptFlags,
+  host: Host,
+  interrupted: AbortSignal,
+): Promise<void> {
+  if (flags.yes) return;
+  const label = keys.length === 1
+    ? `Delete the key ${quote(keys[0] ?? "")}? Its secret stops working immediately.`
+    : `Delete ${keys.length} keys? Their secrets stop working immediately.`;
+  const prompts = await openPrompts(host, interrupted);
+  if (!await prompts.confirm({ label, initial: false })) throw new Failure("INTERRUPTED", "Nothing was deleted.");
 }
 
 /** Formats the roles and the day of creation in columns, then the description. */

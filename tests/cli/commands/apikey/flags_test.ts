@@ -37,6 +37,8 @@ for (
     ["no mode and no terminal", ["--name", "a"], "USAGE", /--create or --delete/],
     ["both modes", ["--create", "--delete", "--name", "a"], "USAGE", /not both/],
     ["an unknown flag", ["--create", "--nam", "a"], "USAGE", /"--nam"\. Did you mean --name\?/],
+    ["two names", ["--create", "--name", "a", "--name", "b", "--roles", "GUEST"], "USAGE", /--name is given twice/],
+    ["an id", ["--create", "--name", "a", "--roles", "GUEST", "--id", "key_1"], "USAGE", /--id .* --delete/],
     ["a repeated flag", ["--create", "--roles", "GUEST", "--roles", "VIEWER"], "USAGE", /--roles .*twice/],
   ] as const
 ) {
@@ -54,7 +56,8 @@ for (
 for (
   const [rule, args, code, error] of [
     ["an invalid name", ["--name", "a-b"], "INVALID_NAME", expect.stringMatching(/may contain only letters, digits/)],
-    ["no name and no terminal", [], "USAGE", "--delete needs --name if it cannot prompt."],
+    ["no name and no terminal", [], "USAGE", "--delete needs --name or --id if it cannot prompt."],
+    ["an empty id", ["--id", " "], "USAGE", "--id is empty. Pass the id of a key, for example key_1."],
     [
       "a flag of --create",
       ["--name", "a", "--overwrite"],

@@ -1,0 +1,100 @@
+/** Deleting keys by name or id: several at once, confirmation, and where the command searched. */
+import { expect } from "expect";
+import { KEYS } from "../../../program/screen.ts";
+import { inProcess } from "../../../program/program.ts";
+import { runAtTerminal, type Running } from "../../../program/terminal_host.ts";
+import { listedKeys, startKeyServer } from "./key_server.ts";
+
+const THREE = listedKeys(["one", "two", "three"]);
+
+const forbidden = (): Response =>
+  Response.json({ errors: [{ message: "API_KEY:DELETE_ANY is missing.", extensions: { code: "FORBIDDEN" } }] });
+
+Deno.test("if no store exists, delete names the full path of the store that it searched", async () => {
+  const directory = await Deno.makeTempDir();
+  const workingDirectory = Deno.cwd();
+  try {
+    Deno.chdir(directory);
+    const { code, stderr } = await inProcess(["apikey", "--delete", "--name", "ci deploy", "--data-dir", "none"]);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      "service-api: No API key found with name: ci deploy.\n" +
+        `service-api: Searched the store "${Deno.cwd()}/none/keys.db", which does not exist. ` +
+        "To search elsewhere, use --base-url, --data-dir, --database-url or --profile.\n",
+    );
+  } finally {
+    Deno.chdir(workingDirectory);
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("delete --id reaches a key whose name breaks the rules for names", async () => {
+  await using server = startKeyServer(listedKeys(["one", "it's_old"]));
+  const outcome = await inProcess(["apikey", "--delete", "--id", "2", "--json"], {
+    env: { SERVICE_API_URL: server.url },
+  });
+  expect(outcome).toEqual({ code: 0, stdout: '{"deleted":1,"keys":[{"id":"2","name":"it\'s_old"}]}\n', stderr: "" });
+  expect(server.keys.map(({ name }) => name)).toEqual(["one"]);
+});
+
+Deno.test("if the server refuses one of several keys, delete lists it as failed and deletes the others", async () => {
+  await using server = startKeyServer(THREE, ([id]) => id === "2" ? forbidden() : undefined);
+  const env = { SERVICE_API_URL: server.url };
+  const ids = ["1", "2", "3"].flatMap((id) => ["--id", id]);
+  const { code, stdout, stderr } = await inProcess(["apikey", "--delete", ...ids, "--json"], { env });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toEqual({
+    deleted: 2,
+    keys: [{ id: "1", name: "one" }, { id: "3", name: "three" }],
+    failed: [{
+      id: "2",
+      name: null,
+      code: "FORBIDDEN",
+      error: expect.stringMatching(/^API_KEY:DELETE_ANY is missing\./),
+    }],
+  });
+  expect(stderr).toMatch(/^service-api: API_KEY:DELETE_ANY is missing\.[^\n]*\n$/);
+  const plain = await inProcess(["apikey", "--delete", "--id", "2", "--id", "2 ", "--id", "2", "--id", "1"], { env });
+  expect({ code: plain.code, stdout: plain.stdout }).toEqual({ code: 1, stdout: "" });
+});
+
+Deno.test("if the server fails during the deletion of several keys, delete stops and says how many were deleted", async () => {
+  await using server = startKeyServer(THREE, ([id]) => id === "2" ? new Response("gone", { status: 502 }) : undefined);
+  const ids = ["1", "2", "3"].flatMap((id) => ["--id", id]);
+  const env = { SERVICE_API_URL: server.url };
+  const { code, stdout } = await inProcess(["apikey", "--delete", ...ids, "--json"], { env });
+  expect(code).toBe(4);
+  expect(JSON.parse(stdout)).toMatchObject({
+    deleted: 1,
+    error: expect.stringMatching(/Before that, 1 key was deleted/),
+  });
+  expect(server.keys.map(({ id }) => id)).toEqual(["2", "3"]);
+});
+
+/** Runs `apikey` without a mode, and selects deletion at the prompt. */
+async function chooseDelete(url: string, ...flags: readonly string[]): Promise<Running> {
+  const running = runAtTerminal(["apikey", ...flags], { env: { SERVICE_API_URL: url } });
+  await running.screen.until(/What do you want to do/);
+  running.screen.press(KEYS.down, KEYS.enter);
+  return running;
+}
+
+Deno.test("if the user chooses deletion at the prompt, a given name or id is deleted only after confirmation", async () => {
+  await using server = startKeyServer(THREE);
+  const refused = await chooseDelete(server.url, "--name", "one");
+  await refused.screen.until(/Delete the key "one"\?/);
+  refused.screen.press(KEYS.enter);
+  expect(await refused.code).toBe(130);
+  expect(refused.host.stderr.text).toContain("Nothing was deleted.");
+  expect(server.keys).toHaveLength(3);
+
+  const confirmed = await chooseDelete(server.url, "--id", "1", "--id", "2");
+  await confirmed.screen.until(/Delete 2 keys\?/);
+  confirmed.screen.press("y");
+  expect(await confirmed.code).toBe(0);
+  expect(server.keys.map(({ id }) => id)).toEqual(["3"]);
+
+  const unasked = await chooseDelete(server.url, "--id", "3", "--yes");
+  expect(await unasked.code).toBe(0);
+  expect(server.keys).toEqual([]);
+});
