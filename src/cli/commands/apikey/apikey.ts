@@ -33,7 +33,7 @@ export function registerApikey(command: Command, { host, log, setExitCode }: Com
     .option("--name <name>", "letters, digits and spaces; unique among keys")
     .option("--roles <roles>", "comma-separated roles")
     .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs")
-    .option("--description <desc>", "what the key is for")
+    .option("--description <desc>", "what the key is for, in at most 1,024 characters")
     .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately")
     .optionsGroup("Prompts:")
     .option("--yes", "skip the final confirmation")
