@@ -146,6 +146,10 @@ class PostgresStore implements KeyStore {
     return (await this.#rows({ text: "SELECT 1 FROM service_api.api_key LIMIT 1", values: [] })).length === 0;
   }
 
+  async checkHealth(): Promise<void> {
+    await this.isEmpty();
+  }
+
   async recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
     // Locks rows in the same order as `lockKeys` does, which avoids deadlocks.
     await this.#rows({
