@@ -60,7 +60,7 @@ export async function openLocalServer(options: LocalServerOptions): Promise<Loca
     hashSecret: async (secret) => (await hashSecret(secret)).toHex(),
     maxAuthFailures: 0,
     anonymous: LOCAL_CALLER,
-    limits: { ...DEFAULT_LIMITS, keys: Infinity },
+    limits: { ...DEFAULT_LIMITS, keys: Infinity, responseSize: Infinity },
     validDocuments,
     now,
     logError,

@@ -50,6 +50,12 @@ export interface KeyStore {
   list(owner?: string): AsyncIterable<StoredKey>;
   isEmpty(): Promise<boolean>;
   /**
+   * Checks that the store responds.
+   *
+   * @throws {Failure} `UNREACHABLE` or `TIMEOUT` if it does not, or if its file was removed or replaced after it was opened
+   */
+  checkHealth(): Promise<void>;
+  /**
    * Removes all of the keys and records an audit event for each key, in one transaction. If any of the ids does not
    * exist, removes no key and records no event.
    *

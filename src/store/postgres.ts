@@ -189,6 +189,10 @@ class PostgresStore implements KeyStore {
     return row?.["has_keys"] === false;
   }
 
+  async checkHealth(): Promise<void> {
+    await this.isEmpty();
+  }
+
   async recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
     // Locks rows in the same order as `lockKeys` does, which avoids deadlocks.
     await this.#rows({

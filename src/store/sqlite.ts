@@ -4,7 +4,7 @@
  * `BEGIN IMMEDIATE`, so no other process can change what the transaction has read.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { quote } from "../apikey/failure.ts";
+import { Failure, quote } from "../apikey/failure.ts";
 import type { Name } from "../apikey/name.ts";
 import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, type Origin, replacesItself } from "./audit_event.ts";
 import { GroupCommit } from "./group_commit.ts";
@@ -45,7 +45,7 @@ const PAGE = 1000;
 export async function openSqliteStore({ directory, beforeCommit, ...waitOptions }: SqliteOptions): Promise<KeyStore> {
   const path = `${directory}/keys.db`;
   const database = await openDatabase(directory, path, waitOptions);
-  return new SqliteStore(database, path, waitOptions, beforeCommit);
+  return new SqliteStore(database, path, await Deno.stat(path), waitOptions, beforeCommit);
 }
 
 /**
@@ -57,13 +57,17 @@ export async function openSqliteStoreOnDemand(options: SqliteOptions): Promise<K
   const { directory, beforeCommit, ...waitOptions } = options;
   const path = `${directory}/keys.db`;
   const existing = await openExistingDatabase(directory, path, waitOptions);
-  const store = existing && new SqliteStore(existing.database, path, waitOptions, beforeCommit);
+  const store = existing && new SqliteStore(existing.database, path, await Deno.stat(path), waitOptions, beforeCommit);
   return store === undefined || existing?.isOlder ? new UnmigratedStore(store, () => openSqliteStore(options)) : store;
 }
+
+type FileIdentity = Pick<Deno.FileInfo, "dev" | "ino">;
 
 class SqliteStore implements KeyStore {
   readonly #database: DatabaseSync;
   readonly #path: string;
+  /** The file that is open. */
+  readonly #file: FileIdentity;
   readonly #waitOptions: WaitOptions;
   readonly #beforeCommit: SqliteOptions["beforeCommit"];
   readonly #writes: GroupCommit;
@@ -72,11 +76,13 @@ class SqliteStore implements KeyStore {
   constructor(
     database: DatabaseSync,
     path: string,
+    file: FileIdentity,
     waitOptions: WaitOptions,
     beforeCommit: SqliteOptions["beforeCommit"],
   ) {
     this.#database = database;
     this.#path = path;
+    this.#file = file;
     this.#waitOptions = waitOptions;
     this.#beforeCommit = beforeCommit;
     this.#writes = new GroupCommit(database, path, waitOptions, beforeCommit);
@@ -149,6 +155,16 @@ class SqliteStore implements KeyStore {
       this.#requireKnownSchema();
       return this.#prepared("SELECT 1 FROM api_key LIMIT 1").get() === undefined;
     });
+  }
+
+  async checkHealth(): Promise<void> {
+    await this.isEmpty();
+    const file = await Deno.stat(this.#path).catch(() => undefined);
+    if (file?.dev === this.#file.dev && file.ino === this.#file.ino) return;
+    throw new Failure(
+      "UNREACHABLE",
+      `The store ${quote(this.#path)} was removed or replaced while the server had it open. Restart the server.`,
+    );
   }
 
   recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {

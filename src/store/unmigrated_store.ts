@@ -54,6 +54,10 @@ export class UnmigratedStore implements KeyStore {
     return await this.#readable?.isEmpty() ?? true;
   }
 
+  async checkHealth(): Promise<void> {
+    await this.#readable?.checkHealth();
+  }
+
   /** Records nothing before the first change, because reading with a key must not migrate the store. */
   async recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
     await this.#current?.recordUses(uses);

@@ -98,7 +98,7 @@ export const denoHost: Host = {
   platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
   now: () => new Date(),
   onSignal: (signals, handler) => {
-    const known = signals.filter((signal) => signal !== "SIGTERM" || Deno.build.os !== "windows");
+    const known = signals.filter((signal) => signal === "SIGINT" || Deno.build.os !== "windows");
     for (const signal of known) Deno.addSignalListener(signal, handler);
     return () => {
       for (const signal of known) Deno.removeSignalListener(signal, handler);

@@ -28,7 +28,7 @@ export interface Host {
 
 export type Platform = "darwin" | "linux" | "windows";
 
-export type Signal = "SIGINT" | "SIGTERM";
+export type Signal = "SIGHUP" | "SIGINT" | "SIGTERM";
 
 export interface Input {
   isTerminal(): boolean;

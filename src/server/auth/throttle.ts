@@ -52,7 +52,7 @@ export class FailureThrottle {
 }
 
 /** Returns an IPv4 address unchanged, and the /64 of an IPv6 address, because a client usually has a whole /64. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!address.includes(":")) return address;
   const [head = "", tail] = address.split("::");
   const groups = head.split(":").filter((group) => group !== "");

@@ -54,7 +54,7 @@ export function toErrorResponse(thrown: unknown, request: HttpRequest, options: 
   const originalError = thrown instanceof Error ? thrown : new Error(String(thrown));
   const wrapped = new GraphQLError(originalError.message, { originalError });
   const code = codeOf(wrapped);
-  const { status, headers } = statusOf(originalError, code);
+  const { status, headers } = statusOf(originalError, code, request);
   return {
     status,
     headers: { ...responseHeaders(request), ...headers },
@@ -63,11 +63,14 @@ export function toErrorResponse(thrown: unknown, request: HttpRequest, options: 
   };
 }
 
-function statusOf(error: Error, code: FailureCode): Pick<HttpResponse, "status" | "headers"> {
+/** Returns the status and headers of an error. A 401 says whether the request had a key (RFC 6750 section 3.1). */
+function statusOf(error: Error, code: FailureCode, request: HttpRequest): Pick<HttpResponse, "status" | "headers"> {
   if (error instanceof HttpError) return error;
   if (error instanceof TooManyFailures) return { status: 429, headers: { "retry-after": String(error.retryAfter) } };
   if (code === "UNAUTHENTICATED") {
-    return { status: 401, headers: { "www-authenticate": 'Bearer realm="service-api"' } };
+    const sentKey = /^\s*bearer +\S/i.test(request.header("authorization") ?? "");
+    const reason = sentKey ? ', error="invalid_token"' : "";
+    return { status: 401, headers: { "www-authenticate": `Bearer realm="service-api"${reason}` } };
   }
   return unavailable(code) ?? { status: 500, headers: {} };
 }

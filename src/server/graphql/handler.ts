@@ -3,7 +3,7 @@
  * document. `serve` calls the handler for each HTTP request to `/graphql`. If a command runs the server inside its own
  * process, the client calls the handler instead of `fetch`.
  */
-import type { GraphQLError } from "graphql";
+import { GraphQLError } from "graphql";
 import { createHandler } from "graphql-http";
 import { Failure } from "../../apikey/failure.ts";
 import type { KeyStore } from "../../store/key_store.ts";
@@ -25,6 +25,7 @@ import {
   responseHeaders,
 } from "./http_message.ts";
 import type { DocumentLimits } from "./limits.ts";
+import { createResponseSizes, type ResponseSize } from "../keys/response_size.ts";
 import { schema } from "./schema.ts";
 
 export interface HandlerOptions {
@@ -80,14 +81,20 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   const throttle = new FailureThrottle(maxAuthFailures, options.clock);
   const authenticator = new Authenticator({ store, lastUse, hashSecret, throttle });
   const errorOptions = { exposeStoreErrors: anonymous !== undefined, logError };
+  const startMeasuring = createResponseSizes(limits.responseSize);
   const executeOperation = createHandler<HttpRequest, Execution, RequestContext>({
     schema,
     ...createDocumentCache(limits, options.validDocuments),
     context: ({ context }) => context.context,
     onOperation: ({ context: execution }, _arguments, result) => {
-      if (!("data" in result)) return;
-      execution.errors = result.errors;
-      execution.hasData = result.data !== null;
+      if (!("data" in result)) return undefined;
+      const originalError = execution.context.size.failure();
+      const answer = originalError === undefined
+        ? result
+        : { data: null, errors: [new GraphQLError(originalError.message, { originalError })] };
+      execution.errors = answer.errors;
+      execution.hasData = answer.data !== null;
+      return answer;
     },
     formatError: (error) => toPublicError(error, errorOptions),
   });
@@ -98,9 +105,12 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     return await authenticator.authenticate(authorization, address, now());
   }
 
-  function createKeyCounter(): () => void {
+  function createKeyCounter(size: ResponseSize): RequestContext["countKey"] {
     let count = 0;
-    return () => {
+    return ({ description }) => {
+      // The other parts of a key are small. A description is in memory even if it is not in the response.
+      const failure = size.add(description?.length ?? 0) ? undefined : size.failure();
+      if (failure !== undefined) throw failure;
       if (++count <= limits.keys) return;
       throw new Failure(
         "USAGE",
@@ -120,6 +130,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     const body = isPostedJson ? await readOneOperation(request) : null;
     // The key may have changed while the body arrived.
     if (isPostedJson && !isComplete) caller = await authenticate(request);
+    const size = startMeasuring();
     const execution: Execution = {
       context: {
         store,
@@ -128,7 +139,8 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
         caller,
         origin: { at: now(), actor: caller.key, address, requestId },
         signal,
-        countKey: createKeyCounter(),
+        countKey: createKeyCounter(size),
+        size,
         refusals,
       },
     };
@@ -154,6 +166,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
       body: result,
       keyId,
       code,
+      release: size.release,
     };
   }
 

@@ -16,7 +16,7 @@ export interface HttpRequest {
   /** The id in the access log; `null` for a request inside this process. */
   readonly requestId: string | null;
   /** Aborted when the client no longer waits for the response. */
-  readonly signal: AbortSignal;
+  readonly signal: Pick<AbortSignal, "aborted">;
 }
 
 export interface HttpResponse {
@@ -30,6 +30,8 @@ export interface HttpResponse {
    * or if `http/routes.ts` answered the request itself.
    */
   readonly code?: string | undefined;
+  /** Called when the response is no longer in memory. */
+  readonly release?: (() => void) | undefined;
 }
 
 /** Answers a request. The promise never rejects. */

@@ -10,13 +10,24 @@ export interface DocumentLimits {
   readonly tokens: number;
   /** The maximum number of keys in one response. A longer list would delay all other requests and use a lot of memory. */
   readonly keys: number;
+  /**
+   * The maximum size of a response. `keys/response_size.ts` defines the size, which is about the number of bytes. The default is
+   * enough for the ids and names of a million keys.
+   */
+  readonly responseSize: number;
 }
 
 /** The default limits. Documents written by hand and common introspection queries do not exceed them. */
-export const DEFAULT_LIMITS: DocumentLimits = { depth: 20, aliases: 100, tokens: 5000, keys: 100_000 };
+export const DEFAULT_LIMITS: DocumentLimits = {
+  depth: 20,
+  aliases: 100,
+  tokens: 5000,
+  keys: 100_000,
+  responseSize: 100_000_000,
+};
 
 /** A validation rule that rejects operations with too many levels or aliases. */
-export function limitRule({ depth, aliases }: DocumentLimits): ValidationRule {
+export function limitRule({ depth, aliases }: Pick<DocumentLimits, "depth" | "aliases">): ValidationRule {
   return (context) => {
     const fragmentSizes = new Map<string, Size>();
     const sizeOf = (selectionSet: SelectionSetNode): Size => {

@@ -23,6 +23,7 @@ import { deleteKeys } from "../keys/delete_keys.ts";
 import { recordRefusal } from "../keys/refusal_audit.ts";
 import { type RequestContext, throwIfAborted } from "../keys/request_context.ts";
 import { sanitizeText } from "../keys/sanitize_text.ts";
+import { measureFields } from "./measure_fields.ts";
 import {
   addPermissionInput,
   apiKey,
@@ -134,7 +135,7 @@ const apiKeys = authorized(Query.apiKeys, {
     const keys: VisibleKey[] = [];
     for await (const key of store.list(scope === "any" ? undefined : caller.key?.id ?? "")) {
       throwIfAborted(context);
-      context.countKey();
+      context.countKey(key);
       keys.push({ key });
     }
     return keys;
@@ -235,3 +236,4 @@ export const schema = new GraphQLSchema({
     fields: { apiKey: apiKeyOperations },
   }),
 });
+measureFields(schema);

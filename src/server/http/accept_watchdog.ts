@@ -1,13 +1,13 @@
 /**
  * Keeps a server accepting connections. If the process runs out of file descriptors, Deno's servers stop accepting
- * connections permanently, without an error. The watchdog connects to the server to detect this. If the server does not
- * accept the connection, the watchdog makes it listen again.
+ * connections permanently, without an error. The watchdog connects to the server to detect this. If the server accepts no
+ * connection several times in a row, the watchdog makes it listen again. Once is not enough: a busy server may only be
+ * late, and listening again resets the connections that wait to be accepted.
  */
 import type { LogError } from "../telemetry/log_error.ts";
 
 /** The parts of a socket that this module uses. */
 export interface AcceptedSocket {
-  readonly remotePort?: number | undefined;
   on(event: "close", listener: () => void): unknown;
 }
 
@@ -20,6 +20,9 @@ export interface ListeningServer {
 
 /** With fewer open connections, the process is unlikely to run out of file descriptors, so the watchdog does not check. */
 const MANY_CONNECTIONS = 100;
+
+/** After how many checks in a row without an accepted connection the server listens again. */
+const MAX_FAILURES = 3;
 
 /** Times in milliseconds. */
 export interface WatchIntervals {
@@ -45,27 +48,29 @@ export function watchAccepting(
   let openConnections = 0;
   let mustCheck = false;
   let isStopped = false;
-  let acceptedPorts = new Set<number | undefined>();
+  let accepted = 0;
+  let failures = 0;
   server.on("connection", (socket) => {
+    accepted++;
     if (++openConnections >= MANY_CONNECTIONS) mustCheck = true;
-    if (mustCheck) acceptedPorts.add(socket.remotePort);
     socket.on("close", () => openConnections--);
   });
 
   async function check(): Promise<void> {
     if (!mustCheck) return;
-    acceptedPorts = new Set();
+    const acceptedBefore = accepted;
     // This fails while the process has no free file descriptor. The next check tries again.
     const probe = await Deno.connect({ hostname: target, port });
-    const { localAddr } = probe;
     await new Promise((resolve) => setTimeout(resolve, intervals.accept));
     probe.close();
     if (isStopped) return;
-    if ("port" in localAddr && !acceptedPorts.has(localAddr.port)) {
+    failures = accepted === acceptedBefore ? failures + 1 : 0;
+    if (failures >= MAX_FAILURES) {
+      failures = 0;
       logError("Stopped accepting connections: out of file descriptors. Listening again. Raise ulimit -n.", {});
       server.close();
       server.listen(port, hostname);
-    } else {
+    } else if (failures === 0) {
       mustCheck = openConnections >= MANY_CONNECTIONS;
     }
   }

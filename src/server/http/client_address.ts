@@ -19,9 +19,7 @@ export type ClientAddress = (connection: string, forwardedFor: string | null) =>
  * @throws {Failure} `USAGE` if an entry is neither an IP address nor a network
  */
 export function behindProxies(proxies: readonly string[]): ClientAddress {
-  const trusted = new BlockList();
-  for (const proxy of proxies) addProxy(trusted, proxy);
-  const isTrusted = (address: string): boolean => trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  const isTrusted = proxyMatcher(proxies);
   return (connection, forwardedFor) => {
     let address = normalize(connection);
     if (proxies.length === 0 || forwardedFor === null) return address;
@@ -32,6 +30,21 @@ export function behindProxies(proxies: readonly string[]): ClientAddress {
       address = next;
     }
     return address;
+  };
+}
+
+/**
+ * Returns a function that says whether an address belongs to one of these proxies.
+ *
+ * @param proxies IP addresses, or networks like `10.0.0.0/8`
+ * @throws {Failure} `USAGE` if an entry is neither an IP address nor a network
+ */
+export function proxyMatcher(proxies: readonly string[]): (address: string) => boolean {
+  const trusted = new BlockList();
+  for (const proxy of proxies) addProxy(trusted, proxy);
+  return (address) => {
+    const normalized = normalize(address);
+    return trusted.check(normalized, isIPv6(normalized) ? "ipv6" : "ipv4");
   };
 }
 

@@ -3,8 +3,10 @@
  * the connection is destroyed. If a request is in progress, the server answers the request with an error instead.
  */
 
-/** The part of a socket that this module uses. */
+/** The parts of a socket that this module uses. */
 export interface Connection {
+  /** Sends a FIN. The client can still send. */
+  end(): unknown;
   destroy(): unknown;
 }
 
@@ -38,9 +40,9 @@ export class ConnectionTimeouts {
     this.#deadlines.set(connection, { at: performance.now() + timeout, onTimeout });
   }
 
-  /** Sets a new deadline, `timeout` milliseconds from now, for all connections except those in `except`. */
-  setAll(timeout: number, except: ReadonlySet<Connection>): void {
-    for (const connection of this.#deadlines.keys()) if (!except.has(connection)) this.set(connection, timeout);
+  /** The connections that have a deadline. */
+  get connections(): IterableIterator<Connection> {
+    return this.#deadlines.keys();
   }
 
   clear(connection: Connection): void {

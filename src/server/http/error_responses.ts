@@ -5,9 +5,10 @@ import type { FailureCode } from "../../apikey/failure.ts";
 import { type HttpResponse, NO_STORE } from "../graphql/http_message.ts";
 
 function errorResponse(status: number, code: FailureCode, message: string): HttpResponse {
+  const retryAfter = status === 400 ? {} : { "retry-after": "1" };
   return {
     status,
-    headers: { "content-type": "application/json; charset=utf-8", ...NO_STORE, "retry-after": "1" },
+    headers: { "content-type": "application/json; charset=utf-8", ...NO_STORE, ...retryAfter },
     body: JSON.stringify({ errors: [{ message, extensions: { code } }] }),
     code,
   };
@@ -26,6 +27,7 @@ export const REQUEST_TIMEOUT = errorResponse(
   "TIMEOUT",
   "The request took too long. It may have taken effect.",
 );
+export const DUPLICATE_HEADER = errorResponse(400, "USAGE", "Send the headers Host and Authorization only once.");
 export const BODY_TIMEOUT = errorResponse(408, "TIMEOUT", "The body of the request did not arrive in time.");
 
 /**

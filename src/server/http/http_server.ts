@@ -9,11 +9,11 @@ import type { DocumentLimits } from "../graphql/limits.ts";
 import { createRetention } from "../keys/audit_retention.ts";
 import { traceStore } from "../telemetry/traced_store.ts";
 import { openTelemetry } from "../telemetry/tracing.ts";
-import { behindProxies } from "./client_address.ts";
+import { behindProxies, proxyMatcher } from "./client_address.ts";
 import { type HttpServer, listen, type ListenOptions } from "./listener.ts";
 import { route } from "./routes.ts";
 
-export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress"> {
+export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress" | "isProxy"> {
   readonly limits: DocumentLimits;
   /** How many times per minute a client address may fail to authenticate; 0 for no limit. */
   readonly maxAuthFailures: number;
@@ -58,7 +58,10 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
   const store = trace === undefined ? untracedStore : traceStore(untracedStore, trace);
   const hashSecret = (secret: string): string => hash("sha256", secret);
   const { handle, lastUse, refusals } = createGraphqlHandler({ ...options, store, hashSecret });
-  const server = await listen({ ...options, clientAddress }, route(handle, store, logError));
+  const server = await listen(
+    { ...options, clientAddress, isProxy: proxyMatcher(trustedProxies) },
+    route(handle, store, logError),
+  );
 
   const writePending = async (): Promise<void> => {
     await refusals.write();
@@ -75,6 +78,7 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
 
   return {
     url: server.url,
+    setCertificate: server.setCertificate,
     stop: async (timeout) => {
       timers.forEach(clearInterval);
       const unfinished = await server.stop(timeout);

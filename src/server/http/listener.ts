@@ -1,34 +1,46 @@
 /** Listens for HTTP or HTTPS on one address, limits how long connections may take, and stops the server. */
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { Failure, reasonOf } from "../../apikey/failure.ts";
 import type { Handler } from "../graphql/http_message.ts";
-import type { LogError } from "../telemetry/log_error.ts";
 import { watchAccepting } from "./accept_watchdog.ts";
+import { type ConnectionLimitOptions, limitConnections } from "./connection_limits.ts";
 import { ConnectionTimeouts } from "./connection_timeouts.ts";
 import { rejectMalformed, rejectUpgrade } from "./error_responses.ts";
 import { shutDown } from "./graceful_shutdown.ts";
+import { Pipelines } from "./pipelines.ts";
 import { handleRequest, type RequestOptions, type ServerState } from "./request_handler.ts";
 
-export interface ListenOptions extends RequestOptions {
+/** A certificate, followed by its intermediate certificates, and its private key, in PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ListenOptions extends RequestOptions, ConnectionLimitOptions {
   /** An IP address or a host name. */
   readonly hostname: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** The certificate and its private key, in PEM. Without them, the server uses unencrypted HTTP. */
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Without a certificate, the server uses unencrypted HTTP. */
+  readonly tls?: Certificate | undefined;
   /**
    * How long a client may take for the TLS handshake, and then for the headers of its first request, in milliseconds.
    *
    * @default 10000
    */
   readonly headersTimeout?: number | undefined;
-  readonly logError: LogError;
 }
 
 export interface HttpServer {
   /** The URL of the GraphQL endpoint, with the actual port. */
   readonly url: string;
+  /**
+   * Uses another certificate for new connections.
+   *
+   * @throws {Failure} `USAGE` if the server uses unencrypted HTTP, or if the runtime is too old
+   */
+  setCertificate(certificate: Certificate): void;
   /**
    * Stops accepting requests and waits for the requests in progress.
    *
@@ -46,14 +58,17 @@ export interface HttpServer {
 export async function listen(options: ListenOptions, handler: Handler): Promise<HttpServer> {
   const { hostname, port, tls, requestTimeout, idleTimeout, headersTimeout = 10_000, logError } = options;
   const timeouts = new ConnectionTimeouts(Math.min(requestTimeout, idleTimeout, headersTimeout));
-  const state: ServerState = { timeouts, isStopping: false, pending: new Set() };
-  const server = await createHttpServer(tls, headersTimeout, (request, response) => {
+  const pipelines = new Pipelines((request, response) => {
     handleRequest(request, response, options, handler, state).catch((error) => {
       logError("Could not answer a request: {error}", { error });
       response.destroy();
     });
   });
-  limitConnections(server, tls !== undefined, timeouts, headersTimeout);
+  const state: ServerState = { timeouts, isStopping: false, pending: new Set(), pipelines };
+  const server = await createHttpServer(tls, headersTimeout);
+  pipelines.attach(server, tls !== undefined);
+  server.on("connection", limitConnections(options));
+  limitHeaders(server, tls !== undefined, timeouts, headersTimeout);
   server.on("upgrade", rejectUpgrade);
   server.on("clientError", rejectMalformed);
   try {
@@ -73,6 +88,12 @@ export async function listen(options: ListenOptions, handler: Handler): Promise<
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
     url: `http${tls === undefined ? "" : "s"}://${host}:${actualPort}/graphql`,
+    setCertificate: (certificate) => {
+      if (!("setSecureContext" in server) || typeof server.setSecureContext !== "function") {
+        throw new Failure("USAGE", "This executable cannot replace the certificate. Restart the server.");
+      }
+      server.setSecureContext({ ...certificate, minVersion: MIN_TLS_VERSION });
+    },
     stop: (timeout) => {
       stopWatching();
       return shutDown(server, state, timeout);
@@ -80,18 +101,16 @@ export async function listen(options: ListenOptions, handler: Handler): Promise<
   };
 }
 
-async function createHttpServer(
-  tls: ListenOptions["tls"],
-  handshakeTimeout: number,
-  listener: RequestListener,
-): Promise<Server> {
-  if (tls === undefined) return createServer(listener);
+const MIN_TLS_VERSION = "TLSv1.2";
+
+async function createHttpServer(tls: ListenOptions["tls"], handshakeTimeout: number): Promise<Server> {
+  if (tls === undefined) return createServer();
   const https = await import("node:https");
-  return https.createServer({ ...tls, handshakeTimeout, minVersion: "TLSv1.2" }, listener);
+  return https.createServer({ ...tls, handshakeTimeout, minVersion: MIN_TLS_VERSION });
 }
 
 /** Sets the first deadline of each connection. Each request later sets its own deadline. */
-function limitConnections(server: Server, isTls: boolean, timeouts: ConnectionTimeouts, headersTimeout: number): void {
+function limitHeaders(server: Server, isTls: boolean, timeouts: ConnectionTimeouts, headersTimeout: number): void {
   // The map is keyed by remote port, because requests arrive on another socket object after the TLS handshake.
   const handshakes = new Map<number | undefined, Socket>();
   const limit = (socket: Socket): void => {

@@ -10,7 +10,8 @@ import { redactSecrets } from "../../apikey/secret.ts";
 import type { Handler, HttpResponse } from "../graphql/http_message.ts";
 import type { ClientAddress } from "./client_address.ts";
 import type { ConnectionTimeouts } from "./connection_timeouts.ts";
-import { BODY_TIMEOUT, REQUEST_TIMEOUT, STOPPED, STOPPING } from "./error_responses.ts";
+import { BODY_TIMEOUT, DUPLICATE_HEADER, REQUEST_TIMEOUT, STOPPED, STOPPING } from "./error_responses.ts";
+import type { Pipelines } from "./pipelines.ts";
 import { readBody } from "./request_body.ts";
 
 export interface RequestOptions {
@@ -63,6 +64,7 @@ export interface PendingRequest {
 export interface ServerState {
   readonly timeouts: ConnectionTimeouts;
   readonly pending: Set<PendingRequest>;
+  readonly pipelines: Pick<Pipelines, "hasWaiting" | "isBusy">;
   isStopping: boolean;
 }
 
@@ -85,7 +87,7 @@ export async function handleRequest(
   handler: Handler,
   state: Readonly<ServerState>,
 ): Promise<void> {
-  const { timeouts, pending } = state;
+  const { timeouts, pending, pipelines } = state;
   const { socket, headers, method = "GET" } = request;
   // The request line may contain an absolute URL (RFC 9112 section 3.2.2).
   const url = (request.url ?? "/").replace(/^https?:\/\/[^/?]*/i, "");
@@ -93,15 +95,18 @@ export async function handleRequest(
   const start = performance.now();
   const requestId = chooseRequestId(headerOf(headers, "x-request-id"));
   const address = options.clientAddress(socket.remoteAddress ?? "", headerOf(headers, "x-forwarded-for"));
-  const controller = new AbortController();
+  // Creating an `AbortController` would take some microseconds.
+  const signal = { aborted: false };
   let isAnswered = false;
+  let release: HttpResponse["release"] = undefined;
 
   function respond(
     { status, headers: handlerHeaders, body, keyId, code }: HttpResponse,
-    closesConnection: boolean,
+    isAborted: boolean,
   ): void {
     if (isAnswered) return;
     isAnswered = true;
+    const closesConnection = isAborted || (state.isStopping && !pipelines.hasWaiting(socket));
     const isDisconnected = socket.destroyed;
     if (!isDisconnected) {
       response.writeHead(status, {
@@ -110,14 +115,15 @@ export async function handleRequest(
         "x-request-id": requestId,
         ...(closesConnection ? { connection: "close" } : {}),
       });
+      // Reads and discards the rest of the body and further requests until the client closes the connection or the
+      // deadline passes. If the server closed the connection now, the client might not receive the response.
+      if (closesConnection) socket.destroySoon = () => void socket.end();
       response.end(method === "HEAD" ? null : body);
-      // Reads and discards the rest of the body until the deadline. If the server closed the connection now, the client
-      // might not receive the response.
       request.resume();
-      const canReuseConnection = request.complete && !state.isStopping;
+      const canReuseConnection = request.complete && !closesConnection;
       timeouts.set(socket, canReuseConnection ? options.idleTimeout : options.unreadBodyTimeout ?? 5000);
     }
-    if (closesConnection) controller.abort();
+    if (isAborted) signal.aborted = true;
     pending.delete(pendingRequest);
     options.logAccess?.({
       time,
@@ -133,35 +139,55 @@ export async function handleRequest(
   }
 
   const pendingRequest: PendingRequest = { socket, answerStopped: () => respond(STOPPED, true) };
-  if (state.isStopping) return respond(STOPPING, true);
+  if (state.isStopping) return respond(STOPPING, false);
+  if (hasDuplicate(request.rawHeaders)) return respond(DUPLICATE_HEADER, false);
   pending.add(pendingRequest);
   response.once("close", () => {
-    if (!isAnswered) controller.abort();
+    if (!isAnswered) signal.aborted = true;
+    release?.();
   });
   timeouts.set(
     socket,
     options.requestTimeout,
     () => respond(request.complete ? REQUEST_TIMEOUT : BODY_TIMEOUT, true),
   );
-  respond(
-    await handler({
-      method,
-      url,
-      header: (name) => headerOf(headers, name),
-      isComplete: () => request.complete,
-      body: () => readBody(request, options.maxBody),
-      address,
-      requestId,
-      signal: controller.signal,
-    }),
-    false,
-  );
+  const answer = await handler({
+    method,
+    url,
+    header: (name) => headerOf(headers, name),
+    isComplete: () => request.complete,
+    body: () => readBody(request, options.maxBody),
+    address,
+    requestId,
+    signal,
+  });
+  release = answer.release;
+  respond(answer, false);
+  // The client may have disconnected.
+  if (response.destroyed) release?.();
 }
 
 /** Returns the given id if it is safe to log and to return to the client, otherwise a new id. */
 function chooseRequestId(given: string | null): string {
   const isSafe = given !== null && REQUEST_ID.test(given) && redactSecrets(given) === given;
   return isSafe ? given : crypto.randomUUID();
+}
+
+/**
+ * Returns whether `Host` (RFC 9112 section 3.2) or `Authorization` (RFC 9110 section 5.3) occurs twice. Node ignores all
+ * but the first.
+ *
+ * @param rawHeaders names and values in turn
+ */
+function hasDuplicate(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  let authorizations = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+    else if (name.length === 13 && name.toLowerCase() === "authorization") authorizations++;
+  }
+  return hosts > 1 || authorizations > 1;
 }
 
 function headerOf(headers: IncomingMessage["headers"], name: string): string | null {

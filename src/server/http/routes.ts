@@ -42,7 +42,7 @@ const READINESS_AGE = 1000;
  * @param clock returns the time on a monotonic clock, in milliseconds
  */
 export function readiness(
-  store: Pick<KeyStore, "isEmpty">,
+  store: Pick<KeyStore, "checkHealth">,
   logError: LogError,
   clock: () => number = () => performance.now(),
 ): () => Promise<boolean> {
@@ -51,8 +51,8 @@ export function readiness(
   return () => {
     if (clock() > checkedAt + READINESS_AGE) {
       checkedAt = clock();
-      result = store.isEmpty().then(() => true, (error) => {
-        logError("The store does not respond: {error}", { error });
+      result = store.checkHealth().then(() => true, (error) => {
+        logError("The store is unavailable: {error}", { error });
         return false;
       });
     }

@@ -1,5 +1,6 @@
 /** Creates a key: checks the caller's input, generates the secret and stores the key. */
 import { encodeBase62 } from "../../apikey/base62.ts";
+import { parseDescription } from "../../apikey/description.ts";
 import { Failure } from "../../apikey/failure.ts";
 import { type Name, nameTaken, parseName } from "../../apikey/name.ts";
 import { type ResourceActions, ungroup } from "../../apikey/permission.ts";
@@ -38,7 +39,7 @@ export interface CreatedKey {
  *
  * @throws {Failure} `INVALID_NAME` if the name is empty or too long, or if it contains anything other than letters, digits
  * and spaces
- * @throws {Failure} `USAGE` if the description contains characters that a store cannot hold
+ * @throws {Failure} `USAGE` if the description is too long or contains characters that a store cannot hold
  * @throws {Failure} `NO_RIGHTS` if the input has neither roles nor permissions
  * @throws {Failure} `FORBIDDEN` if the caller lacks a right that the key would have
  * @throws {Failure} `ALREADY_EXISTS` if another key has the name and `overwrite` is not set
@@ -67,10 +68,8 @@ async function prepareKey(
   { caller, origin, hashSecret }: RequestContext,
 ): Promise<CreatedKey> {
   const name = parseStorableName(input.name);
-  const description = input.description ?? null;
-  if (description !== null && (description.includes("\0") || !description.isWellFormed())) {
-    throw new Failure("USAGE", "A description cannot contain U+0000 or a lone surrogate.");
-  }
+  const { description: text = null } = input;
+  const description = text === null ? null : parseDescription(text);
   const roles = [...new Set(input.roles ?? [])];
   const permissions = ungroup(input.permissions ?? []);
   requireSomeRights(roles, permissions);

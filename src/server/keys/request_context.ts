@@ -1,9 +1,11 @@
 /**
  * The context that every GraphQL resolver receives. The other modules of this folder create and
- * delete keys, record refused changes in the audit trail, and clean text from requests.
+ * delete keys, record refused changes in the audit trail, clean text from requests, and limit the size of responses.
  */
 import { Failure } from "../../apikey/failure.ts";
 import type { Origin } from "../../store/audit_event.ts";
+import type { StoredKey } from "../../store/stored_key.ts";
+import type { ResponseSize } from "./response_size.ts";
 import type { KeyStore } from "../../store/key_store.ts";
 import type { HashSecret } from "../auth/authenticator.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -17,13 +19,14 @@ export type RequestContext = {
   readonly caller: Caller;
   readonly origin: Origin;
   /** Aborted when the client no longer waits for the response. */
-  readonly signal: AbortSignal;
+  readonly signal: Pick<AbortSignal, "aborted">;
   /**
    * Counts one key of the response.
    *
-   * @throws {Failure} `USAGE` if the response exceeds the limit
+   * @throws {Failure} `USAGE` if the response exceeds a limit
    */
-  readonly countKey: () => void;
+  readonly countKey: (key: StoredKey) => void;
+  readonly size: ResponseSize;
   readonly refusals: RefusalAudit;
 };
 

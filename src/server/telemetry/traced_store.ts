@@ -10,6 +10,7 @@ export function traceStore(store: KeyStore, trace: Trace): KeyStore {
     findByName: (name) => trace("find key by name", () => store.findByName(name)),
     list: (owner) => store.list(owner),
     isEmpty: () => trace("find any key", () => store.isEmpty()),
+    checkHealth: () => trace("check health", () => store.checkHealth()),
     remove: (...given) => trace("remove keys", () => store.remove(...given)),
     recordUses: (uses) => trace("record uses", () => store.recordUses(uses)),
     recordEvent: (event) => trace("record event", () => store.recordEvent(event)),

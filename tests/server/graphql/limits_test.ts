@@ -3,6 +3,7 @@ import { expect } from "expect";
 import { getIntrospectionQuery } from "graphql";
 import { LOCAL_CALLER } from "../../../src/server/auth/caller.ts";
 import { DEFAULT_LIMITS, type DocumentLimits } from "../../../src/server/graphql/limits.ts";
+import { createResponseSizes } from "../../../src/server/keys/response_size.ts";
 import { withNewStore } from "../../store/temporary_store.ts";
 import { handlerOver, NOW, post, type Result } from "./graphql.ts";
 
@@ -55,7 +56,7 @@ function multiplied(levels: number): string {
 }
 
 Deno.test("The default limits are the ones in the help text of serve", () => {
-  expect(DEFAULT_LIMITS).toEqual({ depth: 20, aliases: 100, tokens: 5000, keys: 100_000 });
+  expect(DEFAULT_LIMITS).toEqual({ depth: 20, aliases: 100, tokens: 5000, keys: 100_000, responseSize: 100_000_000 });
 });
 
 Deno.test("The maximum number of levels is accepted, and one more level is rejected", () =>
@@ -168,3 +169,69 @@ Deno.test("The limit on keys applies to all lists of one response together", () 
     expect(codes).toEqual(["USAGE"]);
     expect(messages).toEqual(["The query returns more than 4 keys. Select fewer keys, for example by name or id."]);
   }));
+
+/** Creates keys with descriptions of 1,024 characters. */
+async function createLargeKeys(execute: Execute, count: number): Promise<void> {
+  const description = "x".repeat(1024);
+  for (let i = 0; i < count; i++) {
+    const input = `{ name: "key ${i}", roles: [GUEST], description: "${description}" }`;
+    // deno-lint-ignore no-await-in-loop -- one key after the other
+    await execute(`mutation { apiKey { create(input: ${input}) { id } } }`);
+  }
+}
+
+const TOO_LARGE = "The response is too large: the limit is 0.05 MB. Select fewer fields, or fewer keys or events.";
+
+for (
+  const [what, query] of [
+    ["descriptions in lists", "{ a: apiKeys { description } b: apiKeys { description } }"],
+    [
+      "a list of keys, even if the response does not contain their descriptions",
+      `{ ${repeat(30, (i) => `a${i}: apiKeys { id }`)} }`,
+    ],
+    [
+      "the descriptions of single keys",
+      `{ ${repeat(60, (i) => `a${i}: apiKeysByName(name: "key ${i % 20}") { description }`)} }`,
+    ],
+    ["audit events", `{ ${repeat(60, (i) => `a${i}: auditEvents { id at requestId key { id name } outcome }`)} }`],
+    ["long aliases", `{ apiKeys { ${repeat(3, (i) => `${"a".repeat(1000)}${i}: __typename`)} } }`],
+  ] as const
+) {
+  Deno.test(`The limit on the size of a response applies to ${what}, and the response has one error and no data`, () =>
+    withLimits({ responseSize: 50_000 }, async (execute) => {
+      await createLargeKeys(execute, 20);
+      expectAccepted(await execute('{ apiKeysByName(name: "key 7") { id description } auditEvents { id } }'));
+      const { codes, data, messages, status } = await execute(query);
+      expect({ status, codes, data, messages }).toEqual({
+        status: 200,
+        codes: ["USAGE"],
+        data: null,
+        messages: [TOO_LARGE],
+      });
+    }));
+}
+
+Deno.test("Introspection that repeats the schema many times is rejected within 5 s, with one error", () =>
+  withLimits({}, async (execute) => {
+    const inner = "fields { name description args { name description type { name } } } enumValues { name }";
+    const types = `types { fields { type { ${inner} ofType { ${inner} ofType { ofType { ${inner} } } } } } }`;
+    const start = performance.now();
+    const { codes, text } = await execute(`{ ${repeat(50, (i) => `a${i}: __schema { ${types} }`)} }`);
+    expect([codes, text.length < 1000]).toEqual([["USAGE"], true]);
+    expect(performance.now() - start).toBeLessThan(5000);
+  }));
+
+Deno.test("A large response is rejected while too many other large responses are in memory", () => {
+  const start = createResponseSizes(10_000_000);
+  const others = [start(), start(), start(), start()];
+  for (const other of others) expect(other.add(10_000_000)).toBe(true);
+  const small = start();
+  expect(small.add(1_000_000)).toBe(true);
+  small.release();
+  const large = start();
+  expect(large.add(1_000_001)).toBe(false);
+  expect(large.failure()).toMatchObject({ code: "UNREACHABLE", message: expect.stringContaining("Try again later.") });
+  large.release();
+  others[0]?.release();
+  expect(start().add(1_000_001)).toBe(true);
+});

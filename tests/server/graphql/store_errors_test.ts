@@ -20,6 +20,7 @@ function failingStore(error: unknown): KeyStore {
       await fail();
     },
     isEmpty: fail,
+    checkHealth: fail,
     remove: fail,
     recordUses: fail,
     recordEvent: fail,

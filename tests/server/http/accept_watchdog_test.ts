@@ -10,8 +10,8 @@ import { until } from "../until.ts";
 class FakeServer extends EventEmitter {
   readonly calls: string[] = [];
 
-  accept(remotePort: number): void {
-    this.emit("connection", Object.assign(new EventEmitter(), { remotePort }));
+  accept(): void {
+    this.emit("connection", new EventEmitter());
   }
 
   close(): void {
@@ -23,10 +23,14 @@ class FakeServer extends EventEmitter {
   }
 }
 
-/** Watches a server until `isDone` returns true. If `accepts` is false, the server accepts no more connections. */
+/**
+ * Watches a server until `isDone` returns true.
+ *
+ * @param accepts returns whether the server accepts a connection; called with the number of earlier connections
+ */
 async function watch(
   openConnections: number,
-  accepts: boolean,
+  accepts: (earlier: number) => boolean,
   isDone: (server: FakeServer, probes: number) => boolean,
 ): Promise<{ readonly calls: readonly string[]; readonly logged: readonly string[]; readonly port: number }> {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -35,13 +39,13 @@ async function watch(
   const logged: string[] = [];
   const probes: Promise<unknown>[] = [];
   const stop = watchAccepting(server, "127.0.0.1", port, (message) => void logged.push(message), {
-    check: 200,
-    accept: 100,
+    check: 50,
+    accept: 20,
   });
-  for (let i = 0; i < openConnections; i++) server.accept(i);
+  for (let i = 0; i < openConnections; i++) server.accept();
   void (async () => {
     for await (const connection of listener) {
-      if (accepts) server.accept(connection.remoteAddr.port);
+      if (accepts(probes.length)) server.accept();
       probes.push(connection.read(new Uint8Array(1)).finally(() => connection.close()));
     }
   })().catch(() => {});
@@ -55,12 +59,17 @@ async function watch(
 }
 
 Deno.test("With many open connections, a server that no longer accepts connections listens again and logs the reason", async () => {
-  const { calls, logged, port } = await watch(100, false, (server) => server.calls.length >= 2);
+  const { calls, logged, port } = await watch(100, () => false, (server) => server.calls.length >= 2);
   expect(calls.slice(0, 2)).toEqual(["close", `listen 127.0.0.1:${port}`]);
   expect(logged[0]).toMatch(/^Stopped accepting connections: out of file descriptors\..*ulimit -n/);
 });
 
 Deno.test("With many open connections, a server that still accepts connections is not restarted", async () => {
-  const { calls, logged } = await watch(100, true, (_server, probes) => probes >= 3);
+  const { calls, logged } = await watch(100, () => true, (_server, probes) => probes >= 3);
+  expect([calls, logged]).toEqual([[], []]);
+});
+
+Deno.test("With many open connections, a server that is sometimes late to accept connections is not restarted", async () => {
+  const { calls, logged } = await watch(100, (earlier) => earlier % 3 === 2, (_server, probes) => probes >= 7);
   expect([calls, logged]).toEqual([[], []]);
 });

@@ -88,3 +88,45 @@ Deno.test("A request to upgrade the protocol gets 400 with the reason", () =>
     const { status, body } = await connection.response();
     expect({ status, body }).toEqual({ status: 400, body: expect.stringContaining("Upgrade") });
   }));
+
+Deno.test("A request with two Host or two Authorization headers gets 400, and the connection stays usable", () =>
+  withHttp(async (server) => {
+    const { Authorization = "" } = await bearer(server);
+    using connection = await Connection.to(server.url);
+    for (
+      const lines of [
+        ["Host: a", "Host: b"],
+        ["Host: a", "host: a"],
+        ["Host: a", `Authorization: ${Authorization}`, `authorization: ${Authorization}`],
+      ]
+    ) {
+      // deno-lint-ignore no-await-in-loop -- one request after the other
+      await connection.send([`GET ${pathOf("{ __typename }")} HTTP/1.1`, ...lines, "", ""].join("\r\n"));
+      // deno-lint-ignore no-await-in-loop -- one request after the other
+      const { status, body } = await connection.response();
+      expect([status, JSON.parse(body).errors]).toEqual([400, [{
+        message: "Send the headers Host and Authorization only once.",
+        extensions: { code: "USAGE" },
+      }]]);
+    }
+    await connection.request("GET", "/healthz");
+    expect((await connection.response()).status).toBe(200);
+  }));
+
+Deno.test('A 401 response has error="invalid_token" only if the request has a bearer key (RFC 6750 section 3.1)', () =>
+  withHttp(async ({ url }) => {
+    using connection = await Connection.to(url);
+    const challenges: (string | undefined)[] = [];
+    for (const authorization of [undefined, "Basic YTpi", "Bearer ", "Bearer wrong", `bearer sak_${"a".repeat(49)}`]) {
+      const headers = authorization === undefined ? {} : { Authorization: authorization };
+      // deno-lint-ignore no-await-in-loop -- one request after the other
+      await connection.request("GET", pathOf("{ __typename }"), headers);
+      // deno-lint-ignore no-await-in-loop -- one request after the other
+      const response = await connection.response();
+      expect(response.status).toBe(401);
+      challenges.push(response.headers.get("www-authenticate"));
+    }
+    const without = 'Bearer realm="service-api"';
+    const invalid = `${without}, error="invalid_token"`;
+    expect(challenges).toEqual([without, without, without, invalid, invalid]);
+  }));

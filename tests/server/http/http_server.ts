@@ -21,6 +21,8 @@ export function startHttp(store: KeyStore, options: Partial<HttpServerOptions> =
     requestTimeout: 30_000,
     idleTimeout: 75_000,
     maxAuthFailures: 20,
+    maxConnections: 1000,
+    maxPerAddress: 256,
     trustedProxies: [],
     auditRetention: undefined,
     expectsTelemetry: false,
@@ -36,7 +38,7 @@ export interface HttpTest extends Pick<TestServer, "local" | "create" | "keyWith
   readonly url: string;
   /** Returns the URL of a path on this server. */
   readonly at: (path: string) => string;
-  readonly server: HttpServer;
+  readonly server: Pick<HttpServer, "url" | "stop">;
   /** The store itself, even if the server uses a wrapper around it. */
   readonly store: KeyStore;
   /** Sends requests over HTTP. */

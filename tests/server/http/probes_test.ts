@@ -2,9 +2,11 @@
 import { expect } from "expect";
 import { Failure } from "../../../src/apikey/failure.ts";
 import { readiness } from "../../../src/server/http/routes.ts";
+import { openSqliteStore } from "../../../src/store/sqlite.ts";
+import { inTemporaryDirectory } from "../../store/temporary_store.ts";
 import { replaceMethods } from "../replaced_store.ts";
 import { Connection } from "./connection.ts";
-import { statusOf, withHttp } from "./http_server.ts";
+import { startHttp, statusOf, withHttp } from "./http_server.ts";
 
 for (const path of ["/healthz", "/readyz"]) {
   Deno.test(`GET and HEAD requests for ${path} get 200 without a key, with or without a query string`, () =>
@@ -41,7 +43,7 @@ Deno.test("While the store is unavailable, /readyz returns 503 and /healthz retu
     expect(errorLog).toHaveLength(1);
   }, {
     wrap: (store) =>
-      replaceMethods(store, { isEmpty: () => Promise.reject(new Failure("UNREACHABLE", "The store is gone.")) }),
+      replaceMethods(store, { checkHealth: () => Promise.reject(new Failure("UNREACHABLE", "The store is gone.")) }),
   }));
 
 Deno.test("/readyz queries the store at most once per second, and reports when the store is available again", async () => {
@@ -49,11 +51,11 @@ Deno.test("/readyz queries the store at most once per second, and reports when t
   let queries = 0;
   let isAvailable = false;
   let errors = 0;
-  const isEmpty = (): Promise<boolean> => {
+  const checkHealth = (): Promise<void> => {
     queries++;
-    return isAvailable ? Promise.resolve(true) : Promise.reject(new Error("unavailable"));
+    return isAvailable ? Promise.resolve() : Promise.reject(new Error("unavailable"));
   };
-  const isReady = readiness({ isEmpty }, () => void errors++, () => time);
+  const isReady = readiness({ checkHealth }, () => void errors++, () => time);
   expect(await Promise.all(Array.from({ length: 50 }, isReady))).toEqual(Array(50).fill(false));
   time = 1000;
   isAvailable = true;
@@ -83,3 +85,35 @@ Deno.test("A request for a path that is not exactly the path of an endpoint gets
       expect([path, (await connection.response()).status]).toEqual([path, 404]);
     }
   }));
+
+for (
+  const [what, change] of [
+    ["removed", (directory: string) => Deno.remove(directory, { recursive: true })],
+    ["replaced by a copy", async (directory: string) => {
+      await Deno.copyFile(`${directory}/keys.db`, `${directory}/copy`);
+      await Deno.rename(`${directory}/copy`, `${directory}/keys.db`);
+    }],
+  ] as const
+) {
+  Deno.test({
+    name: `If the store is ${what} while the server runs, /readyz returns 503 and the log says why`,
+    // Windows does not remove or replace open files.
+    ignore: Deno.build.os === "windows",
+    fn: () =>
+      inTemporaryDirectory(async (parent) => {
+        const directory = `${parent}/data`;
+        const store = await openSqliteStore({ directory, busyTimeout: 5000 });
+        const errors: string[] = [];
+        const server = await startHttp(store, {
+          logError: (_message, { error }) => void errors.push(error instanceof Error ? error.message : ""),
+        });
+        try {
+          await change(directory);
+          expect(await statusOf(new URL("/readyz", server.url))).toBe(503);
+          expect(errors).toEqual([expect.stringMatching(/keys\.db" was removed or replaced .* Restart the server\./)]);
+        } finally {
+          await server.stop(1000);
+        }
+      }),
+  });
+}

@@ -140,3 +140,16 @@ Deno.test("A description with U+0000 or a lone surrogate, which a store cannot h
     }
     expect(await store.isEmpty()).toBe(true);
   }));
+
+Deno.test("A description of 1,024 code points is accepted, and a longer description is rejected with USAGE", () =>
+  withServer(async ({ local, create }) => {
+    expect((await create({ ...guest("a"), description: "🚀".repeat(1024) })).description).toHaveLength(2048);
+    for (const description of ["🚀".repeat(1025), "x".repeat(1025), "x".repeat(500_000)]) {
+      // deno-lint-ignore no-await-in-loop -- only three descriptions
+      const { codes, messages } = await post(local, CREATE, { input: { ...guest("b"), description } });
+      expect(codes).toEqual(["USAGE"]);
+      expect(messages).toEqual([
+        "The description is too long. A description may have at most 1024 characters.",
+      ]);
+    }
+  }));

@@ -34,7 +34,7 @@ export function registerApikey(command: Command, { host, log, setExitCode }: Com
     .option("--id <id>", "with --delete: the id of a key; repeatable", collect)
     .option("--roles <roles>", "comma-separated roles")
     .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs")
-    .option("--description <desc>", "what the key is for")
+    .option("--description <desc>", "what the key is for, in at most 1,024 characters")
     .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately")
     .optionsGroup("Prompts:")
     .option("--yes", "skip the final confirmation")

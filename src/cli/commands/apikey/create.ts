@@ -1,4 +1,5 @@
 /** `apikey --create` (spec section 4.1). */
+import { parseDescription } from "../../../apikey/description.ts";
 import { Failure } from "../../../apikey/failure.ts";
 import { type Name, parseName } from "../../../apikey/name.ts";
 import { parsePermissions, type Permission } from "../../../apikey/permission.ts";
@@ -67,11 +68,11 @@ function secretWouldBeLost(): Failure {
   );
 }
 
-/** @throws {Failure} `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION` */
+/** @throws {Failure} `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION`; `USAGE` if the description is too long */
 function parseDraft(flags: CreateFlags): KeyDraft {
   return {
     name: flags.name === undefined ? undefined : parseName(flags.name),
-    description: flags.description,
+    description: flags.description === undefined ? undefined : parseDescription(flags.description),
     roles: flags.roles === undefined ? undefined : parseRoles(flags.roles),
     permissions: flags.permissions === undefined ? undefined : parsePermissions(flags.permissions),
     overwrite: flags.overwrite ?? false,

@@ -1,4 +1,5 @@
 /** The prompts of `apikey --create`. */
+import { parseDescription } from "../../../apikey/description.ts";
 import { escapeInvisible, Failure, quote } from "../../../apikey/failure.ts";
 import { type Name, nameTaken, parseName } from "../../../apikey/name.ts";
 import { type Role, ROLES } from "../../../apikey/role.ts";
@@ -32,7 +33,11 @@ export async function promptForKey(
   const prompts = await openPrompts(host, interrupted);
   const { name, overwrite } = await promptForName(draft, prompts, connect);
   const description = draft.description ??
-    await prompts.text({ label: "Description", hint: "what the key is for (optional)" });
+    await prompts.text({
+      label: "Description",
+      hint: "what the key is for (optional)",
+      check: (typed) => void parseDescription(typed),
+    });
   const client = await connect();
   const roles = draft.roles ?? await promptForRoles(prompts, client);
   const permissions = draft.permissions ??

@@ -1,8 +1,9 @@
 /** `serve`: runs the embedded server on HTTP. */
 import type { Command } from "@commander-js/extra-typings";
 import * as z from "zod/mini";
-import { Failure, quote } from "../../../apikey/failure.ts";
+import { Failure, quote, reasonOf } from "../../../apikey/failure.ts";
 import type { HttpServerOptions } from "../../../server/http/http_server.ts";
+import type { HttpServer } from "../../../server/http/listener.ts";
 import { openAccessLog } from "./access_log.ts";
 import { isLoopback } from "../../settings/base_url.ts";
 import type { CommandContext } from "../../command.ts";
@@ -29,7 +30,7 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
     .optionsGroup("Address:")
     .option("--host <host>", "address to listen on", "127.0.0.1")
     .option("--port <port>", "port to listen on; 0 selects a free port", "4000")
-    .option("--tls-cert <pem>", "PEM file with the certificate chain; enables HTTPS; restart serve after a renewal")
+    .option("--tls-cert <pem>", "PEM file with the certificate chain; enables HTTPS; send SIGHUP after a renewal")
     .option("--tls-key <pem>", "PEM file with the private key of the certificate")
     .option("--allow-http", "allow other machines to connect without TLS; clients then send keys unencrypted")
     .option(
@@ -51,6 +52,12 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
       "75s",
     )
     .option("--drain-timeout <duration>", "longest wait for running requests after SIGTERM or SIGINT", "10s")
+    .option("--max-connections <number>", "most open connections; further ones are closed; 0: no limit", "1000")
+    .option(
+      "--max-per-address <number>",
+      "most open connections from one address (IPv6: one /64 network) other than those of --trust-proxy; 0: no limit",
+      "256",
+    )
     .option("--max-body <size>", "largest request body, for example 500KB or 1MB; larger ones get 413", "1MB")
     .option("--max-depth <number>", "deepest nesting of fields in a document; 0: no limit", "20")
     .option("--max-aliases <number>", "most aliases in a document; 0: no limit", "100")
@@ -86,6 +93,11 @@ Stopping:
   with 0. If --drain-timeout expires first, it exits with 1. After a second
   signal, it exits at once with 130.
 
+Renewing the certificate:
+  After SIGHUP, the server reads the files of --tls-cert and --tls-key again
+  and uses them for new connections. If it cannot use them, it logs the reason
+  and keeps the old certificate. SIGHUP never stops the server.
+
 PostgreSQL:
   --database-url takes postgres://[user[:password]@][host][:port][/database].
   PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE replace missing parts.
@@ -117,6 +129,8 @@ export interface ServeFlags extends StoreFlags, ProfileFlags {
   readonly requestTimeout: string;
   readonly idleTimeout: string;
   readonly drainTimeout: string;
+  readonly maxConnections: string;
+  readonly maxPerAddress: string;
   readonly maxBody: string;
   readonly maxDepth: string;
   readonly maxAliases: string;
@@ -129,12 +143,17 @@ export interface ServeFlags extends StoreFlags, ProfileFlags {
 /** The longest wait for a locked SQLite file, a connection to PostgreSQL or one of its statements, in milliseconds. */
 const STORE_TIMEOUT = 5000;
 
+/** The size of the largest response; see `DocumentLimits`. */
+const MAX_RESPONSE_SIZE = 100_000_000;
+
 const SERVE_FLAGS = z.object({
   port: countUpTo(65_535),
   auditRetention: z.optional(durationUpToDays(3650)),
   requestTimeout: durationUpToOneDay(),
   idleTimeout: durationUpToOneDay(),
   drainTimeout: durationUpToOneDay(),
+  maxConnections: limitSchema(),
+  maxPerAddress: limitSchema(),
   maxBody: sizeSchema(),
   maxDepth: limitSchema(),
   maxAliases: limitSchema(),
@@ -153,6 +172,9 @@ const SERVE_FLAGS = z.object({
  *   store cannot be used; `INTERRUPTED` if a signal arrives before the server is ready
  */
 export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<ExitCode> {
+  // Without a handler, SIGHUP would end the process.
+  let reload = (): void => {};
+  host.onSignal(["SIGHUP"], () => reload());
   const { drainTimeout, ...options } = await readOptions(flags, host, log);
   const { profile } = await readConfig(flags, host);
   const location = await readStoreLocation(chooseStore(flags, host, profile), host, log);
@@ -166,6 +188,7 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
     logAccess: flags.accessLog ? accessLog.record : undefined,
   });
   const server = await unlessInterrupted(opening, "Interrupted before the server was ready.", host);
+  reload = () => void reloadCertificate(flags, server, log);
   const [first, second] = waitForStopSignals(host);
   await host.stdout.write(`Listening on ${server.url}\n`);
   await first;
@@ -207,11 +230,25 @@ async function readOptions(
     tls,
     trustedProxies: flags.trustProxy?.split(",").map((proxy) => proxy.trim()) ?? [],
     auditRetention: parsed.auditRetention,
-    limits: { depth: maxDepth, aliases: maxAliases, tokens: maxTokens, keys: maxKeys },
+    limits: { depth: maxDepth, aliases: maxAliases, tokens: maxTokens, keys: maxKeys, responseSize: MAX_RESPONSE_SIZE },
     expectsTelemetry: ["true", "1"].includes(host.env("OTEL_DENO") ?? ""),
     now: () => host.now(),
     logError: log.error,
   };
+}
+
+/** Reads the certificate again. If it cannot be used, logs the reason, and the server keeps the old certificate. */
+async function reloadCertificate(
+  { tlsCert, tlsKey }: ServeFlags,
+  server: Pick<HttpServer, "setCertificate">,
+  log: Log,
+): Promise<void> {
+  try {
+    const certificate = await readTlsFiles(tlsCert, tlsKey);
+    if (certificate !== undefined) server.setCertificate(certificate);
+  } catch (error) {
+    log.error("SIGHUP: the server keeps its certificate. {reason}", { reason: reasonOf(error) });
+  }
 }
 
 /** Returns two promises. The first resolves at the first SIGINT or SIGTERM, the second at the second signal. */

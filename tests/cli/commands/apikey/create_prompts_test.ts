@@ -149,6 +149,19 @@ Deno.test("the summary wraps a Chinese description at the width of the terminal"
   expect(await keyNames(installation)).toEqual(["部署密钥"]);
 });
 
+Deno.test("the prompt rejects a description of more than 1,024 characters, until it is shorter", async () => {
+  await using installation = await embedded(inProcess);
+  const run = createAtTerminal(installation, ["--yes", "--roles", "GUEST", "--permissions", "ME:READ_ANY"]);
+  await run.screen.until(/\? Name/);
+  run.screen.press(..."long", KEYS.enter);
+  await run.screen.until(/\? Description/);
+  run.screen.press(..."x".repeat(1025), KEYS.enter);
+  await run.screen.until(/at most 1024/);
+  run.screen.press(KEYS.backspace, KEYS.enter);
+  expect(await run.code).toBe(0);
+  expect(await keyNames(installation)).toEqual(["long"]);
+});
+
 for (const env of [{ FORCE_COLOR: "1" }, { NO_COLOR: "1" }]) {
   Deno.test(`prompts with ${Object.keys(env)} have ${"NO_COLOR" in env ? "no colours" : "colours"}`, async () => {
     await using installation = await embedded(inProcess);

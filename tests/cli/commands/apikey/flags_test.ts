@@ -33,6 +33,12 @@ for (
       "INVALID_PERMISSION",
       /"DOCKR".*Did you mean DOCKER:READ_ANY\?/,
     ],
+    [
+      "a description of more than 1,024 code points",
+      ["--create", "--name", "a", "--roles", "GUEST", "--description", "🚀".repeat(1025)],
+      "USAGE",
+      /The description is too long\. A description may have at most 1024 characters\./,
+    ],
     ["no name and no terminal", ["--create", "--roles", "ADMIN"], "USAGE", /--create needs --name/],
     ["no mode and no terminal", ["--name", "a"], "USAGE", /--create or --delete/],
     ["both modes", ["--create", "--delete", "--name", "a"], "USAGE", /not both/],

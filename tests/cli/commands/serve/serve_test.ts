@@ -19,6 +19,7 @@ interface Serving {
   readonly key: string;
   /** Sends a signal and waits for the exit status. */
   readonly stop: (signal?: "SIGINT" | "SIGTERM") => Promise<number>;
+  readonly hangUp: () => void;
 }
 
 /** Runs a test while `serve` runs, on a free port and with its own store. */
@@ -38,7 +39,7 @@ function withServe(flags: readonly string[], test: (serving: Serving) => Promise
       return running;
     };
     try {
-      await test({ url, host, key: made.stdout.trim(), stop });
+      await test({ url, host, key: made.stdout.trim(), stop, hangUp: () => host.handlers.get("SIGHUP")?.() });
     } finally {
       await stop();
     }
@@ -204,6 +205,56 @@ const HAS_OPENSSL = await new Deno.Command("openssl", { args: ["version"], stdou
   .then(({ success }) => success, () => false);
 
 Deno.test({
+  name: `After SIGHUP, serve uses the new certificate${HAS_OPENSSL ? "" : " (skipped: openssl is not installed)"}`,
+  ignore: !HAS_OPENSSL,
+  fn: () =>
+    withTlsFiles(async ({ cert, key }) => {
+      const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=old", "-keyout", key, "-out", cert];
+      await new Deno.Command("openssl", { args, stdout: "null", stderr: "null" }).output();
+      await withServe(
+        ["--host", "localhost", "--tls-cert", cert, "--tls-key", key],
+        async ({ url, key: secret, hangUp }) => {
+          const caFile = `${cert}.ca`;
+          await Deno.writeTextFile(caFile, AUTHORITY);
+          const request = async (): Promise<number> => {
+            const args = ["request", "--base-url", url, "--query", "{ me { name } }", "--ca-file", caFile];
+            return (await inProcess(args, { env: { SERVICE_API_KEY: secret } })).code;
+          };
+          expect(await request()).toBe(4);
+          await Promise.all([Deno.writeTextFile(cert, CERTIFICATE), Deno.writeTextFile(key, PRIVATE_KEY)]);
+          hangUp();
+          await until(async () => await request() === 0);
+        },
+      );
+    }),
+});
+
+Deno.test("After SIGHUP, serve keeps its certificate if the new one is unusable, and logs the reason", () =>
+  withTlsFiles(({ cert, key, other }) =>
+    withServe(
+      ["--host", "localhost", "--tls-cert", cert, "--tls-key", key],
+      async ({ url, host, key: secret, hangUp, stop }) => {
+        const caFile = `${cert}.ca`;
+        await Promise.all([Deno.writeTextFile(caFile, AUTHORITY), Deno.copyFile(other, key)]);
+        hangUp();
+        await until(() => host.stderr.text.includes("does not match the certificate"));
+        expect(host.stderr.text).toContain("SIGHUP: the server keeps its certificate.");
+        const args = ["request", "--base-url", url, "--query", "{ me { name } }", "--ca-file", caFile];
+        expect((await inProcess(args, { env: { SERVICE_API_KEY: secret } })).code).toBe(0);
+        expect(await stop()).toBe(0);
+      },
+    )
+  ));
+
+Deno.test("After SIGHUP, serve without TLS goes on", () =>
+  withServe([], async ({ url, host, hangUp, stop }) => {
+    expect(host.handlers.has("SIGHUP")).toBe(true);
+    hangUp();
+    expect(await statusAt(new URL("/healthz", url).href)).toBe(200);
+    expect(await stop()).toBe(0);
+  }));
+
+Deno.test({
   name: `serve rejects TLS 1.1${HAS_OPENSSL ? "" : " (skipped: openssl is not installed)"}`,
   ignore: !HAS_OPENSSL,
   fn: () =>
@@ -279,6 +330,8 @@ for (const address of ["0.0.0.0", "::", "127.0.0.1.evil.example", ""]) {
 for (
   const [flags, message] of [
     [["--port", "65536"], /--port must be a whole number from 0 to 65535, not "65536"/],
+    [["--max-connections", "many"], /--max-connections must be a whole number/],
+    [["--max-per-address", "-1"], /--max-per-address must be a whole number/],
     [["--max-body", "1GB"], /--max-body must be a size/],
     [["--max-depth", "deep"], /--max-depth must be a whole number/],
     [["--max-aliases", "1.5"], /--max-aliases must be a whole number/],

@@ -1,0 +1,60 @@
+/**
+ * Limits the size of responses, because the server builds each response in memory. The size is an estimate: the UTF-16
+ * code units of all names and values, and some punctuation. `graphql/measure_fields.ts` adds up the fields.
+ */
+import { Failure } from "../../apikey/failure.ts";
+
+/** How many of the largest responses may be in memory at the same time. */
+const PARALLEL_RESPONSES = 4;
+
+/** A response of this size is never refused because of other responses. */
+const SMALL_RESPONSE = 1_000_000;
+
+/** The size of one response. */
+export interface ResponseSize {
+  /** Adds to the size. Returns false if the response is too large, or if all responses together are. */
+  readonly add: (size: number) => boolean;
+  /** The reason if `add` has returned false. */
+  readonly failure: () => Failure | undefined;
+  /** Call this when the response is no longer in memory. */
+  readonly release: () => void;
+}
+
+/**
+ * Returns a function that starts to measure a response.
+ *
+ * @param limit the largest size of a response; `Infinity` for no limit
+ */
+export function createResponseSizes(limit: number): () => ResponseSize {
+  let total = 0;
+  return () => {
+    let size = 0;
+    let failure: Failure | undefined;
+    return {
+      add: (more) => {
+        size += more;
+        total += more;
+        if (failure !== undefined) return false;
+        if (size > limit) failure = tooLarge(limit);
+        else if (size > SMALL_RESPONSE && total > limit * PARALLEL_RESPONSES) failure = tooBusy();
+        return failure === undefined;
+      },
+      failure: () => failure,
+      release: () => {
+        total -= size;
+        size = 0;
+      },
+    };
+  };
+}
+
+function tooLarge(limit: number): Failure {
+  return new Failure(
+    "USAGE",
+    `The response is too large: the limit is ${limit / 1e6} MB. Select fewer fields, or fewer keys or events.`,
+  );
+}
+
+function tooBusy(): Failure {
+  return new Failure("UNREACHABLE", "The server is sending too many large responses. Try again later.");
+}
