@@ -52,6 +52,11 @@ export function quote(input: string): string {
   return `"${escapeInvisible(shown)}"`;
 }
 
+/** Adds a full stop to a message that ends without punctuation, so that another sentence can follow. */
+export function toSentence(message: string): string {
+  return /[.!?…]$/.test(message) ? message : `${message}.`;
+}
+
 /** Writes control, format and other invisible characters as `\u{…}`. An ordinary space (U+0020) is left unchanged. */
 export function escapeInvisible(text: string): string {
   return text.replace(
