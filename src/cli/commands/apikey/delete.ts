@@ -1,6 +1,6 @@
 /** `apikey --delete` (spec section 4.2). */
 import { Failure } from "../../../apikey/failure.ts";
-import { type Name, parseName } from "../../../apikey/name.ts";
+import { type Name, parseExistingName } from "../../../apikey/name.ts";
 import type { Client, KeyReference } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
@@ -24,7 +24,7 @@ export async function deleteKeys(flags: DeleteFlags, host: Host, useClient: UseC
   if (flags.name === undefined && !canPrompt(flags, host)) {
     throw new Failure("USAGE", "--delete needs --name if it cannot prompt.");
   }
-  const name = flags.name === undefined ? undefined : parseName(flags.name);
+  const name = flags.name === undefined ? undefined : parseExistingName(flags.name);
   try {
     return await useClient(async (connect, interrupted) => {
       const client = await connect();
