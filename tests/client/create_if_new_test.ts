@@ -57,11 +57,16 @@ Deno.test("if the server returns a key and an error, create says that the key ex
 Deno.test("if the embedded server's answer has a key and an error, create says that the key exists", async () => {
   const create = { id: "key_1", name: "ci", key: "sak_secret" };
   await using server = startServer(() =>
-    Response.json({ data: { apiKey: { create, refusesTakenNames: true } }, errors: [{ message: "Out of memory." }] })
+    Response.json({
+      data: { apiKey: { create, refusesTakenNames: true } },
+      errors: [{ message: "sak_secret: Out of memory." }],
+    })
   );
   const { code, stdout } = await programFor(server)(CREATE);
   expect(code).toBe(1);
-  expect(JSON.parse(stdout).error).toMatch(/^The key "ci" \(key_1\) exists, .* error: Out of memory\. The secret was/);
+  expect(JSON.parse(stdout).error).toMatch(
+    /^The key "ci" \(key_1\) exists, .* error: …: Out of memory\. The secret was/,
+  );
   expect(stdout).not.toContain("sak_secret");
 });
 

@@ -31,6 +31,14 @@ Deno.test("create does not ask the server for roles and resources if it knows al
   expect(server.requests.some(({ body }) => body.includes("__type"))).toBe(false);
 });
 
+Deno.test("create does not ask the server for a word that cannot be the name of a role or resource", async () => {
+  await using server = startLaggingServer([]);
+  const program = programFor(server);
+  expect((await program([...UNKNOWN, "a-b"])).code).toBe(2);
+  expect((await program([...UNKNOWN, "GUEST", "--permissions", "BACKUPS:REED_ANY"])).code).toBe(2);
+  expect(server.requests).toEqual([]);
+});
+
 Deno.test("if the server does not know a role or resource either, create names the nearest one of the server", async () => {
   await using server = startLaggingServer([], { roles: ["ADMIN", "AUDITOR"], resources: ["DOCKER", "BACKUPS"] });
   const role = await programFor(server)([...UNKNOWN, "AUDITR"]);

@@ -37,14 +37,19 @@ export const CREATE_ON_EMBEDDED = `mutation CreateApiKey($input: CreateApiKeyInp
 
 /** The failure if the server returned a key and also an error. The key exists, and its secret was not printed. */
 export class CreatedWithErrors extends Failure {
-  constructor(readonly created: KeyReference, readonly reported: Failure) {
+  /** The error that the server reported, without the secret. */
+  readonly reported: Failure;
+
+  constructor(readonly created: CreatedKey, cause: Failure) {
+    const message = created.key === "" ? cause.message : cause.message.replaceAll(created.key, "…");
     super(
       "FAILED",
       `The key ${quote(created.name)} (${created.id}) exists, but the server also reported an error: ` +
-        `${toSentence(reported.message)} The secret was not printed. To replace the key, run the same command with ` +
+        `${toSentence(message)} The secret was not printed. To replace the key, run the same command with ` +
         `--overwrite. To delete the key, run: ${deleteCommand(created)}`,
-      { cause: reported },
+      { cause },
     );
+    this.reported = new Failure(cause.code, message, { cause });
   }
 }
 
@@ -69,7 +74,8 @@ export async function requestKey(
     const embeddedFields = { ...fields, refusesTakenNames: z.literal(true) };
     return z.object({ apiKey: z.object(document === CREATE ? fields : embeddedFields) });
   }, (data, failure) => {
-    const result = z.safeParse(z.object({ apiKey: z.object({ create: keyReference() }) }), data);
+    const created = z.extend(keyReference(), { key: z.catch(z.string(), "") });
+    const result = z.safeParse(z.object({ apiKey: z.object({ create: created }) }), data);
     return result.success ? new CreatedWithErrors(result.data.apiKey.create, failure) : failure;
   });
   return apiKey.create;

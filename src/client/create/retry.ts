@@ -32,6 +32,11 @@ export function isRefusal(failure: Failure): boolean {
   return !(TEMPORARY.has(failure.code) || failure.code === "TLS" || failure.code === "INTERRUPTED");
 }
 
+/** Whether the server definitely did not execute the request. */
+export function wasNotExecuted(failure: Failure): boolean {
+  return isRefusal(failure) || NOT_EXECUTED.has(failure.code);
+}
+
 /** Repeats a request that may be executed twice, for up to 3 s or `timeout`, while it fails temporarily. */
 export async function retry<Result>(endpoint: Endpoint, request: () => Promise<Result>): Promise<Result> {
   return await retryWhile((failure) => TEMPORARY.has(failure.code) && !isRefusal(failure), endpoint, request);

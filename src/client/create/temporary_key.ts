@@ -6,7 +6,7 @@ import { listReferences } from "../list_keys.ts";
 import { confirmDeletion } from "./confirm_deletion.ts";
 import { CREATE, type CreatedKey, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
 import { existedBefore, type ExistingKey } from "./list_secrets.ts";
-import { failureOf, forCleanUp, isRefusal, poll, retry, retryIfNotExecuted } from "./retry.ts";
+import { failureOf, forCleanUp, poll, retry, retryIfNotExecuted, wasNotExecuted } from "./retry.ts";
 
 /**
  * Creates a key under a temporary name: the name, a space and 8 random digits. If the request fails and the server has
@@ -27,7 +27,7 @@ export async function createTemporaryKey(
     const created = await retryIfNotExecuted(endpoint, request);
     if (!existedBefore(created, before)) return created;
   } catch (error) {
-    if (!(error instanceof Failure) || isRefusal(error)) throw error;
+    if (!(error instanceof Failure) || wasNotExecuted(error)) throw error;
     if (!(error instanceof CreatedWithErrors)) throw await deleteIfCreated(endpoint, name, error);
     if (!existedBefore(error.created, before)) throw await deleteTemporaryKey(endpoint, error.created, error.reported);
   }
@@ -52,7 +52,7 @@ async function deleteIfCreated(endpoint: Endpoint, name: string, failure: Failur
   })());
   if (found !== undefined) return await deleteTemporaryKey(endpoint, found, failure);
   // If the server answered with an error and does not list the key, it has not created it.
-  if (problem === undefined && (failure.code === "FAILED" || failure.code === "UNAUTHENTICATED")) return failure;
+  if (problem === undefined && failure.code === "FAILED") return failure;
   return new Failure(
     failure.code,
     `${reasonOf(failure)} No key was replaced. If a key named ${quote(name)} exists now, delete it: ` +
