@@ -18,7 +18,7 @@ Deno.test("a key that create prints works at once, even on a server that sees ch
 });
 
 Deno.test("if two callers create a key with the same name at the same time, only one succeeds", async () => {
-  await using server = startLaggingServer([], { lag: 100 });
+  await using server = startLaggingServer([], { lag: 500 });
   const outcomes = await Promise.all([programFor(server)(CREATE), programFor(server)(CREATE)]);
   expect(outcomes.map(({ code }) => code).toSorted()).toEqual([0, 1]);
   const [made, ...others] = server.keys;
@@ -30,7 +30,7 @@ Deno.test("if two callers create a key with the same name at the same time, only
 });
 
 Deno.test("create rejects a name that another caller took a moment ago, and deletes the second key", async () => {
-  await using server = startLaggingServer([], { lag: 100 });
+  await using server = startLaggingServer([], { lag: 500 });
   const existing = server.add({ name: "ci", createdAt: "2026-01-02T03:04:05.000Z" });
   const { code, stdout } = await programFor(server)(CREATE);
   expect(code).toBe(1);

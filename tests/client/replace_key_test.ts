@@ -159,6 +159,19 @@ for (const masksSecrets of [false, true]) {
   });
 }
 
+Deno.test("if the key in use replaces itself, Ctrl-C during its deletion does not lose the new secret", async () => {
+  let interrupt = (): void => {};
+  await using server = startLaggingServer([{ ...OLD, roles: ["ADMIN"] }], {
+    fault: (step) => {
+      if (step === "delete") interrupt();
+    },
+  });
+  const host = new FakeHost(ROTATE, { env: { SERVICE_API_URL: server.url, SERVICE_API_KEY: OLD.key } });
+  interrupt = () => host.handlers.get("SIGINT")?.();
+  const code = await run(host);
+  expectReplaced({ code, stdout: host.stdout.text, stderr: host.stderr.text }, server);
+});
+
 Deno.test("the key in use cannot replace itself on a server without update", async () => {
   await using server = startLaggingServer([{ ...OLD, roles: ["ADMIN"] }], { hasNoUpdate: true });
   expect(expectUnchanged(await overwrite(server, OLD.key), 1, server)).toContain("cannot replace itself");

@@ -14,12 +14,14 @@ import { forCleanUp, poll, retry } from "./retry.ts";
  * if the requests fail, there is no conflict to report: the key exists.
  *
  * @param name the name in NFC
+ * @param deleted keys that were deleted; a server that lags may list them again
  * @returns the earliest key if it is not the new key
  */
 export async function findEarlierKey(
   endpoint: Endpoint,
   { id }: KeyReference,
   name: string,
+  deleted: readonly KeyReference[],
 ): Promise<KeyReference | undefined> {
   const { timeout } = forCleanUp(endpoint);
   try {
@@ -29,7 +31,8 @@ export async function findEarlierKey(
       (keys) => keys.some((key) => key.id === id && hasName(key, name)),
       timeout,
     );
-    const [first] = keys.filter((key) => hasName(key, name)).toSorted(byCreation);
+    const isDeleted = (key: KeyReference): boolean => deleted.some((other) => other.id === key.id);
+    const [first] = keys.filter((key) => hasName(key, name) && !isDeleted(key)).toSorted(byCreation);
     return keys.some((key) => key.id === id) && first?.id !== id ? first : undefined;
   } catch (error) {
     if (error instanceof Failure) return undefined;

@@ -10,7 +10,8 @@ import { existedBefore, type ExistingKey, listSecrets } from "./list_secrets.ts"
 import { failureOf, forCleanUp, retryIfNotExecuted } from "./retry.ts";
 
 /**
- * Creates a key if no key has its name. Compares it with a list of all keys, before and after.
+ * Creates a key if no key has its name. Compares it with a list of all keys, before and after. On a server that lags, the
+ * comparison misses a key that becomes visible exactly between the first list and the creation.
  *
  * @throws {Failure} `ALREADY_EXISTS`, or any failure of {@linkcode execute}
  */
@@ -18,7 +19,7 @@ export async function createIfNew(endpoint: Endpoint, key: NewKey): Promise<Crea
   const before = await listSecrets(endpoint);
   if (before.some((existing) => hasName(existing, key.name))) throw nameTaken(key.name);
   const created = await requestNew(endpoint, key, before);
-  const earlier = await findEarlierKey(endpoint, created, key.name);
+  const earlier = await findEarlierKey(endpoint, created, key.name, []);
   if (earlier === undefined) return created;
   const failure = await failureOf(confirmDeletion(forCleanUp(endpoint), [created]));
   if (failure === undefined) throw nameTaken(key.name);

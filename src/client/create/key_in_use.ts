@@ -5,19 +5,22 @@ import type { ExistingKey } from "./list_secrets.ts";
 import { retry } from "./retry.ts";
 
 /**
- * Finds the key in use among the keys of the server: by its secret, or by asking the server if it does not show secrets.
+ * Returns the one of the `candidates` that is the key in use. Recognizes it by its secret, or asks the server if the list
+ * does not show the secret of the key in use.
  *
- * @returns `undefined` if the server does not report which key is in use
+ * @param keys all keys of the server
+ * @returns `undefined` if none of the candidates is in use, or if the server does not report the key in use
  */
 export async function findKeyInUse(
   endpoint: Endpoint,
   keys: readonly ExistingKey[],
+  candidates: readonly ExistingKey[],
 ): Promise<ExistingKey | undefined> {
+  if (candidates.length === 0) return undefined;
   const values = [...endpoint.headers.values()];
   const shown = keys.find(({ key }) => typeof key === "string" && values.some((value) => holds(value, key)));
-  if (shown !== undefined) return shown;
-  const self = await retry(endpoint, () => identify(endpoint));
-  return keys.find(({ id }) => id === self?.id);
+  const self = shown ?? await retry(endpoint, () => identify(endpoint));
+  return candidates.find(({ id }) => id === self?.id);
 }
 
 /** The same server, with another key in the header that holds the key in use. */

@@ -18,12 +18,13 @@ import { createTemporaryKey, deleteTemporaryKey } from "./temporary_key.ts";
 
 /** The new key while it has its temporary name, and the key that was requested. */
 interface Replacement {
-  /** The server, with the key in use or, if that key was replaced, with the new key. */
   readonly endpoint: Endpoint;
   readonly key: NewKey;
   readonly temporary: CreatedKey;
   /** The keys to replace. */
   readonly old: readonly KeyReference[];
+  /** Whether the new key replaces the key in use. It then takes its name before the old keys are deleted. */
+  readonly isSuccessor: boolean;
 }
 
 /** A failure after which the new key must not be deleted, because the old key is or may be gone. */
@@ -41,14 +42,18 @@ export async function replaceKey(endpoint: Endpoint, key: NewKey): Promise<Creat
   try {
     const existing = await listWhenVisible(endpoint, temporary);
     const old = existing.filter((other) => hasName(other, key.name) && other.id !== temporary.id);
-    const successor = await deleteOldKeys({ endpoint, key, temporary, old }, existing);
-    const replacement = { endpoint: successor ?? endpoint, key, temporary, old };
-    const created = successor !== undefined || await rename(replacement)
+    const inUse = await findKeyInUse(endpoint, existing, old);
+    const isSuccessor = inUse !== undefined;
+    const replacement = { endpoint, key, temporary, old, isSuccessor };
+    const later = isSuccessor ? withKey(endpoint, inUse, temporary.key) : endpoint;
+    if (isSuccessor) await takeName(later, replacement);
+    await deleteOldKeys(replacement, later);
+    const created = isSuccessor || await rename(replacement)
       ? { ...temporary, name: key.name }
       : await createAgain(replacement, [...before, ...existing]);
-    const earlier = await findEarlierKey(replacement.endpoint, created, key.name);
+    const earlier = await findEarlierKey(later, created, key.name, old);
     if (earlier === undefined) return created;
-    throw await yieldTo(earlier, created, replacement.endpoint);
+    throw await yieldTo(earlier, created, later);
   } catch (error) {
     if (!(error instanceof Failure) || error instanceof Unfinished) throw error;
     throw await deleteTemporaryKey(endpoint, temporary, error);
@@ -69,72 +74,54 @@ async function listWhenVisible(endpoint: Endpoint, temporary: KeyReference): Pro
 }
 
 /**
- * Deletes the old keys. If one of them is the key in use, the new key first takes the name and the place of the key in
- * use, so that the caller is not locked out.
+ * Gives the new key its final name, so that the caller is not locked out when the key in use is deleted.
  *
- * @returns the server with the new key if it has replaced the key in use; it then already has its final name
- * @throws {Unfinished} if some keys were or may have been deleted
- * @throws {Failure} if no key was deleted
+ * @param later the server, with the new key
  */
-async function deleteOldKeys(
-  replacement: Replacement,
-  existing: readonly ExistingKey[],
-): Promise<Endpoint | undefined> {
-  const { endpoint, temporary, old } = replacement;
-  if (old.length === 0) return undefined;
-  const inUse = await findKeyInUse(endpoint, existing);
-  if (inUse === undefined || withIds(old, [inUse]).length === 0) {
-    await deleteAndWait(replacement, endpoint);
-    return undefined;
-  }
-  const successor = withKey(endpoint, inUse, temporary.key);
-  const failure = await failureOf(takeName(successor, replacement));
-  if (failure?.code === "INTERRUPTED") throw failure;
-  if (failure !== undefined) throw cannotReplaceItself(failure, endpoint);
-  await deleteAndWait(replacement, successor);
-  return successor;
-}
-
-async function takeName(successor: Endpoint, { key, temporary }: Replacement): Promise<void> {
-  await retry(successor, () => requestRename(successor, temporary.id, key));
-  await retry(successor, () => listReferences(successor));
-}
-
-function cannotReplaceItself(cause: Failure, { label }: Endpoint): Failure {
-  return new Failure(
-    cause.code,
-    `The key in use cannot replace itself on ${label}, because the new key could not take its name: ` +
-      `${toSentence(cause.message)} Give the new key API_KEY:READ_ANY and API_KEY:UPDATE_ANY, or use another key for ` +
+async function takeName(later: Endpoint, { key, temporary }: Replacement): Promise<void> {
+  const failure = await failureOf((async () => {
+    await retry(later, () => requestRename(later, temporary.id, key));
+    await retry(later, () => listReferences(later));
+  })());
+  if (failure === undefined) return;
+  if (failure.code === "INTERRUPTED") throw failure;
+  throw new Failure(
+    failure.code,
+    `The key in use cannot replace itself on ${later.label}, because the new key could not take its name: ` +
+      `${
+        toSentence(failure.message)
+      } Give the new key API_KEY:READ_ANY and API_KEY:UPDATE_ANY, or use another key for ` +
       "this command.",
-    { cause },
+    { cause: failure },
   );
 }
 
 /**
  * Deletes the old keys and waits until the server no longer lists them.
  *
- * @param lister the server, with a key that can still list keys
+ * @param later the server, with a key that can list keys after the deletion
+ * @throws {Unfinished} if some keys were or may have been deleted
+ * @throws {Failure} if no key was deleted
  */
-async function deleteAndWait(replacement: Replacement, lister: Endpoint): Promise<void> {
-  const { endpoint, old } = replacement;
-  const refusal = await failureOf(confirmDeletion(endpoint, old));
-  const watcher = refusal === undefined ? lister : forCleanUp(lister);
-  const limit = refusal !== undefined && isRefusal(refusal) ? 0 : watcher.timeout;
+async function deleteOldKeys(replacement: Replacement, later: Endpoint): Promise<void> {
+  const { endpoint, old, isSuccessor } = replacement;
+  if (old.length === 0) return;
+  const failure = await failureOf(confirmDeletion(endpoint, old));
+  const watcher = failure === undefined ? later : forCleanUp(later);
+  const limit = failure !== undefined && isRefusal(failure) ? 0 : watcher.timeout;
   let remaining = old;
-  const failure = await failureOf((async () => {
+  const listFailure = await failureOf((async () => {
     const list = (): Promise<readonly KeyReference[]> => retry(watcher, () => listReferences(watcher));
     remaining = withIds(await poll(watcher, list, (keys) => withIds(keys, old).length === 0, limit), old);
   })());
-  if (refusal === undefined) {
-    if (failure === undefined && remaining.length === 0) return;
-    // Nothing is left to do if the new key has replaced the key in use: it already has its name.
-    if (failure !== undefined && lister !== endpoint) return;
-    throw unfinished(replacement, failure ?? stillListed(remaining, endpoint));
-  }
-  if (failure !== undefined) throw unfinished(replacement, refusal, "The old key may be deleted.");
-  if (remaining.length === old.length) throw refusal;
-  if (remaining.length > 0) throw unfinished(replacement, refusal, `Still there: ${describe(remaining)}.`);
-  if (refusal.code === "INTERRUPTED") throw unfinished(replacement, refusal);
+  const isGone = listFailure === undefined && remaining.length === 0;
+  // The secret of the successor must be printed: the caller has no other key.
+  if (isSuccessor && (isGone || (failure === undefined && listFailure !== undefined))) return;
+  if (isGone && failure?.code !== "INTERRUPTED") return;
+  if (failure === undefined) throw unfinished(replacement, listFailure ?? stillListed(remaining, endpoint));
+  if (listFailure !== undefined) throw unfinished(replacement, failure, "The old key may be deleted.");
+  if (remaining.length === old.length) throw failure;
+  throw unfinished(replacement, failure, isGone ? undefined : `Still there: ${describe(remaining)}.`);
 }
 
 function stillListed(keys: readonly KeyReference[], { label, timeout }: Endpoint): Failure {
@@ -193,15 +180,22 @@ async function createAgain(replacement: Replacement, earlier: readonly ExistingK
 
 /** @param state what has happened to the keys; by default, the old keys were deleted */
 function unfinished(
-  { key, temporary, old }: Replacement,
+  { key, temporary, old, isSuccessor }: Replacement,
   cause: Failure,
   state = old.length === 0 ? "" : `The old key ${quote(key.name)} was deleted.`,
 ): Unfinished {
   const sentences = [
     cause.code === "INTERRUPTED" ? "Interrupted." : toSentence(cause.message),
     state,
-    `The temporary key ${quote(temporary.name)} (${temporary.id}) exists, and its secret was not printed.`,
-    `To finish, run the same command again, and then delete the temporary key: ${deleteCommand(temporary)}`,
+    ...(isSuccessor
+      ? [
+        `The new key ${quote(key.name)} (${temporary.id}) exists, and its secret was not printed.`,
+        "To finish, run the same command again. If the key in use no longer works, use another key.",
+      ]
+      : [
+        `The temporary key ${quote(temporary.name)} (${temporary.id}) exists, and its secret was not printed.`,
+        `To finish, run the same command again, and then delete the temporary key: ${deleteCommand(temporary)}`,
+      ]),
   ];
   return new Unfinished(cause.code, sentences.filter((sentence) => sentence !== "").join(" "), { cause });
 }
