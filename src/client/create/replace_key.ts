@@ -61,12 +61,12 @@ export async function replaceKey(endpoint: Endpoint, key: NewKey): Promise<Creat
 }
 
 /**
- * Waits until the server lists the temporary key. It then also lists every key that was created earlier.
+ * Waits until the server lists a new key. It then also lists every key that was created earlier.
  *
  * @throws {Failure} `FAILED` if the server does not list the key within `timeout`
  */
-async function listWhenVisible(endpoint: Endpoint, temporary: KeyReference): Promise<readonly ExistingKey[]> {
-  const isVisible = (keys: readonly ExistingKey[]): boolean => keys.some(({ id }) => id === temporary.id);
+async function listWhenVisible(endpoint: Endpoint, created: KeyReference): Promise<readonly ExistingKey[]> {
+  const isVisible = (keys: readonly ExistingKey[]): boolean => keys.some(({ id }) => id === created.id);
   const keys = await poll(endpoint, () => retry(endpoint, () => listSecrets(endpoint)), isVisible);
   if (isVisible(keys)) return keys;
   const seconds = endpoint.timeout / 1000;
@@ -158,7 +158,7 @@ async function rename(replacement: Replacement): Promise<boolean> {
 }
 
 /**
- * Creates the key once more, under its final name, and deletes the temporary key. The server may lag and return an old
+ * Creates the key once more, under its final name, waits until the server lists it, and deletes the temporary key. The server may lag and return an old
  * key, so compares the key with all earlier keys.
  */
 async function createAgain(replacement: Replacement, earlier: readonly ExistingKey[]): Promise<CreatedKey> {
@@ -170,6 +170,7 @@ async function createAgain(replacement: Replacement, earlier: readonly ExistingK
     const answered = await poll(endpoint, () => retryIfNotExecuted(endpoint, request), isNew);
     if (!isNew(answered)) throw new Failure("FAILED", `${endpoint.label} answered with the old key again.`);
     created = answered;
+    await listWhenVisible(endpoint, created);
     await confirmDeletion(endpoint, [temporary]);
     return created;
   } catch (error) {
