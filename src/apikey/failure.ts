@@ -54,6 +54,12 @@ export function quote(input: string): string {
   return `"${escapeInvisible(shown)}"`;
 }
 
+/** Ends a text with a full stop, unless it is empty or has an end mark. Another sentence can then follow. */
+export function toSentence(text: string): string {
+  const trimmed = text.trim();
+  return trimmed === "" || /[.!?…。！？]["'”’)\]`]*$/.test(trimmed) ? trimmed : `${trimmed}.`;
+}
+
 /** Writes control, format and other invisible characters as `\u{…}`. An ordinary space (U+0020) is left unchanged. */
 export function escapeInvisible(text: string): string {
   return text.replace(

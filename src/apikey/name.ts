@@ -3,7 +3,10 @@ import { Failure, quote } from "./failure.ts";
 
 declare const name: unique symbol;
 
-/** A non-empty text of letters (`\p{L}`), decimal digits (`\p{Nd}`) and spaces (U+0020), trimmed and in NFC. */
+/**
+ * A non-empty text of letters (`\p{L}`), decimal digits (`\p{Nd}`) and spaces (U+0020), trimmed and in NFC. The name of
+ * an existing key on another server may also contain other numbers (`\p{N}`, for example `Ⅷ`).
+ */
 export type Name = string & { readonly [name]: true };
 
 const RULE = "A name may contain only letters, digits and spaces";
@@ -15,9 +18,8 @@ function isAsciiName(text: string): text is Name {
   return /^[A-Za-z0-9 ]+$/.test(text);
 }
 
-function isName(text: string): text is Name {
-  return /^[\p{L}\p{Nd} ]+$/u.test(text);
-}
+const FORBIDDEN = /[^\p{L}\p{Nd} ]/u;
+const FORBIDDEN_IN_EXISTING = /[^\p{L}\p{N} ]/u;
 
 /**
  * Trims a name, normalizes it to NFC and checks it. Only the server limits the length of a name.
@@ -26,13 +28,31 @@ function isName(text: string): text is Name {
  * empty
  */
 export function parseName(typed: string): Name {
+  return parse(typed, FORBIDDEN);
+}
+
+/**
+ * Like {@linkcode parseName}, but for the name of an existing key: other servers also accept numbers that are not
+ * decimal digits.
+ *
+ * @throws {Failure} `INVALID_NAME`
+ */
+export function parseExistingName(typed: string): Name {
+  return parse(typed, FORBIDDEN_IN_EXISTING);
+}
+
+function parse(typed: string, forbidden: RegExp): Name {
   const trimmed = typed.trim();
   if (isAsciiName(trimmed)) return trimmed;
   const text = trimmed.normalize("NFC");
-  if (isName(text)) return text;
+  if (isName(text, forbidden)) return text;
   if (text === "") throw new Failure("INVALID_NAME", `The name is empty. ${RULE}.`);
-  const forbidden = /[^\p{L}\p{Nd} ]/u.exec(text)?.[0] ?? "";
-  throw new Failure("INVALID_NAME", `The name ${quote(text)} contains ${quote(forbidden)}. ${RULE}.`);
+  const character = forbidden.exec(text)?.[0] ?? "";
+  throw new Failure("INVALID_NAME", `The name ${quote(text)} contains ${quote(character)}. ${RULE}.`);
+}
+
+function isName(text: string, forbidden: RegExp): text is Name {
+  return text !== "" && !forbidden.test(text);
 }
 
 /** The error for a name that is already taken (spec section 7). */

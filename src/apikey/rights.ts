@@ -3,7 +3,7 @@
  */
 import { Failure } from "./failure.ts";
 import { ACTIONS, type Permission, RESOURCES } from "./permission.ts";
-import type { Role } from "./role.ts";
+import { isRole, type Role } from "./role.ts";
 
 /** If the set contains the `_ANY` form of an action on a resource, it also contains the `_OWN` form. */
 export type Rights = ReadonlySet<Permission>;
@@ -24,10 +24,10 @@ const INCLUDED_IN: ReadonlyMap<Permission, string> = new Map(
   EVERY_PERMISSION.map((permission) => [permission, permission.replace(/_OWN$/, "_ANY")]),
 );
 
-/** The rights that any of the roles or permissions grants. */
-export function rightsOf(roles: readonly Role[], permissions: readonly Permission[]): Rights {
-  const granted = new Set<string>(permissions);
-  for (const role of roles) {
+/** The rights that any of the roles or permissions grants. Ignores the roles and resources of other servers. */
+export function rightsOf(roles: readonly string[], permissions: readonly string[]): Rights {
+  const granted = new Set(permissions);
+  for (const role of roles.filter(isRole)) {
     for (const permission of EVERY_PERMISSION) if (GRANTS[role](permission)) granted.add(permission);
   }
   return new Set(
@@ -50,7 +50,7 @@ export function missingRights(held: Rights, required: Rights): readonly Permissi
  *
  * @throws {Failure} `NO_RIGHTS`
  */
-export function requireSomeRights(roles: readonly Role[], permissions: readonly Permission[]): void {
+export function requireSomeRights(roles: readonly string[], permissions: readonly string[]): void {
   if (roles.length > 0 || permissions.length > 0) return;
   throw new Failure("NO_RIGHTS", "A key needs at least one role or permission. Add --roles or --permissions.");
 }

@@ -1,7 +1,8 @@
 /** The roles a key can have (spec section 2, "Roles"). */
-import { parseCommaList, toUpperCase } from "./comma_list.ts";
+import { findWord, parseCommaList, toUpperCase } from "./comma_list.ts";
 import { Failure, quote } from "./failure.ts";
 import { nearest } from "./nearest.ts";
+import { canBeEnumName, UnknownName } from "./unknown_name.ts";
 
 export const ROLES = ["ADMIN", "CONNECT", "VIEWER", "GUEST"] as const;
 
@@ -14,21 +15,24 @@ export const ROLE_MEANINGS: Readonly<Record<Role, string>> = {
   GUEST: "Limited access",
 };
 
-function isRole(word: string): word is Role {
+/** Whether a word is one of `ROLES`. */
+export function isRole(word: string): word is Role {
   return ROLES.some((role) => role === word);
 }
 
-function parseRole(text: string): Role {
+function parseRole<Name extends string>(text: string, roles: readonly [Name, ...Name[]]): Name {
   const word = toUpperCase(text);
-  if (isRole(word)) return word;
+  const role = findWord(word, roles);
+  if (role !== undefined) return role;
   if (word.includes(":")) {
     throw new Failure("INVALID_ROLE", `${quote(text)} is a permission, not a role. Pass it with --permissions.`);
   }
-  throw new Failure(
+  if (text === "") {
+    throw new Failure("INVALID_ROLE", "The list of roles contains an empty item. Remove the extra comma.");
+  }
+  throw new (canBeEnumName(word) ? UnknownName : Failure)(
     "INVALID_ROLE",
-    text === ""
-      ? "The list of roles contains an empty item. Remove the extra comma."
-      : `Unknown role ${quote(text)}. Did you mean ${nearest(word, ROLES)}? Valid roles: ${ROLES.join(", ")}.`,
+    `Unknown role ${quote(text)}. Did you mean ${nearest(word, roles)}? Valid roles: ${roles.join(", ")}.`,
   );
 }
 
@@ -38,5 +42,16 @@ function parseRole(text: string): Role {
  * @throws {Failure} `INVALID_ROLE`; its message describes the first invalid item and how to correct it
  */
 export function parseRoles(list: string): readonly Role[] {
-  return parseCommaList(list, parseRole);
+  return parseRolesOf(ROLES, list);
+}
+
+/**
+ * Parses a list of roles of a server.
+ *
+ * @param roles the roles of the server
+ * @throws {UnknownName} `INVALID_ROLE` if a role is not one of `roles`
+ * @throws {Failure} `INVALID_ROLE` if an item cannot be a role
+ */
+export function parseRolesOf<Name extends string>(roles: readonly [Name, ...Name[]], list: string): readonly Name[] {
+  return parseCommaList(list, (text) => parseRole(text, roles));
 }

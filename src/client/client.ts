@@ -2,7 +2,10 @@
  * The GraphQL client. It creates and deletes keys on any server whose schema has the fields that `src/server/README.md`
  * lists under "Other servers". Each operation has its own file.
  */
-import { CREATE, CREATE_ON_EMBEDDED, type CreatedKey, createKey, type NewKey } from "./create_key.ts";
+import { createKey } from "./create/create_key.ts";
+import { CREATE_ON_EMBEDDED, type CreatedKey, type NewKey } from "./create/create_request.ts";
+import { ENUM_NAMES, type EnumNames, listEnumNames } from "./create/list_enum_names.ts";
+import { LIST_SECRETS } from "./create/list_secrets.ts";
 import { DELETE, deleteKeys } from "./delete_keys.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { FIND_ON_EMBEDDED, findKeys, type FoundKeys } from "./find_keys.ts";
@@ -32,6 +35,7 @@ export interface Client {
   deleteKeys(keys: readonly KeyReference[]): Promise<boolean>;
   effectivePermissions(rights: Pick<NewKey, "roles" | "permissions">): Promise<EffectivePermissions>;
   roleDescriptions(): Promise<ReadonlyMap<string, string>>;
+  listEnumNames(): Promise<EnumNames>;
   listAuditEvents(after: string | undefined, first: number): Promise<readonly AuditEvent[]>;
   sendBody(body: string): Promise<BodyResponse>;
 }
@@ -45,25 +49,27 @@ export function createClient(endpoint: Endpoint): Client {
     deleteKeys: (keys) => deleteKeys(endpoint, keys),
     effectivePermissions: (rights) => effectivePermissions(endpoint, rights),
     roleDescriptions: () => roleDescriptions(endpoint),
+    listEnumNames: () => listEnumNames(endpoint),
     listAuditEvents: (after, first) => listAuditEvents(endpoint, after, first),
     sendBody: (body) => sendBody(endpoint, body),
   };
 }
 
 /**
- * All GraphQL documents of this client, except those that the user writes for `sendBody`. A test validates these
- * documents, so a server inside this process does not need to.
+ * All GraphQL documents that this client sends to the embedded server, except those that the user writes for `sendBody`.
+ * A test validates these documents, so a server inside this process does not need to.
  */
 export const DOCUMENTS: readonly string[] = [
-  CREATE,
   CREATE_ON_EMBEDDED,
   LIST,
   LIST_SUMMARIES,
+  LIST_SECRETS,
   ME,
   FIND_ON_EMBEDDED,
   DELETE,
   PREVIEW_PERMISSIONS,
   PERMISSIONS_FOR_ROLES,
   DESCRIBE_ROLES,
+  ENUM_NAMES,
   EVENTS,
 ];

@@ -1,6 +1,7 @@
 /** Executes one GraphQL operation and validates the data in the response. */
 import { GraphQLClient } from "graphql-request";
 import * as z from "zod/mini";
+import type { Failure } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { badResponse, failureIn, type GraphqlResponse, RequestRejected } from "./response_failure.ts";
 import { post, type ReadResponse } from "./transport.ts";
@@ -10,6 +11,8 @@ import { post, type ReadResponse } from "./transport.ts";
  *
  * @param createSchema returns the zod schema for `data` in the response. To save time, it is called while the request is
  * in progress.
+ * @param describe returns the failure to throw if the response reports an error; its first argument is the unvalidated
+ * `data`. By default, the failure that the response reports.
  * @returns the data
  * @throws {Failure} if the request fails, or if the response is invalid or reports an error; the server may have executed
  * the operation
@@ -19,12 +22,13 @@ export async function execute<Data>(
   document: string,
   variables: Readonly<Record<string, unknown>>,
   createSchema: () => z.ZodMiniType<Data>,
+  describe: (data: unknown, failure: Failure) => Failure = (_data, failure) => failure,
 ): Promise<Data> {
   const pending = request(endpoint, document, variables);
   const schema = createSchema();
   const response = await pending;
   const failure = failureIn(response, endpoint);
-  if (failure !== undefined) throw failure;
+  if (failure !== undefined) throw describe(response.data, failure);
   const result = z.safeParse(schema, response.data);
   if (result.success) return result.data;
   throw badResponse(describeIssue(result.error), endpoint, response);

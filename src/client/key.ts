@@ -22,3 +22,9 @@ export interface KeySummary extends KeyReference {
 export function keyReference() {
   return z.object({ id: z.string().check(z.minLength(1)), name: z.string() });
 }
+
+/** The command that deletes a key, for messages. The id is quoted for a POSIX shell if necessary. */
+export function deleteCommand({ id }: Pick<KeyReference, "id">): string {
+  const word = /^[\w:.=+-]+$/.test(id) ? id : `'${id.replaceAll("'", "'\\''")}'`;
+  return `service-api apikey --delete --id ${word}`;
+}

@@ -1,6 +1,6 @@
 /** Finds the failure that a response reports: GraphQL errors, an HTTP error status, or a body that is not GraphQL. */
 import * as z from "zod/mini";
-import { escapeInvisible, Failure, type FailureCode } from "../apikey/failure.ts";
+import { escapeInvisible, Failure, type FailureCode, toSentence } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { MAYBE_EXECUTED } from "./network_failure.ts";
 import type { ReadResponse } from "./transport.ts";
@@ -61,12 +61,6 @@ function errorFailure(errors: ErrorList, isRejected: boolean, response: ReadResp
     return new BearerRefused("UNAUTHENTICATED", `${message} ${endpoint.keyRemedy} ${HEADER_REMEDY}`);
   }
   return new (isRejected ? RequestRejected : Failure)(code, withContext(message, code, response, endpoint));
-}
-
-/** Ends a text with a full stop, unless it is empty or has an end mark. */
-function toSentence(text: string): string {
-  const trimmed = text.trim();
-  return trimmed === "" || /[.!?…。！？]["'”’)\]`]*$/.test(trimmed) ? trimmed : `${trimmed}.`;
 }
 
 function codeOf(errors: ErrorList, { status }: ReadResponse, { interrupted }: Endpoint): FailureCode {

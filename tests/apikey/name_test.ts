@@ -1,7 +1,7 @@
 /** The names of keys (spec section 2, "Name rules"). */
 import { expect } from "expect";
 import fc from "fast-check";
-import { nameTaken, parseName } from "../../src/apikey/name.ts";
+import { nameTaken, parseExistingName, parseName } from "../../src/apikey/name.ts";
 import { failureOf } from "./failure_of.ts";
 
 function expectRejected(names: readonly string[]): void {
@@ -92,4 +92,10 @@ Deno.test("The message for a taken name shows the name and the two remedies", ()
   const { code, message } = nameTaken(parseName("deploy"));
   expect(code).toBe("ALREADY_EXISTS");
   expect(message).toBe('A key named "deploy" already exists; add --overwrite or choose another name.');
+});
+
+Deno.test("The name of an existing key may also contain numbers that are not decimal digits", () => {
+  expect(parseExistingName(" Phase Ⅷ ½ ② ")).toBe("Phase Ⅷ ½ ②");
+  expectRejected(["Phase Ⅷ"]);
+  for (const name of ["ci-bot", "a_b", ""]) expect(failureOf(() => parseExistingName(name)).code).toBe("INVALID_NAME");
 });

@@ -61,6 +61,15 @@ Deno.test("create sends one request, and the server changes the store in one cal
   });
 });
 
+Deno.test("create --overwrite sends one request, and the server replaces the key in one call", async () => {
+  await withRecordedCalls(async (client, calls) => {
+    const { id } = await client.createKey(NEW_KEY);
+    expect((await client.createKey({ ...NEW_KEY, overwrite: true })).id).not.toBe(id);
+    expect(calls.slice(2)).toEqual(["request 2", "add"]);
+    expect(await client.listKeys()).toHaveLength(1);
+  });
+});
+
 Deno.test("delete by name does not read other keys", async () => {
   await withRecordedCalls(async (client, calls) => {
     await client.createKey(NEW_KEY);
@@ -101,6 +110,7 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     client.deleteKeys([{ id: "key_1", name: "a" }]),
     client.effectivePermissions(NEW_KEY),
     client.roleDescriptions(),
+    client.listEnumNames(),
     client.listAuditEvents(undefined, 10),
   ]);
   expect(new Set(sent).difference(new Set(DOCUMENTS))).toEqual(new Set());

@@ -41,22 +41,21 @@ export interface ForeignKey {
   readonly key: string;
 }
 
+/** The fields of a key that tests do not set. */
+const DETAILS = { roles: ["GUEST"], permissions: [], createdAt: "2026-01-02T03:04:05.000Z" };
+
 interface CreateArguments {
-  readonly input: { readonly name: string; readonly overwrite?: boolean };
+  readonly input: { readonly name: string };
 }
 
-/**
- * Starts a server that has only the schema of `tests/contract.ts`. If a name is taken and `overwrite` is not set,
- * `create` returns the existing key.
- */
+/** Starts a server that has only the schema of `tests/contract.ts`. If a name is taken, `create` returns the existing key. */
 export function startForeignServer(existing: readonly ForeignKey[]): TestServer & { readonly keys: ForeignKey[] } {
-  const keys = [...existing];
+  const keys = existing.map((key): ForeignKey => ({ ...DETAILS, ...key }));
   const schema = buildSchema(contractSdl({ roles: ROLES, resources: ["DOCKER"], actions: ["READ_ANY"] }));
-  const create = ({ input: { name, overwrite } }: CreateArguments): ForeignKey => {
+  const create = ({ input: { name } }: CreateArguments): ForeignKey => {
     const known = keys.find((key) => key.name === name);
-    if (known !== undefined && !overwrite) return known;
-    if (known !== undefined) keys.splice(keys.indexOf(known), 1);
-    const made = { id: `foreign:${crypto.randomUUID()}`, name, key: crypto.randomUUID() };
+    if (known !== undefined) return known;
+    const made = { id: `foreign:${crypto.randomUUID()}`, name, key: crypto.randomUUID(), ...DETAILS };
     keys.push(made);
     return made;
   };

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { Failure, type FailureCode } from "../../apikey/failure.ts";
 import { groupByResource } from "../../apikey/permission.ts";
-import type { NewKey } from "../create_key.ts";
+import type { NewKey } from "../create/create_request.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute } from "../execute.ts";
 

@@ -104,7 +104,8 @@ Embedded server:
 Name:
   Letters and decimal digits of any script, and spaces. Spaces at both ends are
   removed, and letters are normalized to NFC. The embedded server accepts at
-  most 255 code points.
+  most 255 code points. --delete also accepts other numbers, which the names on
+  other servers may contain.
 
 Roles:
 ${ROLES.map((role) => `  ${role.padEnd(9)}${ROLE_MEANINGS[role]}`).join("\n")}
@@ -138,6 +139,15 @@ Rights:
   For example, a CI pipeline's key needs API_KEY:CREATE_ANY, API_KEY:READ_OWN,
   API_KEY:DELETE_OWN and every right of the keys that it creates, if the
   pipeline replaces or deletes this key and keys created with it.
+
+Other servers:
+  If a role or resource is not in these lists, --create asks the server for its
+  roles and resources before it rejects the name.
+  A server that cannot replace a key in one step needs several requests for
+  --overwrite: create the new key under a temporary name, delete the old key,
+  rename the new key. The calling key must be allowed to list, create, update
+  and delete keys. A working key exists at every moment. If a step fails, the
+  message says which keys exist and how to finish.
 
 Prompting:
   The command can prompt if standard input and standard error are terminals and

@@ -2,10 +2,11 @@
 import { parseDescription } from "../../../apikey/description.ts";
 import { Failure } from "../../../apikey/failure.ts";
 import { type Name, parseName } from "../../../apikey/name.ts";
-import { parsePermissions, type Permission } from "../../../apikey/permission.ts";
+import { type NamedPermission, parsePermissionsOf, RESOURCES } from "../../../apikey/permission.ts";
 import { requireSomeRights } from "../../../apikey/rights.ts";
-import { parseRoles, type Role } from "../../../apikey/role.ts";
-import type { NewKey } from "../../../client/client.ts";
+import { parseRolesOf, ROLES } from "../../../apikey/role.ts";
+import { UnknownName } from "../../../apikey/unknown_name.ts";
+import type { Client, NewKey } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
@@ -26,8 +27,8 @@ export interface CreateFlags extends PromptFlags {
 export interface KeyDraft {
   readonly name: Name | undefined;
   readonly description: string | undefined;
-  readonly roles: readonly Role[] | undefined;
-  readonly permissions: readonly Permission[] | undefined;
+  readonly roles: readonly string[] | undefined;
+  readonly permissions: readonly NamedPermission[] | undefined;
   readonly overwrite: boolean;
 }
 
@@ -37,26 +38,22 @@ export interface KeyDraft {
  * @throws {Failure} with any code; no key was created unless the message says that it was or may have been
  */
 export async function createKey(flags: CreateFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
-  const draft = parseDraft(flags);
+  const isComplete = flags.name !== undefined && (flags.roles ?? flags.permissions) !== undefined;
+  const wasPrompted = !isComplete && canPrompt(flags, host);
+  const parsed = parseKnownNames(flags);
+  if (!wasPrompted && !(parsed instanceof UnknownName)) requireComplete(parsed);
   if (await host.discardsOutput()) throw secretWouldBeLost();
-  const isComplete = draft.name !== undefined && (draft.roles ?? draft.permissions) !== undefined;
-  if (isComplete || !canPrompt(flags, host)) {
-    const key = requireComplete(draft);
-    await useClient(async (connect) => {
-      const client = await connect();
-      // Asks before creating the key: nothing may delay or prevent the printing of its secret.
-      const rights = showsRights(flags, host) ? await client.effectivePermissions(key) : undefined;
-      const created = await client.createKey(key);
-      await printCreatedKey({ created, rights, wasPrompted: false }, flags, host);
-    });
-  } else {
-    const { promptForKey } = await import("#prompts");
-    await useClient(async (connect, interrupted) => {
-      const key = await promptForKey(draft, flags, host, connect, interrupted);
-      const created = await (await connect()).createKey(key);
-      await printCreatedKey({ created, rights: undefined, wasPrompted: true }, flags, host);
-    });
-  }
+  await useClient(async (connect, interrupted) => {
+    const draft = parsed instanceof UnknownName ? await parseNamesOfServer(flags, parsed, await connect()) : parsed;
+    const key = wasPrompted
+      ? await (await import("#prompts")).promptForKey(draft, flags, host, connect, interrupted)
+      : requireComplete(draft);
+    const client = await connect();
+    // Asks before creating the key: nothing may delay or prevent the printing of its secret.
+    const rights = !wasPrompted && showsRights(flags, host) ? await client.effectivePermissions(key) : undefined;
+    const created = await client.createKey(key);
+    await printCreatedKey({ created, rights, wasPrompted }, flags, host);
+  });
   return ExitCode.OK;
 }
 
@@ -68,13 +65,57 @@ function secretWouldBeLost(): Failure {
   );
 }
 
+/**
+ * Parses the flags with the roles and resources of this program.
+ *
+ * @returns the failure if a role or resource is unknown, because the server may know it
+ */
+function parseKnownNames(flags: CreateFlags): KeyDraft | UnknownName {
+  try {
+    return parseDraft(flags, ROLES, RESOURCES);
+  } catch (error) {
+    if (error instanceof UnknownName) return error;
+    throw error;
+  }
+}
+
+/**
+ * Parses the flags with the roles and resources of the server.
+ *
+ * @throws {Failure} `unknown`, with the reason why the server could not be asked; `INVALID_ROLE`, `INVALID_PERMISSION`
+ */
+async function parseNamesOfServer(flags: CreateFlags, unknown: UnknownName, client: Client): Promise<KeyDraft> {
+  try {
+    const { roles, resources } = await client.listEnumNames();
+    return parseDraft(flags, withOthers(ROLES, roles), withOthers(RESOURCES, resources));
+  } catch (cause) {
+    if (!(cause instanceof Failure) || cause instanceof UnknownName || cause.code === "INTERRUPTED") throw cause;
+    throw new Failure(
+      unknown.code,
+      `${unknown.message} The server may know more names, but it could not be asked: ${cause.message}`,
+      { cause },
+    );
+  }
+}
+
+function withOthers(
+  [first, ...known]: readonly [string, ...string[]],
+  names: readonly string[],
+): readonly [string, ...string[]] {
+  return [first, ...new Set([...known, ...names.filter((name) => name !== first)])];
+}
+
 /** @throws {Failure} `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION`; `USAGE` if the description is too long */
-function parseDraft(flags: CreateFlags): KeyDraft {
+function parseDraft(
+  flags: CreateFlags,
+  roles: readonly [string, ...string[]],
+  resources: readonly [string, ...string[]],
+): KeyDraft {
   return {
     name: flags.name === undefined ? undefined : parseName(flags.name),
     description: flags.description === undefined ? undefined : parseDescription(flags.description),
-    roles: flags.roles === undefined ? undefined : parseRoles(flags.roles),
-    permissions: flags.permissions === undefined ? undefined : parsePermissions(flags.permissions),
+    roles: flags.roles === undefined ? undefined : parseRolesOf(roles, flags.roles),
+    permissions: flags.permissions === undefined ? undefined : parsePermissionsOf(resources, flags.permissions),
     overwrite: flags.overwrite ?? false,
   };
 }

@@ -97,7 +97,7 @@ async function promptForRoles(prompts: Prompts, client: Client): Promise<readonl
 
 /** Asks the server for the rights of the roles, and uses one permission to find out whether `_ANY` includes `_OWN`. */
 async function rulesOfServer(
-  roles: readonly Role[],
+  roles: readonly string[],
   client: Client,
 ): Promise<Pick<PermissionsOptions, "byRoles" | "anyIncludesOwn">> {
   const { byRoles, byPermissions } = await client.effectivePermissions({ roles, permissions: ["API_KEY:READ_ANY"] });

@@ -1,6 +1,6 @@
 /** `apikey --delete` (spec section 4.2). */
 import { Failure, type FailureCode } from "../../../apikey/failure.ts";
-import { parseName } from "../../../apikey/name.ts";
+import { parseExistingName } from "../../../apikey/name.ts";
 import type { Client, KeyReference } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
@@ -64,7 +64,7 @@ export async function deleteKeys(
 /** @throws {Failure} `INVALID_NAME`; `USAGE` if an id is empty */
 function parseTargets({ name: names = [], id: ids = [] }: DeleteFlags): readonly Target[] {
   const targets: readonly Target[] = [
-    ...names.map((name): Target => ({ kind: "name", value: parseName(name) })),
+    ...names.map((name): Target => ({ kind: "name", value: parseExistingName(name) })),
     ...ids.map((id): Target => ({ kind: "id", value: parseId(id) })),
   ];
   return [...new Map(targets.map((target) => [`${target.kind} ${target.value}`, target])).values()];

@@ -1,0 +1,91 @@
+/** The request that creates a key. */
+import * as z from "zod/mini";
+import { Failure, quote, toSentence } from "../../apikey/failure.ts";
+import type { Name } from "../../apikey/name.ts";
+import { groupByResource, type NamedPermission } from "../../apikey/permission.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { execute } from "../execute.ts";
+import { deleteCommand, type KeyReference, keyReference } from "../key.ts";
+
+export interface NewKey {
+  readonly name: Name;
+  readonly description: string | undefined;
+  /** Members of the server's enum `Role`. */
+  readonly roles: readonly string[];
+  readonly permissions: readonly NamedPermission[];
+  /** Whether the new key replaces an existing key with the same name. */
+  readonly overwrite: boolean;
+}
+
+/** A new key with its secret. */
+export interface CreatedKey extends KeyReference {
+  /** The secret: one or more visible ASCII characters. */
+  readonly key: string;
+}
+
+export const CREATE = `mutation CreateApiKey($input: CreateApiKeyInput!) {
+  apiKey { create(input: $input) { id key name } }
+}`;
+
+/**
+ * Creates a key on the embedded server, the one built into this program. Its field `refusesTakenNames` is true, because
+ * it never returns an existing key. A server without this field rejects the whole document and creates nothing.
+ */
+export const CREATE_ON_EMBEDDED = `mutation CreateApiKey($input: CreateApiKeyInput!) {
+  apiKey { refusesTakenNames create(input: $input) { id key name } }
+}`;
+
+/** The failure if the server returned a key and also an error. The key exists, and its secret was not printed. */
+export class CreatedWithErrors extends Failure {
+  /** The error that the server reported, without the secret. */
+  readonly reported: Failure;
+
+  constructor(readonly created: CreatedKey, cause: Failure) {
+    const message = created.key === "" ? cause.message : cause.message.replaceAll(created.key, "…");
+    super(
+      "FAILED",
+      `The key ${quote(created.name)} (${created.id}) exists, but the server also reported an error: ` +
+        `${toSentence(message)} The secret was not printed. To replace the key, run the same command with ` +
+        `--overwrite. To delete the key, run: ${deleteCommand(created)}`,
+      { cause },
+    );
+    this.reported = new Failure(cause.code, message, { cause });
+  }
+}
+
+/**
+ * Sends one request to create a key.
+ *
+ * @param document {@linkcode CREATE} or {@linkcode CREATE_ON_EMBEDDED}
+ * @param name the name to use instead of the name in `key`
+ * @throws {CreatedWithErrors} if the server returned a key and also an error
+ * @throws {Failure} any failure of {@linkcode execute}
+ */
+export async function requestKey(
+  endpoint: Endpoint,
+  document: string,
+  key: NewKey,
+  name: string = key.name,
+): Promise<CreatedKey> {
+  const variables = { input: { ...inputFor(key), name } };
+  const { apiKey } = await execute(endpoint, document, variables, () => {
+    const created = z.extend(keyReference(), { key: z.string().check(z.regex(/^[\x21-\x7e]+$/)) });
+    const fields = { create: created };
+    const embeddedFields = { ...fields, refusesTakenNames: z.literal(true) };
+    return z.object({ apiKey: z.object(document === CREATE ? fields : embeddedFields) });
+  }, (data, failure) => {
+    const created = z.extend(keyReference(), { key: z.catch(z.string(), "") });
+    const result = z.safeParse(z.object({ apiKey: z.object({ create: created }) }), data);
+    return result.success ? new CreatedWithErrors(result.data.apiKey.create, failure) : failure;
+  });
+  return apiKey.create;
+}
+
+function inputFor({ description, roles, permissions, overwrite }: NewKey): Readonly<Record<string, unknown>> {
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(roles.length === 0 ? {} : { roles }),
+    ...(permissions.length === 0 ? {} : { permissions: groupByResource(permissions) }),
+    ...(overwrite ? { overwrite: true } : {}),
+  };
+}
