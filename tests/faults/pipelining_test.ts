@@ -1,0 +1,65 @@
+/** Clients that send requests without end and never read the responses. */
+import { expect } from "expect";
+import { inTemporaryDirectory } from "../store/temporary_store.ts";
+import { createAdmin, send } from "./clients.ts";
+import { amount, record } from "./form.ts";
+import { serve, testOnExecutable } from "./process.ts";
+
+const CONNECTIONS = 64;
+
+/** How long the clients send, in milliseconds. */
+const DURATION = amount(2_000, 15_000);
+
+/** The largest resident memory of the server, in megabytes. */
+const MAX_MEMORY = 200;
+
+/** The longest time in which another client must get a response, in milliseconds. */
+const MAX_TIME = 1_000;
+
+const REQUESTS: Readonly<Record<string, string>> = {
+  "GET /healthz": "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+  "POST /graphql without a key": "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}",
+  "a path that does not exist": `GET /${"a".repeat(1000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
+};
+
+await testOnExecutable("pipelining", (executable) => {
+  for (const [what, request] of Object.entries(REQUESTS)) {
+    Deno.test(`if ${CONNECTIONS} clients pipeline ${what} and never read, serve keeps its memory and answers others`, () =>
+      inTemporaryDirectory(async (directory) => {
+        const env = { SERVICE_API_DATA_DIR: directory };
+        const admin = await createAdmin(executable, env);
+        const server = await serve(executable, [], env);
+        const { port } = new URL(server.url);
+        const connections = await Promise.all(
+          Array.from({ length: CONNECTIONS }, () => Deno.connect({ hostname: "127.0.0.1", port: Number(port) })),
+        );
+        const block = new TextEncoder().encode(request.repeat(Math.ceil(65_536 / request.length)));
+        const sending = connections.map(async (connection) => {
+          // Ends when the server or the end of the test closes the connection.
+          // deno-lint-ignore no-await-in-loop -- writes as fast as the server reads
+          for (let at = 0;; at %= block.length) at += await connection.write(block.subarray(at));
+        });
+        let slowest = 0;
+        let memory = 0;
+        try {
+          for (const end = performance.now() + DURATION; performance.now() < end;) {
+            const before = performance.now();
+            // deno-lint-ignore no-await-in-loop -- one request after the other
+            expect(await send(server.url, admin, "{ me { name } }")).toEqual({ data: { me: { name: "admin" } } });
+            slowest = Math.max(slowest, performance.now() - before);
+          }
+          memory = await server.peak();
+        } finally {
+          for (const connection of connections) connection.close();
+          await Promise.allSettled(sending);
+          await server.stop("SIGKILL");
+        }
+        expect(memory).toBeLessThan(MAX_MEMORY);
+        expect(slowest).toBeLessThan(MAX_TIME);
+        await record(
+          `${CONNECTIONS} clients that pipeline ${what} and never read`,
+          `${Math.round(memory)} MB in \`serve\`, slowest response to another client ${Math.round(slowest)} ms`,
+        );
+      }));
+  }
+});
