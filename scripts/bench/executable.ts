@@ -56,7 +56,7 @@ async function run(
     env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", ...env },
     clearEnv: true,
     stdin: "null",
-    stdout: "null",
+    stdout: "piped",
     stderr: "piped",
   }).output();
   const text = new TextDecoder().decode(stderr);

@@ -70,9 +70,11 @@ export function escapeInvisible(text: string): string {
 
 /**
  * The message of a system or library error, without the error number and the operation (`: open 'FILE'`) at the end,
- * and without the full stop at the end of messages from Windows.
+ * and without the full stop at the end of messages from Windows. Deno's advice to run the program with other flags is
+ * not for users.
  */
 export function reasonOf(error: unknown): string {
+  if (error instanceof Error && error.name === "NotCapable") return "The program is not allowed to use this path";
   const message = error instanceof Error ? error.message : String(error);
   return message.replace(/: \w+ '.*$/s, "").replace(/\.? \(os error \d+\)/, "");
 }

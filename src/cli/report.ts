@@ -45,7 +45,7 @@ export async function reportFailure(error: unknown, host: Host): Promise<ExitCod
     const isDeletion = args.includes("--delete") && !args.includes("--create");
     const deleted = error instanceof DeletionFailure ? error.deleted : isDeletion ? 0 : undefined;
     await writeJson(host.stdout, { deleted, error: text, code }).catch(writeText).catch(() => {});
-    if (await host.discardsOutput().catch(() => false)) await writeText().catch(() => {});
+    if (await host.isOutputClosed().catch(() => false)) await writeText().catch(() => {});
   } else if (!isClosedPipe(error)) {
     await writeText().catch(() => {});
   }

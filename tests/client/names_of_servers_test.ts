@@ -63,7 +63,7 @@ Deno.test("if the server does not answer introspection, create says that it coul
     code: "INVALID_ROLE",
     error:
       'Unknown role "AUDITOR". Did you mean ADMIN? Valid roles: ADMIN, CONNECT, VIEWER, GUEST. The server may know ' +
-      "more names, but it could not be asked: GraphQL introspection is not allowed",
+      "more names, but it could not be asked: GraphQL introspection is not allowed.",
   });
 });
 

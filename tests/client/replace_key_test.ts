@@ -105,7 +105,7 @@ for (
     const result = await overwrite(server, ADMIN_SECRET, "300ms");
     if (succeeds) return expectReplaced(result, server);
     const message = expectUnchanged(result, fault === "lose" ? 4 : 1, server);
-    expect(message).toMatch(fault === "refuse" && step === "create" ? /^create refused$/ : /Nothing was changed\.$/);
+    expect(message).toMatch(fault === "refuse" && step === "create" ? /^create refused\.$/ : /Nothing was changed\.$/);
   });
 }
 

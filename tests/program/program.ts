@@ -33,7 +33,7 @@ export class FakeHost implements Host {
     this.stdin = { isTerminal: () => false, readText: () => Promise.resolve(stdin) };
   }
 
-  discardsOutput(): Promise<boolean> {
+  isOutputClosed(): Promise<boolean> {
     return Promise.resolve(false);
   }
 

@@ -88,12 +88,10 @@ export const denoHost: Host = {
   stderr: output(Deno.stderr),
   // All prompts share one terminal, so that keys pressed early reach the next prompt.
   openTerminal: () => terminal ??= openTerminal(),
-  discardsOutput: async () => {
+  isOutputClosed: async () => {
     if (Deno.build.os === "windows" || Deno.stdout.isTerminal()) return false;
     const { fstatSync } = await import("node:fs");
-    // If standard output is closed, Deno opens /dev/null in its place at start.
-    // deno-lint-ignore no-sync-fn-in-async-fn -- the asynchronous call starts a thread and takes ten times as long
-    return fstatSync(1).rdev === Deno.statSync("/dev/null").rdev;
+    return isNull(fstatSync(1)) && isOpenForReading("/dev/fd/1");
   },
   platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
   now: () => new Date(),
@@ -105,3 +103,25 @@ export const denoHost: Host = {
     };
   },
 };
+
+/** Returns whether a file is `/dev/null`, which Deno opens at start in place of a closed standard output. */
+function isNull({ rdev }: { readonly rdev: number }): boolean {
+  try {
+    return rdev === Deno.statSync("/dev/null").rdev;
+  } catch {
+    // A container may have no /dev.
+    return false;
+  }
+}
+
+/**
+ * Returns whether a file descriptor is open for reading. Deno opens `/dev/null` for reading and writing, a shell only for
+ * writing. Returns true if that is unknown: macOS does not tell, and Deno 2.9 does not allow the question.
+ */
+function isOpenForReading(path: string): boolean {
+  try {
+    return ((Deno.lstatSync(path).mode ?? 0o400) & 0o400) !== 0;
+  } catch {
+    return true;
+  }
+}

@@ -12,8 +12,11 @@ export interface Host {
   readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Whether standard output was closed when the program started, or is `/dev/null`. `false` on Windows. */
-  discardsOutput(): Promise<boolean>;
+  /**
+   * Whether standard output was closed when the program started. `false` on Windows. On macOS and Deno 2.9, also `true` if
+   * standard output is `/dev/null`.
+   */
+  isOutputClosed(): Promise<boolean>;
   readonly platform: Platform;
   /** Opens the terminal for prompts. Standard input and standard error must be terminals. */
   openTerminal(): Promise<Terminal>;

@@ -34,6 +34,8 @@ export function measureFields(schema: GraphQLSchema): void {
 function measureField(field: GraphQLField<unknown, RequestContext>, factor: number): void {
   const { resolve = defaultFieldResolver } = field;
   field.resolve = (source, given, context, info) => {
+    // All schemas of a process share the introspection types.
+    if (context === undefined) return resolve(source, given, context, info);
     if (!context.size.add((PUNCTUATION + String(info.path.key).length) * factor)) return null;
     const value: unknown = resolve(source, given, context, info);
     const size = typeof value === "string" ? value.length : Array.isArray(value) ? value.length * ITEM : VALUE;

@@ -181,8 +181,7 @@ Results:
   --create prints only the secret on standard output. The secret cannot be shown
   again.
   --delete prints how many keys it deleted.
-  --create fails before it creates a key if standard output is closed or is
-  /dev/null.
+  --create fails before it creates a key if standard output is closed.
   Prompts and the table of the new key's rights go to standard error. Without
   --json, errors go there too. If --delete finds no key, it says so on standard
   output, and says on standard error which server or store it searched.

@@ -42,7 +42,7 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
   const wasPrompted = !isComplete && canPrompt(flags, host);
   const parsed = parseKnownNames(flags);
   if (!wasPrompted && !(parsed instanceof UnknownName)) requireComplete(parsed);
-  if (await host.discardsOutput()) throw secretWouldBeLost();
+  if (await host.isOutputClosed()) throw secretWouldBeLost();
   await useClient(async (connect, interrupted) => {
     const draft = parsed instanceof UnknownName ? await parseNamesOfServer(flags, parsed, await connect()) : parsed;
     const key = wasPrompted
@@ -61,7 +61,7 @@ function secretWouldBeLost(): Failure {
   return new Failure(
     "FAILED",
     "Standard output is closed or is /dev/null, so the secret of the new key would be lost. Nothing was created. " +
-      "Write standard output to a file or a pipe.",
+      "Write standard output to a file or a pipe, for example with | cat.",
   );
 }
 
