@@ -37,7 +37,7 @@ async function whyBroken(link: string, path: string): Promise<string | undefined
 Deno.test("the config file in README.md is valid", () => {
   const [text = ""] = textsIn(README, "yaml");
   const { profiles } = parseConfig(text, "config.yaml", (path) => path);
-  expect([...profiles.keys()]).toEqual(["default", "staging", "local"]);
+  expect([...profiles.keys()]).toEqual(["default", "staging"]);
   expect(profiles.get("staging")?.headers).toHaveLength(1);
 });
 
