@@ -31,7 +31,8 @@ async function expectAllIn(changes: KeyChanges, { url }: Server, admin: string):
 }
 
 await testOnExecutable("full disks and failing writes", async (executable) => {
-  const disk = await openSmallDisk();
+  // Has room for the changes of all rounds.
+  const disk = await openSmallDisk(4096);
   if (disk === undefined) {
     Deno.test.ignore("serve on a full disk (skipped: this user cannot mount a file system)", () => {});
   } else {

@@ -9,10 +9,14 @@ export interface SmallDisk {
   close(): Promise<void>;
 }
 
-/** Mounts a file system of 256 KiB. Returns `undefined` if this user cannot mount file systems. */
-export async function openSmallDisk(): Promise<SmallDisk | undefined> {
+/**
+ * Mounts a file system. Returns `undefined` if this user cannot mount file systems.
+ *
+ * @param size in KiB
+ */
+export async function openSmallDisk(size = 256): Promise<SmallDisk | undefined> {
   const path = await Deno.makeTempDir({ prefix: "service-api-disk-" });
-  if (!await mount(["-t", "tmpfs", "-o", "size=256k", "tmpfs", path])) {
+  if (!await mount(["-t", "tmpfs", "-o", `size=${size}k`, "tmpfs", path])) {
     await Deno.remove(path);
     return undefined;
   }
