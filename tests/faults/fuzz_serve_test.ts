@@ -171,10 +171,18 @@ await testOnExecutable("fuzz of serve", (executable) => {
     }
   }
 
-  Deno.test("after an HTTP/1.0 request that asks for an upgrade, serve still accepts connections", () =>
+  Deno.test("after requests that ask for an upgrade, even over HTTP/1.0, serve still accepts connections", () =>
     onServer(async ({ url }) => {
-      const upgrade = "Connection: upgrade\r\nConnection: close\r\nUpgrade: websocket\r\n";
-      await exchange(url, encoder.encode(`GET /graphql HTTP/1.0\r\n${upgrade}\r\n`));
+      const upgrade = "Host: a\r\nConnection: upgrade\r\nConnection: close\r\nUpgrade: websocket\r\n";
+      const requests = [
+        `GET /graphql HTTP/1.0\r\n${upgrade}\r\n`,
+        `GET /graphql HTTP/1.1\r\n${upgrade}\r\n`,
+        `POST /graphql HTTP/1.1\r\n${upgrade}Content-Length: 2\r\n\r\n{}`,
+      ];
+      for (const request of requests) {
+        // deno-lint-ignore no-await-in-loop -- one request after the other
+        expect(await exchange(url, encoder.encode(request))).toMatch(/^HTTP\/1.* 400 [^]*Remove the Upgrade header/);
+      }
     }));
 
   Deno.test("if a client sends any bytes, serve answers with a status below 500, or closes the connection", () =>

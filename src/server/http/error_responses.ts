@@ -1,5 +1,6 @@
 /** Responses to requests that fail before a handler answers them. */
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, RequestListener, Server } from "node:http";
+import { Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FailureCode } from "../../apikey/failure.ts";
 import { type HttpResponse, NO_STORE } from "../graphql/http_message.ts";
@@ -30,16 +31,33 @@ export const REQUEST_TIMEOUT = errorResponse(
 export const DUPLICATE_HEADER = errorResponse(400, "USAGE", "Send the headers Host and Authorization only once.");
 export const BODY_TIMEOUT = errorResponse(408, "TIMEOUT", "The body of the request did not arrive in time.");
 
+const UPGRADE_MESSAGE = "This server speaks only HTTP/1.1. Remove the Upgrade header.\n";
+const UPGRADE_HEADERS = {
+  "connection": "close",
+  "content-type": "text/plain; charset=utf-8",
+  "content-length": String(UPGRADE_MESSAGE.length),
+};
+
 /**
- * Rejects a request with an `Upgrade` header. Deno does not pass on the body of such a request, so no handler can
- * answer it.
+ * Rejects requests with an `Upgrade` header. Deno does not pass on the body of such a request, so no handler can answer it.
+ *
+ * @returns a request listener that rejects these requests too, and passes other requests to `listener`
  */
-export function rejectUpgrade(_request: IncomingMessage, socket: Duplex): void {
-  const message = "This server speaks only HTTP/1.1. Remove the Upgrade header.\n";
-  socket.end(
-    "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\n" +
-      `content-length: ${message.length}\r\n\r\n${message}`,
-  );
+export function rejectUpgrades(server: Server, listener: RequestListener): RequestListener {
+  if (server instanceof NetServer) {
+    const head = Object.entries(UPGRADE_HEADERS).map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    server.on("upgrade", (_request: IncomingMessage, socket: Duplex) => {
+      socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${UPGRADE_MESSAGE}`);
+    });
+    return listener;
+  }
+  // The server of Deno 2.7.11 must not have a listener for `upgrade`: an HTTP/1.0 request to upgrade would close it. Without
+  // such a listener, it passes on the request like any other. It always did so for h2c.
+  return (request, response) => {
+    const upgrade = "upgrade" in request && typeof request.upgrade === "string" ? request.upgrade.toLowerCase() : "";
+    if (upgrade === "" || upgrade === "h2c") return listener(request, response);
+    response.writeHead(400, UPGRADE_HEADERS).end(UPGRADE_MESSAGE);
+  };
 }
 
 /** Rejects malformed HTTP (RFC 9112 section 2.2) and headers that are too long (RFC 6585 section 5). */

@@ -6,7 +6,7 @@ import type { Handler } from "../graphql/http_message.ts";
 import { watchAccepting } from "./accept_watchdog.ts";
 import { type ConnectionLimitOptions, limitConnections } from "./connection_limits.ts";
 import { ConnectionTimeouts } from "./connection_timeouts.ts";
-import { rejectMalformed, rejectUpgrade } from "./error_responses.ts";
+import { rejectMalformed, rejectUpgrades } from "./error_responses.ts";
 import { shutDown } from "./graceful_shutdown.ts";
 import { Pipelines } from "./pipelines.ts";
 import { handleRequest, type RequestOptions, type ServerState } from "./request_handler.ts";
@@ -58,18 +58,17 @@ export interface HttpServer {
 export async function listen(options: ListenOptions, handler: Handler): Promise<HttpServer> {
   const { hostname, port, tls, requestTimeout, idleTimeout, headersTimeout = 10_000, logError } = options;
   const timeouts = new ConnectionTimeouts(Math.min(requestTimeout, idleTimeout, headersTimeout));
-  const pipelines = new Pipelines((request, response) => {
+  const server = await createHttpServer(tls, headersTimeout);
+  const pipelines = new Pipelines(rejectUpgrades(server, (request, response) => {
     handleRequest(request, response, options, handler, state).catch((error) => {
       logError("Could not answer a request: {error}", { error });
       response.destroy();
     });
-  });
+  }));
   const state: ServerState = { timeouts, isStopping: false, pending: new Set(), pipelines };
-  const server = await createHttpServer(tls, headersTimeout);
   pipelines.attach(server, tls !== undefined);
   server.on("connection", limitConnections(options));
   limitHeaders(server, tls !== undefined, timeouts, headersTimeout);
-  server.on("upgrade", rejectUpgrade);
   server.on("clientError", rejectMalformed);
   try {
     await bind(server, hostname, port);
