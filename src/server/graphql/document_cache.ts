@@ -1,7 +1,7 @@
 /** Caches parsed and validated GraphQL documents, because many requests send the same document. */
 import { type DocumentNode, parse, type Source, specifiedRules, validate } from "graphql";
 import { setBounded } from "../auth/bounded_map.ts";
-import { type DocumentLimits, limitRule } from "./limits.ts";
+import { type DocumentLimits, limitBrackets, limitRule } from "./limits.ts";
 
 /** The maximum number of cached documents. */
 const MAX_DOCUMENTS = 500;
@@ -24,7 +24,10 @@ export function createDocumentCache(
   return {
     parse: (source: string | Source) => {
       const text = typeof source === "string" ? source : source.body;
-      return documents.get(text) ?? parse(text, { maxTokens: limits.tokens });
+      const cached = documents.get(text);
+      if (cached !== undefined) return cached;
+      limitBrackets(text, limits.tokens);
+      return parse(text, { maxTokens: limits.tokens });
     },
     validate: (schema, document) => {
       const text = document.loc?.source.body;

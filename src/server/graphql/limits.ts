@@ -1,5 +1,14 @@
 /** Limits the size of GraphQL documents. Also declares the limit for the keys in a response, which the handler enforces. */
-import { type FragmentDefinitionNode, GraphQLError, Kind, type SelectionSetNode, type ValidationRule } from "graphql";
+import {
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  Lexer,
+  type SelectionSetNode,
+  Source,
+  TokenKind,
+  type ValidationRule,
+} from "graphql";
 
 export interface DocumentLimits {
   /** The maximum number of levels of nested fields. */
@@ -25,6 +34,43 @@ export const DEFAULT_LIMITS: DocumentLimits = {
   keys: 100_000,
   responseSize: 100_000_000,
 };
+
+/**
+ * The maximum number of levels of nested brackets in a document. graphql-js needs more stack for each level, and runs out
+ * of stack at about 2000 levels.
+ */
+const MAX_BRACKETS = 500;
+
+const OPENING: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L]);
+const CLOSING: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R]);
+
+/**
+ * Rejects documents that graphql-js cannot parse, because their brackets are nested too deeply.
+ *
+ * @param tokens the number of tokens to read; the parser rejects the document if it has more
+ * @throws {GraphQLError} if there are too many levels of brackets
+ */
+export function limitBrackets(text: string, tokens: number): void {
+  // Few documents have so many brackets. Only for them, the lexer tells brackets from text in strings and comments.
+  if ((text.match(/[{[(]/g)?.length ?? 0) <= MAX_BRACKETS) return;
+  if (!hasDeepBrackets(new Lexer(new Source(text)), tokens)) return;
+  throw new GraphQLError(`The document has more than ${MAX_BRACKETS} levels of brackets.`);
+}
+
+function hasDeepBrackets(lexer: Lexer, tokens: number): boolean {
+  let level = 0;
+  try {
+    for (let i = 0; i < tokens && level <= MAX_BRACKETS; i++) {
+      const { kind } = lexer.advance();
+      if (kind === TokenKind.EOF) break;
+      if (OPENING.has(kind)) level++;
+      else if (CLOSING.has(kind)) level--;
+    }
+  } catch {
+    // The parser reports the syntax error.
+  }
+  return level > MAX_BRACKETS;
+}
 
 /** A validation rule that rejects operations with too many levels or aliases. */
 export function limitRule({ depth, aliases }: Pick<DocumentLimits, "depth" | "aliases">): ValidationRule {

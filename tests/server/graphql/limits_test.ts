@@ -128,6 +128,19 @@ Deno.test("The maximum number of tokens is accepted, one more token is rejected,
     expectRejected(await execute(`query ${document}`), "5000 tokens");
   }));
 
+Deno.test("Brackets may be nested 500 levels deep, and brackets in strings and comments do not count", () =>
+  withLimits({ depth: Infinity, tokens: Infinity }, async (execute) => {
+    const nested = (levels: number): string => `${"{ apiKeys ".repeat(levels)}id${" }".repeat(levels)}`;
+    expectRejected(await execute(nested(500)), 'Cannot query field "apiKeys" on type "ApiKey".');
+    const texts = ["{ a ", "{ a: b(x: [", "{ ... {", "query (a: [", "{ a(x: {a: "].map((text) => text.repeat(2500));
+    for (const text of [nested(501), nested(100_000), ...texts]) {
+      // deno-lint-ignore no-await-in-loop -- only a few documents
+      expectRejected(await execute(text), "The document has more than 500 levels of brackets.");
+    }
+    const brackets = "[".repeat(501);
+    expectAccepted(await execute(`# ${brackets}\n{ apiKey(id: "${brackets}") { id } }`));
+  }));
+
 Deno.test("Expensive documents of up to 5000 tokens get a short response within 5 s", () =>
   withLimits({ depth: 10_000, aliases: 10_000 }, async (execute) => {
     const documents = [
