@@ -46,6 +46,8 @@ interface Installed {
   readonly executable: string;
   /** The path of the shim. */
   readonly shim: string;
+  /** Whether the shim forwards signals. It then logs them in the file `forwarded` in the directory. */
+  readonly forwards: boolean;
   /** The variables for the shim. */
   readonly env: Readonly<Record<string, string>>;
   /** The shim. */
@@ -85,6 +87,7 @@ async function install(directory: string, executable: string, way: Way): Promise
     directory,
     executable: link,
     shim,
+    forwards: way.script === AS_CHILD,
     env,
     program: withEnv(asProcess(shim), env),
     bare: withEnv(asProcess(executable), store),
@@ -221,13 +224,17 @@ testShim(
 );
 
 testShim(
-  "SIGHUP ends serve, and the shim ends with the same signal",
+  "on SIGHUP, serve goes on, and the shim waits for it",
   [],
   (installed) =>
-    withServe(installed, async (server, { refused }) => {
+    withServe(installed, async (server, { refused, finish }) => {
       server.kill("SIGHUP");
-      expect(await server.status).toMatchObject({ signal: "SIGHUP" });
+      expect(await finish()).toBe(ANSWER);
+      server.kill("SIGTERM");
       await refused();
+      expect(await server.status).toMatchObject({ code: 0, signal: null });
+      if (!installed.forwards) return;
+      expect(await Deno.readTextFile(`${installed.directory}/forwarded`)).toBe("SIGHUPSIGTERM");
     }),
 );
 
