@@ -5,7 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 import { redactSecrets } from "../../apikey/secret.ts";
 import type { Handler, HttpResponse } from "../graphql/http_message.ts";
 import type { ClientAddress } from "./client_address.ts";
@@ -121,7 +121,10 @@ export async function handleRequest(
       response.end(method === "HEAD" ? null : body);
       request.resume();
       const canReuseConnection = request.complete && !closesConnection;
-      timeouts.set(socket, canReuseConnection ? options.idleTimeout : options.unreadBodyTimeout ?? 5000);
+      const timeout = canReuseConnection ? options.idleTimeout : options.unreadBodyTimeout ?? 5000;
+      if (socket instanceof Socket) timeouts.set(socket, timeout);
+      // Deno 2.7.11 passes another object with each request. A deadline would keep it in memory and could not close anything.
+      else timeouts.clear(socket);
     }
     if (isAborted) signal.aborted = true;
     pending.delete(pendingRequest);
