@@ -10,7 +10,7 @@ import type { Socket } from "node:net";
  * How many bytes the HTTP parser gets at a time. It passes on all requests in them at once, and takes 2 KB of memory for
  * each request. The operating system delivers up to 64 KB at a time.
  */
-const PIECE = 1024;
+const PIECE = 512;
 
 interface Pipeline {
   readonly socket: Socket;
