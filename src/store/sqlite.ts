@@ -159,12 +159,7 @@ class SqliteStore implements KeyStore {
 
   async checkHealth(): Promise<void> {
     await this.isEmpty();
-    const file = await Deno.stat(this.#path).catch(() => undefined);
-    if (file?.dev === this.#file.dev && file.ino === this.#file.ino) return;
-    throw new Failure(
-      "UNREACHABLE",
-      `The store ${quote(this.#path)} was removed or replaced while the server had it open. Restart the server.`,
-    );
+    this.#requireSameFile();
   }
 
   recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
@@ -214,10 +209,32 @@ class SqliteStore implements KeyStore {
     return row && rowToKey(row, quote(this.#path));
   }
 
-  /** Begins a change. Throws if a newer version has migrated the store, or if the calling key was deleted. */
+  /**
+   * Begins a change. Throws if the file was removed or replaced, if a newer version has migrated the store, or if the
+   * calling key was deleted.
+   */
   #requireActor({ actor }: Origin): void {
+    this.#requireSameFile();
     this.#requireKnownSchema();
     if (actor !== null && this.#find("id", actor.id) === undefined) throw actorDeleted();
+  }
+
+  /** SQLite can still write to a file that has no name anymore. Every change would be lost when this process ends. */
+  #requireSameFile(): void {
+    const file = this.#statFile();
+    if (file?.dev === this.#file.dev && file.ino === this.#file.ino) return;
+    throw new Failure(
+      "UNREACHABLE",
+      `The store ${quote(this.#path)} was removed or replaced while the server had it open. Restart the server.`,
+    );
+  }
+
+  #statFile(): FileIdentity | undefined {
+    try {
+      return Deno.statSync(this.#path);
+    } catch {
+      return undefined;
+    }
   }
 
   #requireKnownSchema(): void {

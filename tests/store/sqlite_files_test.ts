@@ -352,3 +352,34 @@ Deno.test("If another process keeps a new store locked for too long, opening fai
       expect((await failureOfPromise(open(directory, SHORT_TIMEOUT))).code).toBe("TIMEOUT");
     })
   ));
+
+for (
+  const [what, change] of [
+    ["removed", (directory: string): Promise<void> => Deno.remove(directory, { recursive: true })],
+    ["replaced", async (directory: string): Promise<void> => {
+      await Deno.rename(directory, `${directory}-old`);
+      await (await open(directory)).close();
+    }],
+  ] as const
+) {
+  Deno.test({
+    name: `a key is not created or deleted in a store that was ${what}, because the change would be lost`,
+    // Windows does not remove or replace open files.
+    ignore: Deno.build.os === "windows",
+    fn: () =>
+      inTemporaryDirectory(async (parent) => {
+        const directory = `${parent}/data`;
+        const store = await open(directory);
+        try {
+          const key = await newKey("first");
+          await store.add(key, LOCAL, allowAny);
+          await change(directory);
+          const failure = { code: "UNREACHABLE", message: expect.stringContaining("was removed or replaced") };
+          expect(await failureOfPromise(store.add(await newKey("second"), LOCAL, allowAny))).toMatchObject(failure);
+          expect(await failureOfPromise(store.remove([key.id], LOCAL, allowAny))).toMatchObject(failure);
+        } finally {
+          await store.close();
+        }
+      }),
+  });
+}
