@@ -42,6 +42,7 @@ export async function post(endpoint: Endpoint, body: string, mayChange: boolean)
       new Request(url, { method: "POST", headers, body, signal, redirect: "manual" }),
     );
     const text = await readText(response, endpoint, mayChange);
+    if (hasTooManyContainers(text, endpoint)) throw tooLarge(endpoint, mayChange, "has too many lists and objects");
     endpoint.debug("HTTP status {status} with {length} characters", { status: response.status, length: text.length });
     return { status: response.status, headers: response.headers, body: text, mayChange };
   } catch (error) {
@@ -105,10 +106,34 @@ async function readText(response: Response, endpoint: Endpoint, mayChange: boole
  */
 const FIRST_BLOCK = 65_536;
 
-function tooLarge({ label, maxResponseSize }: Endpoint, mayChange: boolean): Failure {
+/**
+ * How many bytes a response must have for each list or object, on average. `{},` has 3 bytes, but needs about 100 bytes of
+ * memory. In a list of keys, there are at least 45 bytes for each object.
+ */
+const BYTES_PER_CONTAINER = 32;
+
+/**
+ * Returns whether a response is small enough, but would need too much memory and time to parse. Also counts brackets in
+ * strings, because telling them apart would take longer.
+ */
+function hasTooManyContainers(text: string, { maxResponseSize }: Endpoint): boolean {
+  const max = maxResponseSize / BYTES_PER_CONTAINER;
+  if (text.length <= max) return false;
+  let count = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit === OPENING_BRACE || unit === OPENING_BRACKET) count++;
+  }
+  return count > max;
+}
+
+const OPENING_BRACE = 0x7b;
+const OPENING_BRACKET = 0x5b;
+
+function tooLarge({ label, maxResponseSize }: Endpoint, mayChange: boolean, problem?: string): Failure {
   return new Failure(
     "BAD_RESPONSE",
-    `The response from ${label} is larger than ${maxResponseSize / 1_000_000} MB.${mayChange ? MAYBE_EXECUTED : ""} ` +
-      "If you expect a response of this size, raise --max-response-size.",
+    `The response from ${label} ${problem ?? `is larger than ${maxResponseSize / 1_000_000} MB`}.` +
+      `${mayChange ? MAYBE_EXECUTED : ""} If you expect such a response, raise --max-response-size.`,
   );
 }

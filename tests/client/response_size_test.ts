@@ -74,6 +74,22 @@ Deno.test("--max-response-size does not limit the embedded server", async () => 
   }
 });
 
+for (
+  const [what, brackets] of [["objects", "{},"], ["nested lists", "["], ["errors", '{"message":"a"},']] as const
+) {
+  Deno.test(`a small response with very many ${what} is BAD_RESPONSE, because it would need much memory`, async () => {
+    await using server = startServer(() => new Response(`{"errors":[${brackets.repeat(10_000)}`));
+    const args = [...REQUEST, "--json", "--base-url", server.url];
+    const { stdout } = await inProcess([...args, "--max-response-size", "319KB"]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      code: "BAD_RESPONSE",
+      error: expect.stringContaining("too many lists"),
+    });
+    const { stdout: accepted } = await inProcess([...args, "--max-response-size", "321KB"]);
+    expect(accepted).not.toContain("too many lists");
+  });
+}
+
 /** Far more than the default limit, in bytes. */
 const BOMB_SIZE = 500_000_000;
 
