@@ -127,19 +127,21 @@ const meQuery = authorized(Query.me, {
   },
 });
 
+async function readKeys(context: RequestContext, scope: Scope): Promise<readonly VisibleKey[]> {
+  const { store, caller } = context;
+  const keys: VisibleKey[] = [];
+  for await (const key of store.list(scope === "any" ? undefined : caller.key?.id ?? "")) {
+    throwIfAborted(context);
+    context.countKey(key);
+    keys.push({ key });
+  }
+  return keys;
+}
+
 const apiKeys = authorized(Query.apiKeys, {
   type: listOf(apiKey),
   description: "All keys that the caller may read, in order of creation.",
-  resolve: async (_given, context, scope): Promise<readonly VisibleKey[]> => {
-    const { store, caller } = context;
-    const keys: VisibleKey[] = [];
-    for await (const key of store.list(scope === "any" ? undefined : caller.key?.id ?? "")) {
-      throwIfAborted(context);
-      context.countKey(key);
-      keys.push({ key });
-    }
-    return keys;
-  },
+  resolve: (_given, context, scope) => context.size.readInTurn(() => readKeys(context, scope)),
 });
 
 const apiKeyById = authorized<{ readonly id: string }>(Query.apiKey, {
@@ -184,14 +186,14 @@ const auditEvents = authorized<PageArguments>(Query.auditEvents, {
     "Changes to keys and refused changes, oldest first. `after` is the id of the last event of the previous page. " +
     `Without \`after\`, the page starts with the oldest event. A page has at most ${MAX_PAGE_SIZE} events.`,
   args: { after: { type: GraphQLString }, first: { type: required(GraphQLInt), defaultValue: 100 } },
-  resolve: ({ after, first }, { store }) => {
+  resolve: ({ after, first }, { store, size }) => {
     if (first < 1 || first > MAX_PAGE_SIZE) {
       throw new Failure("USAGE", `first must be a number from 1 to ${MAX_PAGE_SIZE}.`);
     }
     if (after !== undefined && after !== null && !/^\d{1,18}$/.test(after)) {
       throw new Failure("USAGE", "after must be the id of an event.");
     }
-    return store.listEvents(after ?? undefined, first);
+    return size.readInTurn(() => store.listEvents(after ?? undefined, first));
   },
 });
 

@@ -14,6 +14,13 @@ const SMALL_RESPONSE = 1_000_000;
 export interface ResponseSize {
   /** Adds to the size. Returns false if the response is too large, or if all responses together are. */
   readonly add: (size: number) => boolean;
+  /**
+   * Runs the reads of one response one after the other, because rows count only after they were read. Between two reads,
+   * other requests can run.
+   *
+   * @throws {Failure} `failure` if the response is already too large
+   */
+  readonly readInTurn: <Result>(read: () => Promise<Result>) => Promise<Result>;
   /** The reason if `add` has returned false. */
   readonly failure: () => Failure | undefined;
   /** Call this when the response is no longer in memory. */
@@ -30,7 +37,17 @@ export function createResponseSizes(limit: number): () => ResponseSize {
   return () => {
     let size = 0;
     let failure: Failure | undefined;
+    let lastRead: Promise<unknown> | undefined;
     return {
+      readInTurn: (read) => {
+        const previous = lastRead;
+        const result = previous === undefined ? read() : previous.then(nextTask).then(() => {
+          if (failure !== undefined) throw failure;
+          return read();
+        });
+        lastRead = result.catch(() => {});
+        return result;
+      },
       add: (more) => {
         size += more;
         total += more;
@@ -46,6 +63,10 @@ export function createResponseSizes(limit: number): () => ResponseSize {
       },
     };
   };
+}
+
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
 }
 
 function tooLarge(limit: number): Failure {

@@ -4,6 +4,8 @@ import { getIntrospectionQuery } from "graphql";
 import { LOCAL_CALLER } from "../../../src/server/auth/caller.ts";
 import { DEFAULT_LIMITS, type DocumentLimits } from "../../../src/server/graphql/limits.ts";
 import { createResponseSizes } from "../../../src/server/keys/response_size.ts";
+import { addAll } from "../../store/changes.ts";
+import { newKey } from "../../store/stored_key.ts";
 import { withNewStore } from "../../store/temporary_store.ts";
 import { handlerOver, NOW, post, type Result } from "./graphql.ts";
 
@@ -248,3 +250,39 @@ Deno.test("A large response is rejected while too many other large responses are
   others[0]?.release();
   expect(start().add(1_000_001)).toBe(true);
 });
+
+for (
+  const [what, field, read] of [
+    ["keys", "apiKeys { description }", "list"],
+    ["audit events", "auditEvents { id at action outcome key { id name } }", "listEvents"],
+  ] as const
+) {
+  Deno.test(`A document reads ${what} under one alias after the other, and not after the response is too large`, () =>
+    withNewStore(async (store) => {
+      const description = "x".repeat(1000);
+      await addAll(
+        store,
+        await Promise.all(repeat(20, (i) => `k${i}`).split(" ").map((name) => newKey(name, { description }))),
+      );
+      let reads = 0;
+      const counting = new Proxy(store, {
+        get: (target, name) => {
+          if (name === read) reads++;
+          const member: unknown = Reflect.get(target, name);
+          return typeof member === "function" ? member.bind(target) : member;
+        },
+      });
+      const limits = { ...DEFAULT_LIMITS, responseSize: 50_000 };
+      const handler = handlerOver({
+        store: counting,
+        anonymous: LOCAL_CALLER,
+        limits,
+        now: () => NOW,
+        logError: () => {},
+      });
+      const { messages } = await post(handler, `{ ${repeat(90, (i) => `a${i}: ${field}`)} }`);
+      expect(messages).toEqual([expect.stringContaining("The response is too large")]);
+      expect(reads).toBeGreaterThan(1);
+      expect(reads).toBeLessThan(45);
+    }));
+}
