@@ -87,7 +87,10 @@ function withContext(
   { label, keyRemedy }: Endpoint,
 ): string {
   if (code === "UNAUTHENTICATED") return `${message} ${keyRemedy}`;
-  if (code === "RATE_LIMITED") return `${message} ${waitRemedy(headers)}`;
+  // The embedded server's message already says when to try again.
+  if (code === "RATE_LIMITED") {
+    return /\btry again in \d/i.test(message) ? message : `${message} ${waitRemedy(headers)}`;
+  }
   return code === "UNREACHABLE" || code === "TIMEOUT" ? `${label}: ${message}` : message;
 }
 

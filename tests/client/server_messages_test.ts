@@ -106,6 +106,13 @@ for (
   });
 }
 
+Deno.test("if the message of a 429 says when to try again, no second sentence repeats it", async () => {
+  const message = "Too many requests from this address had no valid key. Try again in 60 s.";
+  const init = { status: 429, headers: { "retry-after": "60" } };
+  const { failure } = await failureFor(errors([message], "RATE_LIMITED", init));
+  expect(failure).toEqual({ code: "RATE_LIMITED", error: message });
+});
+
 Deno.test("a server on the network cannot make the program exit as if the user had interrupted it", async () => {
   const { code, failure } = await failureFor(errors(["Interrupted by Ctrl-C"], "INTERRUPTED"));
   expect({ code, failure }).toEqual({ code: 1, failure: { code: "FAILED", error: "Interrupted by Ctrl-C." } });
