@@ -16,7 +16,7 @@ export function registerAudit(command: Command, { host, log, setExitCode }: Comm
   const withOwnFlags = command
     .description("Print the audit trail of the server as JSON lines, oldest event first.")
     .optionsGroup("Events:")
-    .option("--after <id>", "print only events after the event with this id;\nan empty id prints all events");
+    .option("--after <id>", "print only events after the event with this id; an empty id prints all events");
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await audit(flags, host, withClient(flags, host, log))));
