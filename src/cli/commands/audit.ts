@@ -44,18 +44,25 @@ export async function audit(flags: AuditFlags, host: Host, useClient: UseClient)
   // A script that reads the last id from an empty file passes an empty id.
   const value = flags.after?.trim() || undefined;
   const after = value && parseSetting({ name: "--after", value }, EVENT_ID);
-  await useClient(async (connect) => {
+  await useClient(async (connect, _interrupted, describePlace) => {
     const client = await connect();
     for (let last = after;;) {
       // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
       const events = await client.listAuditEvents(last, PAGE_SIZE);
       // deno-lint-ignore no-await-in-loop -- prints each page before it requests the next one
       await host.stdout.write(events.map(toJsonLine).join(""));
+      // deno-lint-ignore no-await-in-loop -- at most once
+      if (last === undefined && events.length === 0) await noteNoEvents(describePlace(), host);
       if (events.length < PAGE_SIZE) return;
       last = events.at(-1)?.id;
     }
   });
   return ExitCode.OK;
+}
+
+/** A user may have searched another store than intended. The command succeeds without this note. */
+async function noteNoEvents(place: string, host: Host): Promise<void> {
+  await host.stderr.write(`service-api: No audit events found. Searched ${place}.\n`).catch(() => {});
 }
 
 const NOTES = `
