@@ -97,14 +97,18 @@ function explainInvalid(
   if (isRole(resource) && !isResource(resource) && action === "" && hasTwoParts) {
     return `${quote(text)} is a role, not a permission. Pass it with --roles.`;
   }
+  const isSwapped = isAction(resource) && isResource(action);
+  // The server may know the resource, so the message does not call it unknown.
+  const isOnlyActionWrong = !isAction(action) && !isSwapped && canBeEnumName(resource);
   const problem = resource === "" || action === "" || !hasTwoParts
     ? `The permission ${quote(text)} does not have the form RESOURCE:ACTION`
-    : resources.includes(resource)
+    : resources.includes(resource) || isOnlyActionWrong
     ? `Unknown action ${quote(action)} in the permission ${quote(text)}`
     : `Unknown resource ${quote(resource)} in the permission ${quote(text)}`;
-  const isSwapped = isAction(resource) && isResource(action);
   const suggestion = isSwapped
     ? `${action}:${resource}`
+    : hasTwoParts && action !== "" && isOnlyActionWrong && !resources.includes(resource)
+    ? `the action ${nearest(action, ACTIONS)}`
     : `${nearest(resource, resources)}:${nearest(action, ACTIONS)}`;
   return `${problem}. Did you mean ${suggestion}? To list the resources and actions, run "service-api apikey --help".`;
 }

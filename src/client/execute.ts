@@ -68,7 +68,7 @@ async function request(
 function describeIssue({ issues: [issue] }: z.core.$ZodError): string {
   const place = issue?.path.map((part) => typeof part === "number" ? `[${part}]` : `.${String(part)}`).join("") ?? "";
   const expected = issue?.code === "invalid_type" ? `expected ${issue.expected}` : "unexpected value";
-  return `${place.replace(/^\./, "")}: ${expected}`;
+  return `${place === "" ? "data" : place.replace(/^\./, "")}: ${expected}`;
 }
 
 /**

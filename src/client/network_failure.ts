@@ -50,6 +50,7 @@ const EXCHANGE_FAILURES: Explanations = [
   ],
   [/ parsed\b|head is too large/, "BAD_RESPONSE", "the headers of the response are not valid HTTP."],
   [/stream error/, "UNREACHABLE", "the server reset the HTTP/2 stream before the response was complete."],
+  [/http2 error/, "UNREACHABLE", "the server ended the HTTP/2 connection before the response was complete."],
   [
     /closed|close_notify|reset|broken pipe|eof|reading a body/i,
     "UNREACHABLE",
@@ -62,15 +63,15 @@ const EXCHANGE_FAILURES: Explanations = [
 export interface FailedRequest {
   /** Whether the request can change something on the server. */
   readonly mayChange: boolean;
-  /** The content coding of the response; `null` if it has none, `undefined` if there is no response yet. */
-  readonly encoding: string | null | undefined;
+  /** Whether the server has answered with a status and headers. */
+  readonly hasResponse: boolean;
 }
 
 /** Returns the failure for an error that occurred while sending the request or reading the response. */
 export function networkFailure(
   { label, debug }: Endpoint,
   error: unknown,
-  { mayChange, encoding }: FailedRequest,
+  { mayChange, hasResponse }: FailedRequest,
 ): Failure {
   const message = error instanceof Error
     ? `${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`
@@ -79,7 +80,7 @@ export function networkFailure(
   const reason = message.replaceAll(/\(?https?:\/\/[^\s)]*\)?/g, "");
   debug("The request failed: {reason}", { reason });
   const isConnected = !reason.includes("client error (Connect)");
-  const [, code, explanation] = (isConnected ? exchangeFailures(encoding) : CONNECT_FAILURES)
+  const [, code, explanation] = (isConnected ? exchangeFailures(hasResponse) : CONNECT_FAILURES)
     .find(([pattern]) => pattern.test(reason)) ??
     [null, "UNREACHABLE" as const, "the connection failed. Set LOG_LEVEL=debug to see the system's message."];
   const summary = isConnected ? `The request to ${label} failed` : `Could not reach ${label}`;
@@ -87,8 +88,9 @@ export function networkFailure(
   return new Failure(code, `${summary}: ${explanation}${outcome}`, { cause: error });
 }
 
-function exchangeFailures(encoding: string | null | undefined): Explanations {
-  if (encoding === undefined || encoding === null) return EXCHANGE_FAILURES;
-  // The errors of the decoders have no common text. Every other error in a body is an error of the connection.
+function exchangeFailures(hasResponse: boolean): Explanations {
+  if (!hasResponse) return EXCHANGE_FAILURES;
+  // The errors of the decoders have no common text. Every other error in a body is an error of the connection. The
+  // header `content-encoding` shows nothing, because some versions of the runtime remove it.
   return [[/^(?!.*reading a body)/s, "BAD_RESPONSE", "the response could not be decompressed."], ...EXCHANGE_FAILURES];
 }

@@ -34,14 +34,19 @@ export const USUAL_KEY_HEADER = "x-api-key";
  * @returns `undefined` if the request succeeded
  */
 export function failureIn(response: GraphqlResponse, endpoint: Endpoint): Failure | undefined {
-  const { status, data, errors } = response;
+  const { status, errors } = response;
   const hasErrors = errors !== undefined && errors !== null && !(Array.isArray(errors) && errors.length === 0);
   if (hasErrors) {
     const result = z.safeParse(errorList(), errors);
-    if (result.success) return errorFailure(result.data, data === undefined, response, endpoint);
+    if (result.success) return errorFailure(result.data, isRequestError(response), response, endpoint);
   }
   if (status < 200 || status >= 300) return statusFailure(response, endpoint);
   return hasErrors ? badResponse("`errors` is not a list of GraphQL errors", endpoint, response) : undefined;
+}
+
+/** Some servers add `"data": null` to request errors, but their status is then 400 (GraphQL over HTTP, section 6.4). */
+function isRequestError({ status, data }: GraphqlResponse): boolean {
+  return data === undefined || (data === null && status === 400);
 }
 
 type ErrorList = readonly { readonly message: string; readonly extensions?: { readonly code?: unknown } | null }[];
@@ -55,7 +60,9 @@ function errorList(): z.ZodMiniType<ErrorList> {
 
 function errorFailure(errors: ErrorList, isRejected: boolean, response: ReadResponse, endpoint: Endpoint): Failure {
   const text = errors.map(({ message }) => toSentence(message)).filter((message) => message !== "").join(" ");
-  const message = text === "" ? "The server reported an error without a message." : hideSecrets(text, endpoint);
+  const message = text === ""
+    ? "The server reported an error without a message. Check the server's log."
+    : hideSecrets(text, endpoint);
   const code = codeOf(errors, response, endpoint);
   if (isBearerRefused(code, text, response, endpoint)) {
     return new BearerRefused("UNAUTHENTICATED", `${message} ${endpoint.keyRemedy} ${HEADER_REMEDY}`);
@@ -68,7 +75,8 @@ function codeOf(errors: ErrorList, { status }: ReadResponse, { interrupted }: En
   const codes = errors.map(({ extensions }) => extensions?.code);
   // The server may run inside this process. Ctrl-C then interrupts the server too.
   if (interrupted.aborted && codes.includes("INTERRUPTED")) return "INTERRUPTED";
-  return codes.find(isServerCode) ?? STATUS_CODES.get(status) ?? "FAILED";
+  const isKeyMissing = errors.some(({ message }) => NO_KEY_FOUND.test(message));
+  return codes.find(isServerCode) ?? STATUS_CODES.get(status) ?? (isKeyMissing ? "UNAUTHENTICATED" : "FAILED");
 }
 
 /** Returns the failure for a response that a server with API keys would not send. */

@@ -60,7 +60,7 @@ export async function post(endpoint: Endpoint, body: string, mayChange: boolean)
           "Raise --timeout, or check the server.",
       );
     }
-    throw networkFailure(endpoint, error, { mayChange, encoding: response?.headers.get("content-encoding") });
+    throw networkFailure(endpoint, error, { mayChange, hasResponse: response !== undefined });
   }
 }
 

@@ -78,6 +78,12 @@ Deno.test("The message for an unknown action suggests the nearest permission", (
   expect(rejectionOf("docker:raed_any")).toContain("Did you mean DOCKER:READ_ANY?");
 });
 
+Deno.test("If the action is unknown, the message does not call the resource unknown, because the server may know it", () => {
+  expect(rejectionOf("GPU:REED_ANY")).toMatch(
+    /^Unknown action "REED_ANY" in the permission "GPU:REED_ANY"\. Did you mean the action READ_ANY\? /,
+  );
+});
+
 Deno.test("If an action comes before its resource, the message suggests the right order", () => {
   expect(rejectionOf("UPDATE_ANY:VMS")).toContain("Did you mean VMS:UPDATE_ANY?");
 });

@@ -25,6 +25,23 @@ for (const args of [["--help"], ...COMMANDS.map((name) => [name, "--help"])]) {
   });
 }
 
+for (const name of COMMANDS) {
+  Deno.test(`service-api ${name} --help breaks the descriptions of options only where the next word does not fit`, async () => {
+    const { stdout } = await inProcess([name, "--help"]);
+    const column = /^ {2}-h, --help +/m.exec(stdout)?.[0].length ?? NaN;
+    const indent = " ".repeat(column);
+    const lines = stdout.split("\n");
+    const isShort = (line: string, index: number): boolean => {
+      const next = lines[index + 1] ?? "";
+      const [word = ""] = next.slice(column).split(" ");
+      // The variable begins a new line.
+      return /^ {2}(-| {10})/.test(line) && next.startsWith(indent) && /^[^ []/.test(word) &&
+        `${line} ${word}`.length <= 80;
+    };
+    expect(lines.filter(isShort)).toEqual([]);
+  });
+}
+
 Deno.test("service-api --help lists the code of every failure with its exit status", () => {
   let status = "";
   const listed = [...PROGRAM_HELP.matchAll(/^(?: {2}[ \d]{3}| {5}) {2}([A-Z_]+) {2,}\S/gm)].map(([line, code]) => {

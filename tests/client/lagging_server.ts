@@ -34,6 +34,8 @@ export interface LaggingServerOptions {
   readonly rejectsAfterReload?: boolean;
   /** Whether the schema has no `update`. */
   readonly hasNoUpdate?: boolean;
+  /** Whether the schema has no `me`. */
+  readonly hasNoMe?: boolean;
   /** Whether the list shows `…` instead of secrets. */
   readonly masksSecrets?: boolean;
   /** Whether `delete` confirms the deletion of keys but does not delete them. */
@@ -64,6 +66,11 @@ export interface LaggingServer extends TestServer {
 /** The secret of the key with the role ADMIN that every server has. */
 export const ADMIN_SECRET = "the-secret-of-the-admin";
 
+const ME = `
+type Me { id: PrefixedID! name: String! }
+extend type Query { me: Me }
+`;
+
 const UPDATE = `
 input UpdateApiKeyInput { id: PrefixedID!  name: String  description: String  roles: [Role!]  permissions: [AddPermissionInput!] }
 extend type ApiKeyMutations { update(input: UpdateApiKeyInput!): ApiKey! }
@@ -89,8 +96,7 @@ export function startLaggingServer(
     actions: ACTIONS,
   });
   const schema = buildSchema(`${sdl}
-    type Me { id: PrefixedID! name: String! }
-    extend type Query { me: Me }
+    ${options.hasNoMe ? "" : ME}
     ${options.hasNoUpdate ? "" : UPDATE}`);
   const files = new Map<string, LaggingKey>();
   let memory: ReadonlyMap<string, LaggingKey> = new Map();

@@ -3,6 +3,7 @@ import { expect } from "expect";
 import { gzipSync } from "node:zlib";
 import { inProcess, withEnv } from "../program/program.ts";
 import { AUTHORITY } from "./certificates.ts";
+import { clientOver } from "./client_over.ts";
 import { startServer } from "./foreign_server.ts";
 import { type Misbehaviour, startRawServer, writeWithoutEnd } from "./raw_server.ts";
 
@@ -172,4 +173,16 @@ Deno.test("if the program cannot connect, the message does not say that the serv
     expect(JSON.parse(stdout).error).toMatch(/^Could not reach /);
     expect(stdout).not.toContain("executed");
   }
+});
+
+Deno.test("if the runtime hides that a response was compressed, the message still says that it could not be decompressed", async () => {
+  const body = new ReadableStream({ pull: (controller) => controller.error(new TypeError("Invalid gzip header")) });
+  const client = clientOver(() => Promise.resolve(new Response(body)));
+  await expect(client.listKeys()).rejects.toThrow("the response could not be decompressed.");
+});
+
+Deno.test("if the server reports an error of the HTTP/2 connection, the message says that the server ended it", async () => {
+  const reason = "client error (SendRequest): http2 error: connection error received: unexpected internal error";
+  const client = clientOver(() => Promise.reject(new TypeError(`error sending request: ${reason}`)));
+  await expect(client.listKeys()).rejects.toThrow("the server ended the HTTP/2 connection before the response was");
 });

@@ -98,17 +98,43 @@ Deno.test("create prints no secret if the response lacks the requested field ref
   expect(outcome.stdout).not.toContain(EXISTING.key);
 });
 
-Deno.test("create works with a server that rejects unknown fields without naming them", async () => {
-  const answers: readonly (readonly [RegExp, unknown])[] = [
-    [/refusesTakenNames/, { errors: [{ message: "Bad request" }] }],
-    [/query ListApiKeys/, { data: { apiKeys: [] } }],
-    [/mutation/, { data: { apiKey: { create: { id: "1", name: "new", key: "fresh" } } } }],
-  ];
-  await using server = startServer(({ body }) => Response.json(answers.find(([query]) => query.test(body))?.[1]));
-  const outcome = await inProcess(["apikey", "--create", "--name", "new", "--roles", "GUEST"], {
-    env: { SERVICE_API_URL: server.url, SERVICE_API_TIMEOUT: "300ms" },
+const REJECTIONS: readonly (readonly [string, object, number])[] = [
+  ["without naming them", { errors: [{ message: "Bad request" }] }, 200],
+  ["with status 400 and null data", { errors: [{ message: "Bad request" }], data: null }, 400],
+];
+for (const [how, rejection, status] of REJECTIONS) {
+  Deno.test(`create works with a server that rejects unknown fields ${how}`, async () => {
+    const answers: readonly (readonly [RegExp, unknown])[] = [
+      [/query ListApiKeys/, { data: { apiKeys: [] } }],
+      [/mutation/, { data: { apiKey: { create: { id: "1", name: "new", key: "fresh" } } } }],
+    ];
+    await using server = startServer(({ body }) =>
+      body.includes("refusesTakenNames")
+        ? Response.json(rejection, { status })
+        : Response.json(answers.find(([query]) => query.test(body))?.[1])
+    );
+    const outcome = await inProcess(["apikey", "--create", "--name", "new", "--roles", "GUEST"], {
+      env: { SERVICE_API_URL: server.url, SERVICE_API_TIMEOUT: "300ms" },
+    });
+    expect(outcome).toEqual({ code: 0, stdout: "fresh\n", stderr: "" });
   });
-  expect(outcome).toEqual({ code: 0, stdout: "fresh\n", stderr: "" });
+}
+
+Deno.test("if the server reports a deletion and an error, delete says so and how to check", async () => {
+  await using server = startServer(({ body }) =>
+    body.includes("mutation")
+      ? Response.json({ data: { apiKey: { delete: true } }, errors: [{ message: "the disk is full" }] })
+      : Response.json({ data: { apiKeysByName: [{ id: "key_1", name: "a" }], apiKeysExist: true } })
+  );
+  const env = { SERVICE_API_URL: server.url };
+  const { code, stdout } = await inProcess(["apikey", "--delete", "--name", "a", "--json"], { env });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toEqual({
+    deleted: 0,
+    error: "The server reported that it deleted the key, but also an error: the disk is full. To check what still " +
+      "exists, run the same command again.",
+    code: "FAILED",
+  });
 });
 
 Deno.test("delete looks up the name again if the key was replaced in the meantime", async () => {

@@ -106,6 +106,7 @@ for (
     if (succeeds) return expectReplaced(result, server);
     const message = expectUnchanged(result, fault === "lose" ? 4 : 1, server);
     expect(message).toMatch(fault === "refuse" && step === "create" ? /^create refused\.$/ : /Nothing was changed\.$/);
+    expect(message).not.toContain("may have executed");
   });
 }
 
@@ -118,6 +119,18 @@ Deno.test("if the server refuses every deletion, --overwrite names the temporary
   expect(JSON.parse(stdout).error).toBe(
     `delete refused. No key was replaced, but the temporary key "${temporary?.name}" (${temporary?.id}) still exists. ` +
       `To delete it, run: service-api apikey --delete --id ${temporary?.id}`,
+  );
+});
+
+Deno.test("if the server does not list the temporary key within --timeout, --overwrite says that this key may still exist", async () => {
+  await using server = startLaggingServer([OLD], { lag: 2000 });
+  const { code, stdout } = await overwrite(server, ADMIN_SECRET, "300ms");
+  expect(code).toBe(1);
+  const [, temporary] = server.keys;
+  expect(JSON.parse(stdout).error).toMatch(
+    new RegExp(
+      `did not list it within 0.3 s\\. No key was replaced, but .* may still exist\\. .* --id ${temporary?.id}$`,
+    ),
   );
 });
 
@@ -173,7 +186,17 @@ Deno.test("if the key in use replaces itself, Ctrl-C during its deletion does no
 
 Deno.test("the key in use cannot replace itself on a server without update", async () => {
   await using server = startLaggingServer([{ ...OLD, roles: ["ADMIN"] }], { hasNoUpdate: true });
-  expect(expectUnchanged(await overwrite(server, OLD.key), 1, server)).toContain("cannot replace itself");
+  const message = expectUnchanged(await overwrite(server, OLD.key), 1, server);
+  expect(message).toContain("cannot replace itself");
+  expect(message).toContain('"create"? Use another key for this command.');
+});
+
+Deno.test("if the server cannot tell that the deleted key is the key in use, the message says to use another key", async () => {
+  const options = { masksSecrets: true, hasNoMe: true };
+  await using server = startLaggingServer([{ ...OLD, roles: ["ADMIN"] }], options);
+  const { code, stdout } = await overwrite(server, OLD.key, "300ms");
+  expect(code).toBe(3);
+  expect(JSON.parse(stdout).error).toContain("The deleted key may have been the key in use: use another key.");
 });
 
 Deno.test("if two callers overwrite a key at the same time, one key remains and only its secret is printed", async () => {

@@ -35,8 +35,8 @@ for (
     ["with white space at its end", ["It said no. \n"], "It said no."],
     ["in another script", ["キーがありません。"], "キーがありません。"],
     ["of several errors", ["One", " ", "Two."], "One. Two."],
-    ["that is empty", [""], "The server reported an error without a message."],
-    ["of white space", [" \n"], "The server reported an error without a message."],
+    ["that is empty", [""], "The server reported an error without a message. Check the server's log."],
+    ["of white space", [" \n"], "The server reported an error without a message. Check the server's log."],
     ["of 3000 letters", ["a".repeat(3000)], `${"a".repeat(2000)}…`],
   ] as const
 ) {
@@ -68,6 +68,12 @@ for (const [status, body] of [[401, "<html>"], [403, '{"message":"Invalid CSRF t
     expect(failure.error).toMatch(new RegExp(`answered with HTTP status ${status}\\. ${REMEDY} ${HEADER_REMEDY}$`));
   });
 }
+
+Deno.test("if a server does not find the key in the header of --key-header, the failure is UNAUTHENTICATED", async () => {
+  const { code, failure } = await failureFor(errors(["Invalid CSRF token"]), ["--key-header", "x-api-key"]);
+  expect(code).toBe(3);
+  expect(failure).toEqual({ code: "UNAUTHENTICATED", error: `Invalid CSRF token. ${REMEDY}` });
+});
 
 Deno.test("the advice names --key-header only if the key was sent as a bearer token, and the server did not ask for one", async () => {
   const refusal = (headers: Record<string, string>): Response =>

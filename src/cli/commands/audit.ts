@@ -16,7 +16,7 @@ export function registerAudit(command: Command, { host, log, setExitCode }: Comm
   const withOwnFlags = command
     .description("Print the audit trail of the server as JSON lines, oldest event first.")
     .optionsGroup("Events:")
-    .option("--after <id>", "print only events after the event with this id;\nan empty id prints all events");
+    .option("--after <id>", "print only events after the event with this id; an empty id prints all events");
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await audit(flags, host, withClient(flags, host, log))));
@@ -44,18 +44,25 @@ export async function audit(flags: AuditFlags, host: Host, useClient: UseClient)
   // A script that reads the last id from an empty file passes an empty id.
   const value = flags.after?.trim() || undefined;
   const after = value && parseSetting({ name: "--after", value }, EVENT_ID);
-  await useClient(async (connect) => {
+  await useClient(async (connect, _interrupted, describePlace) => {
     const client = await connect();
     for (let last = after;;) {
       // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
       const events = await client.listAuditEvents(last, PAGE_SIZE);
       // deno-lint-ignore no-await-in-loop -- prints each page before it requests the next one
       await host.stdout.write(events.map(toJsonLine).join(""));
+      // deno-lint-ignore no-await-in-loop -- at most once
+      if (last === undefined && events.length === 0) await noteNoEvents(describePlace(), host);
       if (events.length < PAGE_SIZE) return;
       last = events.at(-1)?.id;
     }
   });
   return ExitCode.OK;
+}
+
+/** A user may have searched another store than intended. The command succeeds without this note. */
+async function noteNoEvents(place: string, host: Host): Promise<void> {
+  await host.stderr.write(`service-api: No audit events found. Searched ${place}.\n`).catch(() => {});
 }
 
 const NOTES = `

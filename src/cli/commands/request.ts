@@ -21,8 +21,8 @@ export function registerRequest(command: Command, { host, log, setExitCode }: Co
     .usage("(--query <text> | --body <json>) [options]")
     .optionsGroup("Request:")
     .option("--query <text>", "GraphQL document, @file, or - for standard input")
-    .option("--variables <json>", "JSON object with the variables of the query, @file,\nor - for standard input")
-    .option("--body <json>", "JSON body to send unchanged, @file, or - for standard\ninput")
+    .option("--variables <json>", "JSON object with the variables of the query, @file, or - for standard input")
+    .option("--body <json>", "JSON body to send unchanged, @file, or - for standard input")
     .optionsGroup("Output:")
     .option("--json", "print one line of JSON, even on failure");
   withServerFlags(withOwnFlags)

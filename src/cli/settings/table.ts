@@ -27,7 +27,7 @@ export const SETTINGS = {
     member: "base-url",
     type: "text",
     belongsToServer: false,
-    help: "URL of the server; the default, except for login, is\nthe embedded server, which is part of this program",
+    help: "URL of the server; the default, except for login, is the embedded server, which is part of this program",
   },
   keyFile: {
     option: "--key-file <file>",
@@ -88,7 +88,7 @@ export const SETTINGS = {
     member: "max-response-size",
     type: "text",
     belongsToServer: false,
-    help: "largest response to accept over the network, after\ndecompression, for example 500KB or 200MB",
+    help: "largest response to accept over the network, after decompression, for example 500KB or 200MB",
     default: "64MB",
   },
   dataDir: {
@@ -106,7 +106,7 @@ export const SETTINGS = {
     member: "database-url",
     type: "text",
     belongsToServer: false,
-    help: "PostgreSQL database for the embedded server's store,\npostgres://user@host:5432/database",
+    help: "PostgreSQL database for the embedded server's store, postgres://user@host:5432/database",
   },
   profile: {
     option: "--profile <name>",

@@ -39,8 +39,10 @@ class Unfinished extends Failure {}
 export async function replaceKey(endpoint: Endpoint, key: NewKey): Promise<CreatedKey> {
   const before = await listSecrets(endpoint);
   const temporary = await createTemporaryKey(endpoint, key, before);
+  let wasListed = false;
   try {
     const existing = await listWhenVisible(endpoint, temporary);
+    wasListed = true;
     const old = existing.filter((other) => hasName(other, key.name) && other.id !== temporary.id);
     const inUse = await findKeyInUse(endpoint, existing, old);
     const isSuccessor = inUse !== undefined;
@@ -56,7 +58,7 @@ export async function replaceKey(endpoint: Endpoint, key: NewKey): Promise<Creat
     throw await yieldTo(earlier, created, later);
   } catch (error) {
     if (!(error instanceof Failure) || error instanceof Unfinished) throw error;
-    throw await deleteTemporaryKey(endpoint, temporary, error);
+    throw await deleteTemporaryKey(endpoint, temporary, { wasListed, failure: error });
   }
 }
 
@@ -85,13 +87,13 @@ async function takeName(later: Endpoint, { key, temporary }: Replacement): Promi
   })());
   if (failure === undefined) return;
   if (failure.code === "INTERRUPTED") throw failure;
+  const remedy = failure.code === "FORBIDDEN"
+    ? "Give the new key API_KEY:READ_ANY and API_KEY:UPDATE_ANY, or use another key for this command."
+    : "Use another key for this command.";
   throw new Failure(
     failure.code,
     `The key in use cannot replace itself on ${later.label}, because the new key could not take its name: ` +
-      `${
-        toSentence(failure.message)
-      } Give the new key API_KEY:READ_ANY and API_KEY:UPDATE_ANY, or use another key for ` +
-      "this command.",
+      `${toSentence(failure.message)} ${remedy}`,
     { cause: failure },
   );
 }
@@ -158,8 +160,8 @@ async function rename(replacement: Replacement): Promise<boolean> {
 }
 
 /**
- * Creates the key once more, under its final name, waits until the server lists it, and deletes the temporary key. The server may lag and return an old
- * key, so compares the key with all earlier keys.
+ * Creates the key once more, under its final name, waits until the server lists it, and deletes the temporary key. The
+ * server may lag and return an old key, so compares the key with all earlier keys.
  */
 async function createAgain(replacement: Replacement, earlier: readonly ExistingKey[]): Promise<CreatedKey> {
   const { endpoint, key, temporary } = replacement;
@@ -195,6 +197,7 @@ function unfinished(
       ]
       : [
         `The temporary key ${quote(temporary.name)} (${temporary.id}) exists, and its secret was not printed.`,
+        cause.code === "UNAUTHENTICATED" ? "The deleted key may have been the key in use: use another key." : "",
         `To finish, run the same command again, and then delete the temporary key: ${deleteCommand(temporary)}`,
       ]),
   ];

@@ -3,6 +3,7 @@ import { Failure, quote, toSentence } from "../../apikey/failure.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { deleteCommand, type KeyReference } from "../key.ts";
 import { listReferences } from "../list_keys.ts";
+import { MAYBE_EXECUTED } from "../network_failure.ts";
 import { confirmDeletion } from "./confirm_deletion.ts";
 import { CREATE, type CreatedKey, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
 import { existedBefore, type ExistingKey } from "./list_secrets.ts";
@@ -29,7 +30,9 @@ export async function createTemporaryKey(
   } catch (error) {
     if (!(error instanceof Failure) || wasNotExecuted(error)) throw error;
     if (!(error instanceof CreatedWithErrors)) throw await deleteIfCreated(endpoint, name, error);
-    if (!existedBefore(error.created, before)) throw await deleteTemporaryKey(endpoint, error.created, error.reported);
+    if (!existedBefore(error.created, before)) {
+      throw await deleteTemporaryKey(endpoint, error.created, { wasListed: false, failure: error.reported });
+    }
   }
   throw new Failure(
     "FAILED",
@@ -50,7 +53,7 @@ async function deleteIfCreated(endpoint: Endpoint, name: string, failure: Failur
   const problem = await failureOf((async () => {
     found = await poll(cleanUp, () => retry(cleanUp, find), (key) => key !== undefined);
   })());
-  if (found !== undefined) return await deleteTemporaryKey(endpoint, found, failure);
+  if (found !== undefined) return await deleteTemporaryKey(endpoint, found, { wasListed: true, failure });
   // If the server answered with an error and does not list the key, it has not created it.
   if (problem === undefined && failure.code === "FAILED") return failure;
   return new Failure(
@@ -64,20 +67,22 @@ async function deleteIfCreated(endpoint: Endpoint, name: string, failure: Failur
 /**
  * Deletes the temporary key after a failure.
  *
+ * @param wasListed whether the server has listed the key. If not, a server that lags may reject the deletion and list
+ * the key only later.
  * @returns the failure to throw; its message says whether the temporary key still exists
  */
 export async function deleteTemporaryKey(
   endpoint: Endpoint,
   temporary: KeyReference,
-  failure: Failure,
+  { wasListed, failure }: { readonly wasListed: boolean; readonly failure: Failure },
 ): Promise<Failure> {
   const cleanUp = forCleanUp(endpoint);
   const refusal = await failureOf(confirmDeletion(cleanUp, [temporary]));
-  const isGone = refusal === undefined || !await isListed(cleanUp, temporary);
+  const isGone = refusal === undefined || (wasListed && !await isListed(cleanUp, temporary));
   const state = isGone
     ? "Nothing was changed."
-    : `No key was replaced, but the temporary key ${quote(temporary.name)} (${temporary.id}) still exists. To delete ` +
-      `it, run: ${deleteCommand(temporary)}`;
+    : `No key was replaced, but the temporary key ${quote(temporary.name)} (${temporary.id}) ` +
+      `${wasListed ? "still exists" : "may still exist"}. To delete it, run: ${deleteCommand(temporary)}`;
   return new Failure(failure.code, `${reasonOf(failure)} ${state}`, { cause: failure });
 }
 
@@ -89,6 +94,7 @@ async function isListed(endpoint: Endpoint, { id }: KeyReference): Promise<boole
   }
 }
 
+/** The reason without the sentence that the server may have executed the request: the next sentence says what is so. */
 function reasonOf(failure: Failure): string {
-  return failure.code === "INTERRUPTED" ? "Interrupted." : toSentence(failure.message);
+  return failure.code === "INTERRUPTED" ? "Interrupted." : toSentence(failure.message.replace(MAYBE_EXECUTED, ""));
 }

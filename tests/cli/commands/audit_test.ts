@@ -101,9 +101,13 @@ Deno.test("audit prints more events than one request returns, each once and in o
     expect(rest).toEqual(events.slice(1500));
   }));
 
-Deno.test("audit with an empty store prints nothing", async () => {
+Deno.test("audit of a missing store prints no events, and says on standard error which store it searched", async () => {
   await using installation = await embedded(inProcess);
-  expect(await installation.program(["audit"])).toEqual({ code: 0, stdout: "", stderr: "" });
+  const { code, stdout, stderr } = await installation.program(["audit"]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+  expect(stderr).toMatch(
+    /^service-api: No audit events found\. Searched the store ".*keys\.db", which does not exist\.\n$/,
+  );
 });
 
 for (const after of ["abc", "-1", "9999999999999999999"]) {

@@ -2,7 +2,7 @@
  * Prints the result of `apikey --delete`. The specification fixes the JSON shapes and messages (sections 4.2 and 7),
  * except `failed` and the message for an empty selection.
  */
-import { escapeInvisible, Failure, type FailureCode, reasonOf } from "../../../apikey/failure.ts";
+import { escapeInvisible, Failure, type FailureCode, quote, reasonOf, toSentence } from "../../../apikey/failure.ts";
 import type { Name } from "../../../apikey/name.ts";
 import { redactSecrets } from "../../../apikey/secret.ts";
 import type { KeyReference } from "../../../client/client.ts";
@@ -103,7 +103,9 @@ function notes(result: DeleteResult, place: string): readonly string[] {
   const errors = result.kind === "not found"
     ? [`${notFound(result.target)}.`]
     : result.kind === "deleted"
-    ? result.failed.map(({ error }) => error.replace(/[^.]$/, "$&."))
+    ? result.failed.map(({ target, code, error }) =>
+      toSentence(code === "NOT_FOUND" ? error : `Could not delete ${quote(target.value)}: ${error}`)
+    )
     : [];
   const isMissing = result.kind === "not found" || result.kind === "no keys" ||
     result.kind === "deleted" && result.failed.some(({ code }) => code === "NOT_FOUND");

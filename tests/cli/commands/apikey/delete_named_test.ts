@@ -53,7 +53,7 @@ Deno.test("if the server refuses one of several keys, delete lists it as failed 
       error: expect.stringMatching(/^API_KEY:DELETE_ANY is missing\./),
     }],
   });
-  expect(stderr).toMatch(/^service-api: API_KEY:DELETE_ANY is missing\.[^\n]*\n$/);
+  expect(stderr).toMatch(/^service-api: Could not delete "2": API_KEY:DELETE_ANY is missing\.[^\n]*\n$/);
   const plain = await inProcess(["apikey", "--delete", "--id", "2", "--id", "2 ", "--id", "2", "--id", "1"], { env });
   expect({ code: plain.code, stdout: plain.stdout }).toEqual({ code: 1, stdout: "" });
 });
