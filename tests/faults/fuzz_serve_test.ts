@@ -69,21 +69,26 @@ function requests(): fc.Arbitrary<Uint8Array> {
   );
 }
 
-/** Sends bytes, ends its half of the connection, and reads until the server closes it. */
-async function exchange(url: string, bytes: Uint8Array): Promise<string> {
+/**
+ * Sends bytes, and reads until the server closes the connection.
+ *
+ * @param ends whether to end the client's half of the connection; some versions of Deno then send no response
+ */
+async function exchange(url: string, bytes: Uint8Array, ends: boolean): Promise<string> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(url).port) });
   const timer = setTimeout(() => connection.close(), MAX_TIME);
+  let text = "";
   try {
     await connection.write(bytes);
-    await connection.closeWrite();
-    return await new Response(connection.readable).text();
+    if (ends) await connection.closeWrite();
+    for await (const part of connection.readable.pipeThrough(new TextDecoderStream())) text += part;
   } catch (error) {
     // The server closed the connection before it read everything.
-    if (error instanceof Deno.errors.ConnectionReset || error instanceof Deno.errors.BrokenPipe) return "";
-    throw error;
+    if (!(error instanceof Deno.errors.ConnectionReset || error instanceof Deno.errors.BrokenPipe)) throw error;
   } finally {
     clearTimeout(timer);
   }
+  return text;
 }
 
 /** A GraphQL document: fields of the schema and others, in any nesting, with arguments, aliases and directives. */
@@ -181,14 +186,16 @@ await testOnExecutable("fuzz of serve", (executable) => {
       ];
       for (const request of requests) {
         // deno-lint-ignore no-await-in-loop -- one request after the other
-        expect(await exchange(url, encoder.encode(request))).toMatch(/^HTTP\/1.* 400 [^]*Remove the Upgrade header/);
+        expect(await exchange(url, encoder.encode(request), false)).toMatch(
+          /^HTTP\/1.* 400 [^]*Remove the Upgrade header/,
+        );
       }
     }));
 
   Deno.test("if a client sends any bytes, serve answers with a status below 500, or closes the connection", () =>
     onServer(async ({ url, peak }) => {
       await holdsForAll("HTTP connections", requests(), 200, 4_000, async (bytes) => {
-        const statuses = [...(await exchange(url, bytes)).matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) =>
+        const statuses = [...(await exchange(url, bytes, true)).matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) =>
           Number(status)
         );
         expect(statuses.filter((status) => status >= 500 && status !== 501 && status !== 505)).toEqual([]);
