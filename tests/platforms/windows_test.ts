@@ -29,8 +29,8 @@ async function installTemporarily(executable: string): Promise<string> {
 }
 
 /**
- * Runs a Windows program during all tests. Wine's services start with the first program, keep its output open, and end
- * seconds after the last program. If this program did not run, every test would wait for the services.
+ * Runs a Windows program during all tests, so that Wine's services do not end between two tests. The services start with
+ * the first program, keep its output open, and end seconds after the last program. Each test would wait for that.
  */
 function keepRunning([wine = "", ...words]: readonly string[]): void {
   const process = new Deno.Command(wine, {

@@ -95,7 +95,7 @@ export async function login(
 }
 
 interface Identity {
-  /** `undefined` if the server accepts the key but does not report it. */
+  /** `undefined` if the server does not say which key it accepted. */
   readonly caller: KeyReference | undefined;
   /** The header in which the server accepts the key, if this is not the header of the settings. */
   readonly foundKeyHeader?: string;

@@ -2,8 +2,8 @@
  * The script for bash 3.2 and newer. It does not need the bash-completion package.
  *
  * Readline splits words at each character of `COMP_WORDBREAKS`, for example `:` and `=`, and completes only the last
- * part. The program completes whole words. So the script splits the line itself, and removes from the start of each
- * candidate what is before that part on the line. Bash before version 4 has no `compopt`, so in these versions the script appends the spaces
+ * part. The program completes whole words: for `DOCKER:RE`, its candidate is `DOCKER:READ_ANY`, and readline needs
+ * `READ_ANY`. So the script splits the line itself, and cuts the start of each candidate. Bash before version 4 has no `compopt`, so in these versions the script appends the spaces
  * itself.
  */
 export const script = `# bash completion of service-api
@@ -62,7 +62,7 @@ __service_api() {
   done < <("$program" __complete -- "\${arguments[@]}" 2> /dev/null < /dev/null)
   [[ -n $directive ]] && unset "candidates[\${#candidates[@]}-1]"
 
-  # The number of characters that readline keeps.
+  # How many characters to cut from the start of each candidate: they are on the line already.
   __service_api_split "\${typed%"$2"}"
   cut=\${#words[0]}
   [[ $typed == *"$2" ]] || cut=0

@@ -24,8 +24,8 @@ export function completeList(text: string, items: readonly Candidate[]): Answer 
 }
 
 /**
- * Offers the pairs that the list does not contain yet: first the resources, each with a colon, and after the colon the
- * pairs of that resource.
+ * Offers resources until the user has typed a colon, and then the pairs of that resource. Omits the pairs that the list
+ * already contains.
  */
 export function completePermissions(text: string): Answer {
   const list = parseList(text);

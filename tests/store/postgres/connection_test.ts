@@ -130,7 +130,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
       })
     ));
 
-  Deno.test("PostgreSQL: if the server restarts under load, no change is partial, and no change that failed takes effect unless its message says that it may have taken effect", () =>
+  Deno.test("PostgreSQL: if the server restarts under load, no change is partial, and a failed change has no effect, unless its message says that it may have one", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
         const outcomes = new Map<string, "done" | "failed" | "unknown">();

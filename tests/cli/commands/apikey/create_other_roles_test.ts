@@ -10,7 +10,7 @@ function createAtTerminal({ url }: TestServer, flags: readonly string[], at: AtT
   return runAtTerminal(["apikey", "--create", ...flags], { rows: 60, ...at, env: { SERVICE_API_URL: url } });
 }
 
-/** The queries about rights among the requests. */
+/** The requests that ask which rights a key would have. */
 function questions({ requests }: TestServer): readonly string[] {
   return requests.map(({ body }) => JSON.parse(body).query).filter((query: string) => /Permissions/.test(query));
 }
