@@ -3,8 +3,8 @@
  *
  * Readline splits words at each character of `COMP_WORDBREAKS`, for example `:` and `=`, and completes only the last
  * part. The program completes whole words: for `DOCKER:RE`, its candidate is `DOCKER:READ_ANY`, and readline needs
- * `READ_ANY`. So the script splits the line itself, and cuts the start of each candidate. Bash before version 4 has no `compopt`, so in these versions the script appends the spaces
- * itself.
+ * `READ_ANY`. So the script splits the line itself, and cuts the start of each candidate. Bash before version 4 has no
+ * `compopt`, so in these versions the script appends the spaces itself.
  */
 export const script = `# bash completion of service-api
 
