@@ -37,8 +37,8 @@ export async function compile(options: CompileOptions): Promise<readonly string[
   try {
     const bundled = await bundle(workspace, main);
     await Deno.mkdir(output, { recursive: true });
-    // Inside the output directory, because files can be renamed only within one file system. If a compilation fails,
-    // `deno compile` deletes an existing file of that name.
+    // Compiles to another directory, because a failed `deno compile` deletes an older executable. The directory is inside
+    // the output directory, because files can be renamed only within one file system.
     const staging = await Deno.makeTempDir({ dir: output, prefix: ".compile-" });
     try {
       const files = targets.map((target) => executableName(`${name}-${target}`, target));

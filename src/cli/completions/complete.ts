@@ -13,7 +13,7 @@ import { completeValue } from "./values.ts";
  * Writes the answer to standard output.
  *
  * @param words the words after the program's name, up to and including the one at the cursor
- * @param program the program, with the flags of the command in `words`
+ * @param program the commands of the program; only the command in `words` has its flags
  */
 export async function complete(words: readonly string[], program: CommandUnknownOpts, host: Host): Promise<void> {
   const answer = await answerFor(words, program, host).catch(() => NO_CANDIDATES);
@@ -89,7 +89,7 @@ function canRepeat(option: Option, given: CommandLine["given"]): boolean {
   return isRepeatable(option) && (flagName(option) !== "--name" || given.has("--delete"));
 }
 
-/** The description of a flag in the help, on one line and without the variable and the default. */
+/** The description of a flag in the help, on one line and without the environment variable and the default value. */
 function shortDescription(description: string): string {
   return description.replace(/\s*\[SERVICE_API_.*$/s, "").replaceAll(/\s+/g, " ");
 }

@@ -104,7 +104,7 @@ Deno.test("While an address must wait, a deleted key and an unknown key get 429"
     ]]]);
   }));
 
-Deno.test("If many requests fail to authenticate at once, exactly as many as the limit get 401", () => {
+Deno.test("If many requests fail to authenticate at once, the first of them get 401, up to the limit, and the others 429", () => {
   const count = 26;
   const allLookedUp = Promise.withResolvers<void>();
   let waiting = 0;
@@ -199,7 +199,7 @@ Deno.test("The local caller, who has no address, never waits", () => {
 Deno.test("With more than 100,000 addresses, the address whose count started first is forgotten", () => {
   const throttle = new FailureThrottle(1, () => 0);
   for (let i = 0; i < 100_001; i++) throttle.countFailure(`10.${i >> 16}.${i >> 8 & 255}.${i & 255}`);
-  // The last address comes first, because counting a forgotten address again forgets another one.
+  // Asks for the forgotten address last: counting it makes the throttle forget another address.
   const waits = ["10.1.134.160", "10.0.0.1", "10.0.0.0"].map((address) => throttle.countFailure(address));
   expect(waits).toEqual([60, 60, 0]);
 });
