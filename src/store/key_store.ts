@@ -79,7 +79,7 @@ export interface KeyStore {
    * @param limit the maximum number of events
    */
   listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]>;
-  /** Returns the times of the oldest and the newest audit event by time; `undefined` if there are no events. */
+  /** Returns the earliest and the latest time in the audit trail; `undefined` if it has no events. */
   eventTimes(): Promise<{ readonly oldest: Date; readonly newest: Date } | undefined>;
   /** Deletes all audit events from before `time`. */
   dropEventsBefore(time: Date): Promise<void>;

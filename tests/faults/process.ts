@@ -131,7 +131,7 @@ export async function serve(
 
 /** Returns the highest resident memory of a running process in megabytes; 0 if it has ended (proc(5), `VmHWM`). */
 async function peakOf(pid: number): Promise<number> {
-  // Deno itself reads /proc only with all permissions.
+  // `Deno.readTextFile` would need all permissions for a file in /proc.
   const { stdout } = await execute("cat", [`/proc/${pid}/status`]).catch(() => ({ stdout: "" }));
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(stdout)?.[1] ?? 0) * 1.024 / 1000;
 }

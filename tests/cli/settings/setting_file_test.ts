@@ -1,4 +1,4 @@
-/** Files that settings name: special files, and files that other users can read. */
+/** The files that are the values of settings: special files, and files that other users can read. */
 import { expect } from "expect";
 import { onPosix } from "../../posix.ts";
 import { configHome, SECRET } from "../config_file/config_home.ts";

@@ -55,7 +55,7 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
     .option("--max-connections <number>", "most open connections; further ones are closed; 0: no limit", "1000")
     .option(
       "--max-per-address <number>",
-      "most open connections from one address (IPv6: one /64 network) other than those of --trust-proxy; 0: no limit",
+      "most open connections from one address (IPv6: one /64 network) unless it is in --trust-proxy; 0: no limit",
       "256",
     )
     .option("--max-body <size>", "largest request body, for example 500KB or 1MB; larger ones get 413", "1MB")
@@ -103,12 +103,12 @@ PostgreSQL:
   PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE replace missing parts.
   Parameters:
     host=/run/postgresql  directory of a Unix socket, instead of a host
-    sslmode=verify-full   TLS; verify the certificate (default for other
-                          machines, and with sslrootcert)
+    sslmode=verify-full   TLS; verify the certificate (default with sslrootcert,
+                          and if the database is on another machine)
     sslmode=verify-ca     the same as verify-full
     sslmode=require       TLS; verify the certificate only with sslrootcert
-    sslmode=disable       no TLS (default for this machine without
-                          sslrootcert)
+    sslmode=disable       no TLS (default without sslrootcert, if the database
+                          is on this machine)
     sslrootcert=FILE      PEM file with CA certificates; the system's by default
 
 Examples:
