@@ -72,7 +72,7 @@ function requests(): fc.Arbitrary<Uint8Array> {
 /**
  * Sends bytes, and reads until the server closes the connection.
  *
- * @param ends whether to end the client's half of the connection; some versions of Deno then send no response
+ * @param ends whether to end the client's half of the connection; a server on some versions of Deno then sends no response
  */
 async function exchange(url: string, bytes: Uint8Array, ends: boolean): Promise<string> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(url).port) });

@@ -16,7 +16,7 @@ import { missingPrograms } from "../tools.ts";
 export interface Platform {
   /** The start of each test name. */
   readonly name: string;
-  /** Runs the executable with the given environment, `env`, and on Windows `SystemRoot`. */
+  /** Runs the executable. Its environment consists of the given variables, those in `env`, and on Windows `SystemRoot`. */
   readonly program: Program;
   /** The command that runs the executable: the executable itself, or a runner, its arguments and the executable. */
   readonly command: readonly [string, ...string[]];

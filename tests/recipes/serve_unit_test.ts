@@ -47,7 +47,7 @@ testWith(
 testWithSystemd("systemd accepts the unit, with an exposure of at most 1.5 out of 10", async () => {
   await using workspace = await openWorkspace();
   await expectValidUnits(workspace, [UNIT]);
-  // The threshold is ten times the highest accepted exposure. A unit without sandboxing has an exposure above 9.
+  // systemd expects the threshold in tenths: 15 means 1.5. A unit without sandboxing has an exposure above 9.
   const security = ["systemd-analyze", "security", "--offline=true", "--threshold=15", "--no-pager"];
   const path = `${workspace.directory}/${UNIT}`;
   expect(await workspace.run([...security, path])).toMatchObject({ code: 0 });

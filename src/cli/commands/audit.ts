@@ -60,7 +60,7 @@ export async function audit(flags: AuditFlags, host: Host, useClient: UseClient)
   return ExitCode.OK;
 }
 
-/** A user may have searched another store than intended. The command succeeds without this note. */
+/** A user may have searched another store than intended. The command succeeds even if this note cannot be written. */
 async function noteNoEvents(place: string, host: Host): Promise<void> {
   await host.stderr.write(`service-api: No audit events found. Searched ${place}.\n`).catch(() => {});
 }

@@ -30,7 +30,7 @@ export const PERMISSIONS_FOR_ROLES = `query PermissionsForRoles($roles: [Role!]!
 /**
  * Asks with `previewEffectivePermissions`. If the server does not answer that, asks with `getPermissionsForRoles`.
  *
- * @throws {Failure} any failure of {@linkcode execute} that would also keep the server from creating a key
+ * @throws {Failure} any failure of {@linkcode execute}, except FAILED, FORBIDDEN and BAD_RESPONSE
  */
 export async function effectivePermissions(
   endpoint: Endpoint,

@@ -10,7 +10,7 @@ export const DESCRIBE_ROLES = `query DescribeRoles { __type(name: "Role") { enum
  * Returns the descriptions of the roles in the schema of the server. Returns none if the server does not describe its
  * schema.
  *
- * @throws {Failure} any failure of {@linkcode execute} that would also keep the server from creating a key
+ * @throws {Failure} any failure of {@linkcode execute}, except FAILED, FORBIDDEN and BAD_RESPONSE
  */
 export async function roleDescriptions(endpoint: Endpoint): Promise<ReadonlyMap<string, string>> {
   const answer = await ifAnswered(() =>

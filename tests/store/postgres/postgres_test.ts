@@ -1,4 +1,4 @@
-/** Runs on PostgreSQL the tests that every `KeyStore` must pass. */
+/** Runs the tests that every `KeyStore` must pass, on PostgreSQL. */
 import { POSTGRES_MIGRATIONS } from "../../../src/store/migrations.ts";
 import { openPostgresStore, openPostgresStoreOnDemand } from "../../../src/store/postgres.ts";
 import { testAuditTrail } from "../audit_trail_contract.ts";
