@@ -25,7 +25,7 @@ export type RemovePrecondition = (held: StoredKey | undefined, id: string) => vo
 export interface KeyStore {
   /**
    * Adds a key and its audit events in one transaction. If another key has the same name, the transaction also removes
-   * that key. If that key is the calling key, the new key becomes the creator of the keys that the removed key created.
+   * the old key. If the old key is the calling key, the new key becomes the creator of the keys that the old key created.
    * Every reader sees exactly one of the two keys. The promise resolves when the change is on disk.
    *
    * @param precondition called with the key that already has the name, or with `undefined`

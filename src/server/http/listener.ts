@@ -110,7 +110,7 @@ async function createHttpServer(tls: ListenOptions["tls"], handshakeTimeout: num
 
 /** Sets the first deadline of each connection. Each request later sets its own deadline. */
 function limitHeaders(server: Server, isTls: boolean, timeouts: ConnectionTimeouts, headersTimeout: number): void {
-  // The map is keyed by remote port, because requests arrive on another socket object after the TLS handshake.
+  // By remote port: after the TLS handshake, the same connection has another socket object.
   const handshakes = new Map<number | undefined, Socket>();
   const limit = (socket: Socket): void => {
     timeouts.set(socket, headersTimeout);

@@ -1,4 +1,4 @@
-/** The files that are the values of settings: special files, and files that other users can read. */
+/** Tests settings whose value is a path, if the file is not a regular file, or if other users can read it. */
 import { expect } from "expect";
 import { onPosix } from "../../posix.ts";
 import { configHome, SECRET } from "../config_file/config_home.ts";

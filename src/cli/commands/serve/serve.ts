@@ -48,7 +48,7 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
     .option("--request-timeout <duration>", "longest time from the headers of a request to its response", "30s")
     .option(
       "--idle-timeout <duration>",
-      "longest time between two requests of a connection, and for a client to read a response",
+      "longest wait for the next request on a connection; also the longest that a client may take to read a response",
       "75s",
     )
     .option("--drain-timeout <duration>", "longest wait for running requests after SIGTERM or SIGINT", "10s")
@@ -86,7 +86,8 @@ Logs:
 Endpoints:
   /graphql   POST with application/json; GET for queries only
   /healthz   200 until the server begins to stop; needs no key
-  /readyz    200 if the store also answers, otherwise 503; needs no key
+  /readyz    200 if /healthz is 200 and the store answers, otherwise 503; needs
+             no key
 
 Stopping:
   After SIGTERM or SIGINT, the server finishes the running requests and exits
