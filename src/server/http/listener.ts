@@ -11,8 +11,9 @@ import { shutDown } from "./graceful_shutdown.ts";
 import { Pipelines } from "./pipelines.ts";
 import { handleRequest, type RequestOptions, type ServerState } from "./request_handler.ts";
 
-/** A certificate, followed by its intermediate certificates, and its private key, in PEM. */
+/** A certificate and its private key, in PEM. */
 export interface Certificate {
+  /** The certificate, followed by the intermediate certificates. */
   readonly cert: string;
   readonly key: string;
 }
@@ -110,7 +111,7 @@ async function createHttpServer(tls: ListenOptions["tls"], handshakeTimeout: num
 
 /** Sets the first deadline of each connection. Each request later sets its own deadline. */
 function limitHeaders(server: Server, isTls: boolean, timeouts: ConnectionTimeouts, headersTimeout: number): void {
-  // By remote port: after the TLS handshake, the same connection has another socket object.
+  // After the TLS handshake, the same connection has another socket object, so the key is the client's port.
   const handshakes = new Map<number | undefined, Socket>();
   const limit = (socket: Socket): void => {
     timeouts.set(socket, headersTimeout);

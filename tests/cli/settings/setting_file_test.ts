@@ -1,4 +1,4 @@
-/** Tests settings whose value is a path, if the file is not a regular file, or if other users can read it. */
+/** Tests settings whose value is the path of a file: a file that is not regular, and a file that other users can read. */
 import { expect } from "expect";
 import { onPosix } from "../../posix.ts";
 import { configHome, SECRET } from "../config_file/config_home.ts";

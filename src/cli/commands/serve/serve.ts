@@ -52,17 +52,21 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
       "75s",
     )
     .option("--drain-timeout <duration>", "longest wait for running requests after SIGTERM or SIGINT", "10s")
-    .option("--max-connections <number>", "most open connections; further ones are closed; 0: no limit", "1000")
+    .option(
+      "--max-connections <number>",
+      "maximum number of open connections; further ones are closed; 0: no limit",
+      "1000",
+    )
     .option(
       "--max-per-address <number>",
-      "most open connections from one address (IPv6: one /64 network) unless it is in --trust-proxy; 0: no limit",
+      "maximum from one address (IPv6: one /64 network) that is not in --trust-proxy; 0: no limit",
       "256",
     )
     .option("--max-body <size>", "largest request body, for example 500KB or 1MB; larger ones get 413", "1MB")
     .option("--max-depth <number>", "deepest nesting of fields in a document; 0: no limit", "20")
-    .option("--max-aliases <number>", "most aliases in a document; 0: no limit", "100")
-    .option("--max-tokens <number>", "most tokens in a document; 0: no limit", "5000")
-    .option("--max-keys <number>", "most keys in one response; 0: no limit", "100000")
+    .option("--max-aliases <number>", "maximum number of aliases in a document; 0: no limit", "100")
+    .option("--max-tokens <number>", "maximum number of tokens in a document; 0: no limit", "5000")
+    .option("--max-keys <number>", "maximum number of keys in one response; 0: no limit", "100000")
     .option(
       "--max-auth-failures <number>",
       "failed authentications per minute from one address (IPv6: one /64 network); further ones get 429; 0: no limit",
