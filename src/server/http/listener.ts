@@ -111,7 +111,7 @@ async function createHttpServer(tls: ListenOptions["tls"], handshakeTimeout: num
 
 /** Sets the first deadline of each connection. Each request later sets its own deadline. */
 function limitHeaders(server: Server, isTls: boolean, timeouts: ConnectionTimeouts, headersTimeout: number): void {
-  // After the TLS handshake, the same connection has another socket object, so the key is the client's port.
+  // Maps the client's port, because after the TLS handshake the same connection has another socket object.
   const handshakes = new Map<number | undefined, Socket>();
   const limit = (socket: Socket): void => {
     timeouts.set(socket, headersTimeout);

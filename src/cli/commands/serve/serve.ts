@@ -59,7 +59,7 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
     )
     .option(
       "--max-per-address <number>",
-      "maximum from one address (IPv6: one /64 network) that is not in --trust-proxy; 0: no limit",
+      "maximum number of open connections from one address (IPv6: one /64 network) outside --trust-proxy; 0: no limit",
       "256",
     )
     .option("--max-body <size>", "largest request body, for example 500KB or 1MB; larger ones get 413", "1MB")
@@ -108,12 +108,12 @@ PostgreSQL:
   PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE replace missing parts.
   Parameters:
     host=/run/postgresql  directory of a Unix socket, instead of a host
-    sslmode=verify-full   TLS; verify the certificate (default with sslrootcert,
-                          and if the database is on another machine)
+    sslmode=verify-full   TLS; verify the certificate (default if sslrootcert is
+                          set or the database is on another machine)
     sslmode=verify-ca     the same as verify-full
     sslmode=require       TLS; verify the certificate only with sslrootcert
-    sslmode=disable       no TLS (default without sslrootcert, if the database
-                          is on this machine)
+    sslmode=disable       no TLS (default if sslrootcert is not set and the
+                          database is on this machine)
     sslrootcert=FILE      PEM file with CA certificates; the system's by default
 
 Examples:
