@@ -111,7 +111,7 @@ async function createHttpServer(tls: ListenOptions["tls"], handshakeTimeout: num
 
 /** Sets the first deadline of each connection. Each request later sets its own deadline. */
 function limitHeaders(server: Server, isTls: boolean, timeouts: ConnectionTimeouts, headersTimeout: number): void {
-  // Maps the client's port, because after the TLS handshake the same connection has another socket object.
+  // By the port of the client. The socket object changes when the TLS handshake ends.
   const handshakes = new Map<number | undefined, Socket>();
   const limit = (socket: Socket): void => {
     timeouts.set(socket, headersTimeout);

@@ -59,7 +59,7 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
     )
     .option(
       "--max-per-address <number>",
-      "maximum number of open connections from one address (IPv6: one /64 network) outside --trust-proxy; 0: no limit",
+      "maximum number of open connections from one address (IPv6: one /64 network); proxies have no such limit; 0: no limit",
       "256",
     )
     .option("--max-body <size>", "largest request body, for example 500KB or 1MB; larger ones get 413", "1MB")
