@@ -111,8 +111,8 @@ async function createHttpServer(tls: ListenOptions["tls"], handshakeTimeout: num
 
 /** Sets the first deadline of each connection. Each request later sets its own deadline. */
 function limitHeaders(server: Server, isTls: boolean, timeouts: ConnectionTimeouts, headersTimeout: number): void {
-  // By the port of the client. The socket object changes when the TLS handshake ends.
-  const handshakes = new Map<number | undefined, Socket>();
+  // When the TLS handshake ends, the connection gets another socket object, but its port stays the same.
+  const handshakesByPort = new Map<number | undefined, Socket>();
   const limit = (socket: Socket): void => {
     timeouts.set(socket, headersTimeout);
     socket.on("close", () => timeouts.clear(socket));
@@ -120,13 +120,13 @@ function limitHeaders(server: Server, isTls: boolean, timeouts: ConnectionTimeou
   server.on("connection", (socket: Socket) => {
     limit(socket);
     if (!isTls) return;
-    handshakes.set(socket.remotePort, socket);
-    socket.on("close", () => handshakes.delete(socket.remotePort));
+    handshakesByPort.set(socket.remotePort, socket);
+    socket.on("close", () => handshakesByPort.delete(socket.remotePort));
   });
   server.on("secureConnection", (socket: Socket) => {
-    const handshake = handshakes.get(socket.remotePort);
+    const handshake = handshakesByPort.get(socket.remotePort);
     if (handshake !== undefined) timeouts.clear(handshake);
-    handshakes.delete(socket.remotePort);
+    handshakesByPort.delete(socket.remotePort);
     limit(socket);
   });
   // Turns off the timeouts of the runtime. `ConnectionTimeouts` replaces them, because older runtimes support only some.

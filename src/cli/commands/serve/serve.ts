@@ -145,7 +145,7 @@ export interface ServeFlags extends StoreFlags, ProfileFlags {
   readonly accessLog: boolean;
 }
 
-/** The longest wait for a locked SQLite file, a connection to PostgreSQL or one of its statements, in milliseconds. */
+/** How many milliseconds the store may wait for a locked SQLite file, or for an answer from PostgreSQL. */
 const STORE_TIMEOUT = 5000;
 
 /** The size of the largest response; see `DocumentLimits`. */
