@@ -16,7 +16,7 @@ const NO_HOST = "none.invalid";
 
 function databaseUrlSchema(): TextSchema<URL> {
   return textSchema((text, reject) => {
-    // For a socket directory, libpq accepts a URL with a user and no host. The URL class rejects such a URL.
+    // The URL class rejects a URL with a user and no host. libpq accepts it, because `?host=` can name a socket directory.
     const complete = text.replace(/^(\w+:\/\/[^/?#@]*@)(?=[/?]|$)/, `$1${NO_HOST}`);
     const url = URL.canParse(complete) ? new URL(complete) : undefined;
     const isDatabase = url !== undefined && ["postgres:", "postgresql:"].includes(url.protocol);
