@@ -56,8 +56,8 @@ export interface KeyStore {
    */
   checkHealth(): Promise<void>;
   /**
-   * Removes all of the keys and records an audit event for each key, in one transaction. If any of the ids does not
-   * exist, removes no key and records no event.
+   * Removes the keys with these ids, and records an audit event for each key, in one transaction. If any of the ids does
+   * not exist, removes no key and records no event.
    *
    * @param precondition called once for each distinct id
    * @returns whether the keys were removed

@@ -1,4 +1,4 @@
-/** Tests settings whose value is the path of a file: a file that is not regular, and a file that other users can read. */
+/** Tests settings whose value is the path of a file. */
 import { expect } from "expect";
 import { onPosix } from "../../posix.ts";
 import { configHome, SECRET } from "../config_file/config_home.ts";
