@@ -7,7 +7,7 @@ const testWithSpecialFiles = onPosix("named pipes and devices");
 const testWithModes = onPosix("file modes");
 
 for (const [what, kind] of [["pipe", "a named pipe"], ["/dev/zero", "a device or a socket"]] as const) {
-  testWithSpecialFiles(`${kind} as a key file, a CA file or a @file is rejected at once`, async () => {
+  testWithSpecialFiles(`${kind} is rejected at once, wherever a flag takes a file`, async () => {
     await using home = await configHome();
     const path = new URL(what, `file://${home.home}/`).pathname;
     if (what === "pipe") await new Deno.Command("mkfifo", { args: [path] }).output();
