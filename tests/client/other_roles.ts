@@ -40,8 +40,8 @@ const QUERIES = {
 };
 
 /**
- * Starts the server with only some of the queries for rights. It has no keys. It creates any key, and reports the id `1`
- * and the secret `fresh`.
+ * Starts the server with only some of the queries for rights. At first, it has no keys. It creates one key, with the id
+ * `1` and the secret `fresh`.
  */
 export function startServerWithOtherRoles(queries: readonly (keyof typeof QUERIES)[]): TestServer {
   const enums = { roles: ROLES, resources: [...RESOURCES, OTHER_RESOURCE], actions: ACTIONS };
@@ -50,10 +50,15 @@ export function startServerWithOtherRoles(queries: readonly (keyof typeof QUERIE
     ...roles.flatMap((role) => GRANTS[role] ?? []),
     ...permissions,
   ];
+  const keys: unknown[] = [];
   const rootValue = {
-    apiKeys: [],
+    apiKeys: keys,
     apiKey: {
-      create: ({ input }: { readonly input: { readonly name: string } }) => ({ ...input, id: "1", key: "fresh" }),
+      create: ({ input }: { readonly input: { readonly name: string } }) => {
+        const key = { ...input, id: "1", key: "fresh", createdAt: "2026-01-01T00:00:00Z" };
+        keys.push(key);
+        return key;
+      },
     },
     previewEffectivePermissions: grantsOf,
     getPermissionsForRoles: grantsOf,
