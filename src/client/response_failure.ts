@@ -81,7 +81,7 @@ function codeOf(errors: ErrorList, { status }: ReadResponse, { interrupted }: En
 
 /** Returns the failure for a response that a server with API keys would not send. */
 export function badResponse(problem: string, { label }: Endpoint, { mayChange }: ReadResponse): Failure {
-  const outcome = mayChange ? " If it is correct, the server may have executed the request." : "";
+  const outcome = mayChange ? MAYBE_EXECUTED : "";
   return new Failure(
     "BAD_RESPONSE",
     `${label} did not answer like a server with API keys: ${problem}. Check --base-url.${outcome}`,

@@ -193,6 +193,8 @@ testWithSignals("a named pipe in place of the store is rejected at once, not ope
   await new Deno.Command("mkfifo", { args: [store] }).output();
   for (const args of [CREATE, ["apikey", "--delete", "--name", "a", "--json"], ["serve", "--port", "0"]]) {
     const child = spawn(args, { SERVICE_API_DATA_DIR: `${sandbox.directory}/data` });
+    // deno-lint-ignore no-await-in-loop -- one command at a time
+    await child.stdin.close();
     // A program that is blocked in a system call does not handle SIGTERM.
     const timer = setTimeout(() => child.kill("SIGKILL"), 30_000);
     // deno-lint-ignore no-await-in-loop -- one command at a time

@@ -41,9 +41,10 @@ export function createResponseSizes(limit: number): () => ResponseSize {
     return {
       readInTurn: (read) => {
         const previous = lastRead;
-        const result = previous === undefined ? read() : previous.then(nextTask).then(() => {
+        const result = previous === undefined ? read() : previous.then(async () => {
+          if (failure === undefined) await nextTask();
           if (failure !== undefined) throw failure;
-          return read();
+          return await read();
         });
         lastRead = result.catch(() => {});
         return result;

@@ -195,6 +195,11 @@ async function createLargeKeys(execute: Execute, count: number): Promise<void> {
   }
 }
 
+/** Lets the reads that a refused response no longer needs find out. Deno 2.7 reports their timers as leaks. */
+async function endPendingReads(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve));
+}
+
 const TOO_LARGE = "The response is too large: the limit is 0.05 MB. Select fewer fields, or fewer keys or events.";
 
 for (
@@ -223,6 +228,7 @@ for (
         data: null,
         messages: [TOO_LARGE],
       });
+      await endPendingReads();
     }));
 }
 
@@ -284,5 +290,6 @@ for (
       expect(messages).toEqual([expect.stringContaining("The response is too large")]);
       expect(reads).toBeGreaterThan(1);
       expect(reads).toBeLessThan(45);
+      await endPendingReads();
     }));
 }
