@@ -233,13 +233,12 @@ export function startLaggingServer(
 
 /** A response whose connection is closed before the response is complete. */
 function truncatedResponse(): Response {
-  const parts = [new TextEncoder().encode("{")];
   const body = new ReadableStream({
-    pull: (controller) => {
-      const part = parts.pop();
+    async start(controller): Promise<void> {
       // Some versions of Deno repeat a request if its connection is closed before the first byte of the response.
-      if (part === undefined) controller.error(new Error("the response is lost"));
-      else controller.enqueue(part);
+      controller.enqueue(new TextEncoder().encode("{"));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      controller.error(new Error("the response is lost"));
     },
   });
   return new Response(body, { headers: { "content-length": "100" } });
