@@ -80,8 +80,12 @@ Deno.test("If a client does not read the responses, the server stops reading req
     // The operating system can hold some megabytes of requests and of responses.
     expect(before).toBeLessThan(5000);
     expect(sent * requests.length).toBeLessThan(100_000_000);
-    connection[Symbol.dispose]();
+    // On Deno 2.7, closing a connection does not end a write that waits.
+    await server.server.stop(0);
     await sending;
+    connection[Symbol.dispose]();
+    // Lets the server notice, because Deno 2.7 reports its timers as leaks.
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }));
 
 Deno.test("Further connections from one address than --max-per-address are closed at once, until others end", () =>
