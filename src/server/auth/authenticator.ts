@@ -5,8 +5,7 @@
 import { Failure } from "../../apikey/failure.ts";
 import { isWellFormedSecret } from "../../apikey/secret.ts";
 import type { KeyStore } from "../../store/key_store.ts";
-import type { StoredKey } from "../../store/stored_key.ts";
-import { type Caller, callerOf } from "./caller.ts";
+import { type Caller, callerOf, type KeyCaller } from "./caller.ts";
 import type { LastUse } from "./last_use.ts";
 import { setBounded } from "./bounded_map.ts";
 import type { FailureThrottle } from "./throttle.ts";
@@ -31,9 +30,6 @@ export class TooManyFailures extends Failure {
     );
   }
 }
-
-/** A caller with a key. */
-type KeyCaller = Caller & { readonly key: StoredKey };
 
 /** How many callers are cached. If the cache is full, the caller that authenticated first is removed. */
 const MAX_CALLERS = 10_000;
@@ -95,7 +91,7 @@ export class Authenticator {
       this.#callers.delete(digest);
       throw unauthenticated("The key has a valid form, but this server does not know it. It may have been deleted.");
     }
-    const caller = { ...callerOf(key), key };
+    const caller = callerOf(key);
     setBounded(this.#callers, digest, { hash, caller }, MAX_CALLERS);
     return caller;
   }

@@ -8,13 +8,16 @@ export interface Caller {
   readonly rights: Rights;
 }
 
+/** A caller with a key. */
+export type KeyCaller = Caller & { readonly key: StoredKey };
+
 /**
  * The local caller: a user whose command runs the server in its own process and sends no key. The local caller has all
  * rights.
  */
 export const LOCAL_CALLER: Caller = { key: null, rights: EVERY_RIGHT };
 
-export function callerOf(key: StoredKey): Caller {
+export function callerOf(key: StoredKey): KeyCaller {
   return { key, rights: rightsOf(key.roles, key.permissions) };
 }
 

@@ -17,7 +17,7 @@ import { groupByResource, type ResourceActions, ungroup } from "../../apikey/per
 import { rightsOf } from "../../apikey/rights.ts";
 import type { Role } from "../../apikey/role.ts";
 import { authorize, describeRule, requirePermission, type Rule, RULES, type Scope } from "../auth/authorization.ts";
-import { isOwn } from "../auth/caller.ts";
+import { isOwn, type KeyCaller } from "../auth/caller.ts";
 import { createKey, type CreateKeyInput } from "../keys/create_key.ts";
 import { deleteKeys } from "../keys/delete_keys.ts";
 import { recordRefusal } from "../keys/refusal_audit.ts";
@@ -30,7 +30,6 @@ import {
   auditEvent,
   createApiKeyInput,
   deleteApiKeyInput,
-  type KeyHolder,
   listOf,
   me,
   optionalListOf,
@@ -119,7 +118,7 @@ const apiKeyOperations = authorized(Mutation.apiKey, { type: required(apiKeyMuta
 const meQuery = authorized(Query.me, {
   type: required(me),
   description: "The caller's own key.",
-  resolve: (_given, { caller: { key, rights } }): KeyHolder => {
+  resolve: (_given, { caller: { key, rights } }): KeyCaller => {
     if (key === null) {
       throw new Failure("UNAUTHENTICATED", "The request carries no key. `me` describes the key of the request.");
     }

@@ -18,15 +18,12 @@ import { ROLE_MEANINGS, ROLES } from "../../apikey/role.ts";
 import { maskSecret } from "../../apikey/secret.ts";
 import { AUDIT_ACTIONS, type AuditEvent } from "../../store/audit_event.ts";
 import type { StoredKey } from "../../store/stored_key.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { KeyCaller } from "../auth/caller.ts";
 import type { CreatedKey } from "../keys/create_key.ts";
 import type { RequestContext } from "../keys/request_context.ts";
 
 /** A key in a response. Only the response to `create` contains the secret. */
 export type VisibleKey = CreatedKey | { readonly key: StoredKey; readonly secret?: undefined };
-
-/** A caller that has a key. */
-export type KeyHolder = Caller & { readonly key: StoredKey };
 
 type Fields<Source> = Record<string, GraphQLFieldConfig<Source, RequestContext>>;
 
@@ -119,7 +116,7 @@ const apiKeyFields: Fields<VisibleKey> = {
 
 export const apiKey = new GraphQLObjectType<VisibleKey, RequestContext>({ name: "ApiKey", fields: apiKeyFields });
 
-const meFields: Fields<KeyHolder> = {
+const meFields: Fields<KeyCaller> = {
   ...keyFields,
   rights: {
     type: listOf(permission),
@@ -128,7 +125,7 @@ const meFields: Fields<KeyHolder> = {
   },
 };
 
-export const me = new GraphQLObjectType<KeyHolder, RequestContext>({ name: "Me", fields: meFields });
+export const me = new GraphQLObjectType<KeyCaller, RequestContext>({ name: "Me", fields: meFields });
 
 const auditKey = new GraphQLObjectType<{ readonly id: string | null; readonly name: string | null }, RequestContext>({
   name: "AuditKey",
