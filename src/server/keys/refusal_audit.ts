@@ -2,6 +2,7 @@
 import { Failure, type FailureCode } from "../../apikey/failure.ts";
 import type { AuditAction, NewEvent } from "../../store/audit_event.ts";
 import type { KeyStore } from "../../store/key_store.ts";
+import { setBounded } from "../auth/bounded_map.ts";
 import type { LogError } from "../telemetry/log_error.ts";
 import type { RequestContext } from "./request_context.ts";
 import { sanitizeText } from "./sanitize_text.ts";
@@ -137,13 +138,9 @@ export class RefusalAudit {
       }
       return known;
     }
-    const [oldest] = this.#kinds.size < MAX_KINDS ? [] : this.#kinds;
     const kind = { since: this.#elapsed(), recorded: 0, unwritten: 0, last: event };
-    this.#kinds.set(name, kind);
-    if (oldest !== undefined) {
-      this.#kinds.delete(oldest[0]);
-      await this.#writeCount(oldest[1]);
-    }
+    const removed = setBounded(this.#kinds, name, kind, MAX_KINDS);
+    if (removed !== undefined) await this.#writeCount(removed);
     return kind;
   }
 
