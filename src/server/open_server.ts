@@ -54,8 +54,8 @@ export interface LocalServer {
  */
 export async function openLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { validDocuments, now, logError } = options;
-  const store = await openStoreOnDemand(options);
-  const { handle, lastUse, refusals } = createGraphqlHandler({
+  const store = await openStore(options, { onDemand: true });
+  const { handle, writePending } = createGraphqlHandler({
     store,
     hashSecret: async (secret) => (await hashSecret(secret)).toHex(),
     maxAuthFailures: 0,
@@ -67,7 +67,7 @@ export async function openLocalServer(options: LocalServerOptions): Promise<Loca
   });
   return {
     fetch: toFetch(handle),
-    close: () => refusals.write().then(() => lastUse.write()).finally(() => store.close()),
+    close: () => writePending().finally(() => store.close()),
   };
 }
 
@@ -100,7 +100,7 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
     import("./http/http_server.ts"),
     import("node:timers/promises"),
   ]);
-  const store = await openStore(options, nextTurn);
+  const store = await openStore(options, { onDemand: false, beforeCommit: nextTurn });
   try {
     return await serveHttp(store, options);
   } catch (error) {
@@ -109,31 +109,23 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
   }
 }
 
-async function openStoreOnDemand({ location, busyTimeout, signal }: StoreOptions): Promise<KeyStore> {
-  if (location.kind === "directory") {
-    return await openSqliteStoreOnDemand({ directory: location.path, busyTimeout, signal });
-  }
-  const { openPostgresStoreOnDemand } = await import("../store/postgres.ts");
-  return await openPostgresStoreOnDemand({ address: location.address, timeout: busyTimeout, signal });
-}
-
 /**
- * Opens the store. Creates and migrates it.
+ * Opens the store.
  *
+ * @param onDemand whether to create or migrate the store only before the first change
  * @param beforeCommit see `SqliteOptions`; not used with PostgreSQL
  */
 async function openStore(
   { location, busyTimeout, signal, logDebug }: StoreOptions,
-  beforeCommit: () => Promise<void>,
+  { onDemand, beforeCommit }: { readonly onDemand: boolean; readonly beforeCommit?: () => Promise<void> },
 ): Promise<KeyStore> {
   if (location.kind === "directory") {
-    return await openSqliteStore({ directory: location.path, busyTimeout, signal, beforeCommit });
+    const options = { directory: location.path, busyTimeout, signal, beforeCommit };
+    return await (onDemand ? openSqliteStoreOnDemand(options) : openSqliteStore(options));
   }
-  const { openPostgresStore } = await import("../store/postgres.ts");
-  return await openPostgresStore({
-    address: location.address,
-    timeout: busyTimeout,
-    signal,
-    onRetry: (reason) => logDebug?.("The database rolled back a transaction: {reason}. Trying again.", { reason }),
-  });
+  const { openPostgresStore, openPostgresStoreOnDemand } = await import("../store/postgres.ts");
+  const onRetry = (reason: string): void =>
+    logDebug?.("The database rolled back a transaction: {reason}. Trying again.", { reason });
+  const options = { address: location.address, timeout: busyTimeout, signal, onRetry };
+  return await (onDemand ? openPostgresStoreOnDemand(options) : openPostgresStore(options));
 }

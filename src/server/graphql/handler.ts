@@ -67,10 +67,12 @@ interface Execution {
 export interface GraphqlHandler {
   /** Answers requests to `{base_url}/graphql`. */
   readonly handle: Handler;
-  /** Holds the times of last use that are not in the store yet. */
-  readonly lastUse: LastUse;
-  /** Holds the counts of refused changes that are not in the store yet. */
-  readonly refusals: RefusalAudit;
+  /**
+   * Writes the counts of refused changes and the times of last use to the store, if they are only in memory.
+   *
+   * @throws {Failure} `UNREACHABLE` or `TIMEOUT` if the times of last use cannot be written
+   */
+  readonly writePending: () => Promise<void>;
 }
 
 /** Creates the handler of `{base_url}/graphql`. */
@@ -109,8 +111,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     let count = 0;
     return ({ description }) => {
       // The other parts of a key are small. A description is in memory even if it is not in the response.
-      const failure = size.add(description?.length ?? 0) ? undefined : size.failure();
-      if (failure !== undefined) throw failure;
+      if (!size.add(description?.length ?? 0)) throw size.failure();
       if (++count <= limits.keys) return;
       throw new Failure(
         "USAGE",
@@ -183,7 +184,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     }
   }
 
-  return { handle, lastUse, refusals };
+  return { handle, writePending: () => refusals.write().then(() => lastUse.write()) };
 }
 
 /** Returns whether a content type is JSON in UTF-8. Without a charset, JSON is UTF-8 (RFC 8259 section 8.1). */

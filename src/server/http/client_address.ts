@@ -34,7 +34,7 @@ export function behindProxies(proxies: readonly string[]): ClientAddress {
 }
 
 /**
- * Returns a function that says whether an address belongs to one of these proxies.
+ * Returns a function that says whether an address, as `ClientAddress` returns it, belongs to one of these proxies.
  *
  * @param proxies IP addresses, or networks like `10.0.0.0/8`
  * @throws {Failure} `USAGE` if an entry is neither an IP address nor a network
@@ -42,10 +42,7 @@ export function behindProxies(proxies: readonly string[]): ClientAddress {
 export function proxyMatcher(proxies: readonly string[]): (address: string) => boolean {
   const trusted = new BlockList();
   for (const proxy of proxies) addProxy(trusted, proxy);
-  return (address) => {
-    const normalized = normalize(address);
-    return trusted.check(normalized, isIPv6(normalized) ? "ipv6" : "ipv4");
-  };
+  return (address) => trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
 function addProxy(trusted: BlockList, proxy: string): void {

@@ -57,17 +57,15 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
   }
   const store = trace === undefined ? untracedStore : traceStore(untracedStore, trace);
   const hashSecret = (secret: string): string => hash("sha256", secret);
-  const { handle, lastUse, refusals } = createGraphqlHandler({ ...options, store, hashSecret });
+  const { handle, writePending } = createGraphqlHandler({ ...options, store, hashSecret });
   const server = await listen(
     { ...options, clientAddress, isProxy: proxyMatcher(trustedProxies) },
     route(handle, store, logError),
   );
 
-  const writePending = async (): Promise<void> => {
-    await refusals.write();
-    await lastUse.write().catch((error) => logError("Could not write the times of last use: {error}", { error }));
-  };
-  const timers = [setInterval(writePending, WRITE_INTERVAL)];
+  const writeOrLog = (): Promise<void> =>
+    writePending().catch((error) => logError("Could not write the times of last use: {error}", { error }));
+  const timers = [setInterval(writeOrLog, WRITE_INTERVAL)];
   let retaining = Promise.resolve();
   if (retention !== undefined) {
     const dropOldEvents = createRetention({ store, retention, now, elapsed: () => performance.now() });
@@ -82,7 +80,7 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
     stop: async (timeout) => {
       timers.forEach(clearInterval);
       const unfinished = await server.stop(timeout);
-      await writePending();
+      await writeOrLog();
       await retaining;
       await store.close();
       return unfinished;
