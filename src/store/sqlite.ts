@@ -45,7 +45,7 @@ const PAGE = 1000;
 export async function openSqliteStore({ directory, beforeCommit, ...waitOptions }: SqliteOptions): Promise<KeyStore> {
   const path = `${directory}/keys.db`;
   const database = await openDatabase(directory, path, waitOptions);
-  return new SqliteStore(database, path, await Deno.stat(path), waitOptions, beforeCommit);
+  return new SqliteStore(database, path, waitOptions, beforeCommit);
 }
 
 /**
@@ -57,7 +57,7 @@ export async function openSqliteStoreOnDemand(options: SqliteOptions): Promise<K
   const { directory, beforeCommit, ...waitOptions } = options;
   const path = `${directory}/keys.db`;
   const existing = await openExistingDatabase(directory, path, waitOptions);
-  const store = existing && new SqliteStore(existing.database, path, await Deno.stat(path), waitOptions, beforeCommit);
+  const store = existing && new SqliteStore(existing.database, path, waitOptions, beforeCommit);
   return store === undefined || existing?.isOlder ? new UnmigratedStore(store, () => openSqliteStore(options)) : store;
 }
 
@@ -66,8 +66,8 @@ type FileIdentity = Pick<Deno.FileInfo, "dev" | "ino">;
 class SqliteStore implements KeyStore {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  /** The file that is open. */
-  readonly #file: FileIdentity;
+  /** The file that is open; `undefined` if it was removed while it was opened. */
+  readonly #file: FileIdentity | undefined;
   readonly #waitOptions: WaitOptions;
   readonly #beforeCommit: SqliteOptions["beforeCommit"];
   readonly #writes: GroupCommit;
@@ -76,13 +76,12 @@ class SqliteStore implements KeyStore {
   constructor(
     database: DatabaseSync,
     path: string,
-    file: FileIdentity,
     waitOptions: WaitOptions,
     beforeCommit: SqliteOptions["beforeCommit"],
   ) {
     this.#database = database;
     this.#path = path;
-    this.#file = file;
+    this.#file = this.#statFile();
     this.#waitOptions = waitOptions;
     this.#beforeCommit = beforeCommit;
     this.#writes = new GroupCommit(database, path, waitOptions, beforeCommit);
@@ -222,7 +221,7 @@ class SqliteStore implements KeyStore {
   /** SQLite can still write to a file that has no name anymore. Every change would be lost when this process ends. */
   #requireSameFile(): void {
     const file = this.#statFile();
-    if (file?.dev === this.#file.dev && file.ino === this.#file.ino) return;
+    if (file !== undefined && file.dev === this.#file?.dev && file.ino === this.#file.ino) return;
     throw new Failure(
       "UNREACHABLE",
       `The store ${quote(this.#path)} was removed or replaced while the server had it open. Restart the server.`,
