@@ -7,6 +7,12 @@
 export type FailureCode =
   | "INVALID_NAME"
   | "ALREADY_EXISTS"
+  /** The key to show or to change does not exist. */
+  | "NOT_FOUND"
+  /** The key to rotate has expired, and no new expiry is given. */
+  | "EXPIRED"
+  /** The server's schema lacks a field that the command needs. */
+  | "UNSUPPORTED"
   | "NO_RIGHTS"
   | "INVALID_ROLE"
   | "INVALID_PERMISSION"

@@ -22,6 +22,9 @@ export type ExitCode = typeof ExitCode[keyof typeof ExitCode];
 export const EXIT_CODES: Readonly<Record<FailureCode, ExitCode>> = {
   INVALID_NAME: ExitCode.USAGE,
   ALREADY_EXISTS: ExitCode.FAILED,
+  NOT_FOUND: ExitCode.FAILED,
+  EXPIRED: ExitCode.FAILED,
+  UNSUPPORTED: ExitCode.FAILED,
   NO_RIGHTS: ExitCode.USAGE,
   INVALID_ROLE: ExitCode.USAGE,
   INVALID_PERMISSION: ExitCode.USAGE,
@@ -47,6 +50,10 @@ export const EXIT_STATUS_WITH_CODES = `
 Exit status, and the "code" of a failure with --json:
     0  success
     1  ALREADY_EXISTS      a key with this name already exists
+       NOT_FOUND           no key with this name or id exists
+       EXPIRED             the key has expired and cannot be rotated without a
+                           new expiry
+       UNSUPPORTED         the server does not support what the command needs
        FAILED              refused or failed for any other reason
     2  INVALID_NAME        the name is empty, too long, or contains characters
                            other than letters, digits and spaces

@@ -129,6 +129,8 @@ function waitRemedy(headers: Headers): string {
 const SERVER_CODES = [
   "INVALID_NAME",
   "ALREADY_EXISTS",
+  "NOT_FOUND",
+  "EXPIRED",
   "NO_RIGHTS",
   "INVALID_ROLE",
   "INVALID_PERMISSION",

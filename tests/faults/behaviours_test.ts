@@ -12,6 +12,9 @@ import { start } from "./process.ts";
 const EXIT_STATUSES: Readonly<Record<string, number>> = {
   FAILED: 1,
   ALREADY_EXISTS: 1,
+  NOT_FOUND: 1,
+  EXPIRED: 1,
+  UNSUPPORTED: 1,
   UNAUTHENTICATED: 3,
   FORBIDDEN: 3,
   UNREACHABLE: 4,

@@ -210,6 +210,10 @@ Failure codes and exit statuses:
   USAGE                 2  any other invalid flag, value or setting, or a value
                            is missing and the command cannot prompt for it
   ALREADY_EXISTS        1  the name is taken and --overwrite is not given
+  NOT_FOUND             1  no key with this name or id exists
+  EXPIRED               1  the key has expired and cannot be rotated without a
+                           new expiry
+  UNSUPPORTED           1  the server does not support what the command needs
   FAILED                1  any other failure, for example if the output could
                            not be written
   UNAUTHENTICATED       3  the key is missing, mistyped, unknown or deleted
