@@ -92,12 +92,14 @@ async function deleteOne(client: Client, target: Target): Promise<DeleteResult> 
 async function deleteEach(client: Client, targets: readonly Target[]): Promise<DeleteResult> {
   const keys: KeyReference[] = [];
   const failed: FailedTarget[] = [];
+  let listed: ReturnType<Client["listKeys"]> | undefined;
+  const listOnce: Client["listKeys"] = () => listed ??= client.listKeys();
   for (const target of targets) {
     // One key can have a name and an id of the command line.
     if (keys.some((key) => isTarget(key, target))) continue;
     try {
       // deno-lint-ignore no-await-in-loop -- one request at a time, so that each refusal belongs to one target
-      const deleted = await deleteTarget(client, target);
+      const deleted = await deleteTarget(client, target, listOnce);
       keys.push(...deleted);
       if (deleted.length === 0) failed.push({ target, code: "NOT_FOUND", error: notFound(target) });
     } catch (error) {
@@ -113,20 +115,22 @@ const REFUSALS: readonly FailureCode[] = ["FORBIDDEN", "FAILED"];
 
 /**
  * Finds the keys of a target and deletes them. If the server does not delete them, for example because another client
- * has just replaced one, tries again.
+ * has just replaced one, lists them again and tries again.
  *
+ * @param listFirst lists the keys for the first attempt
  * @returns the deleted keys; none if the server has no such key
  */
 async function deleteTarget(
   client: Client,
   target: Target,
+  listFirst: Client["listKeys"] = () => client.listKeys(),
   attempts = MAX_ATTEMPTS,
 ): Promise<readonly KeyReference[]> {
   const keys = target.kind === "name"
     ? (await client.findKeys(target.value)).matches
-    : (await client.listKeys()).filter((key) => isTarget(key, target));
+    : (await listFirst()).filter((key) => isTarget(key, target));
   if (keys.length === 0 || await client.deleteKeys(keys)) return keys;
-  if (attempts > 1) return await deleteTarget(client, target, attempts - 1);
+  if (attempts > 1) return await deleteTarget(client, target, undefined, attempts - 1);
   throw notDeleted();
 }
 

@@ -71,6 +71,21 @@ Deno.test("if the server fails during the deletion of several keys, delete stops
   expect(server.keys.map(({ id }) => id)).toEqual(["2", "3"]);
 });
 
+Deno.test("delete with several ids lists the keys once, and again only if another caller deleted one meanwhile", async () => {
+  await using server = startKeyServer(THREE, ([id], { drop }) => {
+    if (id === "2") drop(id);
+    return undefined;
+  });
+  const ids = ["1", "2", "3"].flatMap((id) => ["--id", id]);
+  const { code, stdout } = await inProcess(["apikey", "--delete", ...ids, "--json"], {
+    env: { SERVICE_API_URL: server.url },
+  });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ deleted: 2, failed: [{ id: "2", code: "NOT_FOUND" }] });
+  const kinds = server.requests.map(({ body }) => body.includes("mutation") ? "delete" : "list");
+  expect(kinds).toEqual(["list", "delete", "delete", "list", "delete"]);
+});
+
 /** Runs `apikey` without a mode, and selects deletion at the prompt. */
 async function chooseDelete(url: string, ...flags: readonly string[]): Promise<Running> {
   const running = runAtTerminal(["apikey", ...flags], { env: { SERVICE_API_URL: url } });
