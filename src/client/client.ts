@@ -8,7 +8,7 @@ import { ENUM_NAMES, type EnumNames, listEnumNames } from "./create/list_enum_na
 import { LIST_SECRETS } from "./create/list_secrets.ts";
 import { DELETE, deleteKeys } from "./delete_keys.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { FIND_ON_EMBEDDED, findKeys, type FoundKeys } from "./find_keys.ts";
+import { FIND_ON_EMBEDDED, findKeys } from "./find_keys.ts";
 import { identify, ME } from "./identify.ts";
 import type { KeyReference, KeySummary } from "./key.ts";
 import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
@@ -29,7 +29,7 @@ export type { AuditEvent, CreatedKey, EffectivePermissions, KeyReference, KeySum
  */
 export interface Client {
   createKey(key: NewKey): Promise<CreatedKey>;
-  findKeys(name: NewKey["name"]): Promise<FoundKeys>;
+  findKeys(name: NewKey["name"]): Promise<readonly KeyReference[]>;
   listKeys(): Promise<readonly KeySummary[]>;
   identify(): Promise<KeyReference | undefined>;
   deleteKeys(keys: readonly KeyReference[]): Promise<boolean>;

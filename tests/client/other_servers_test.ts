@@ -124,7 +124,7 @@ Deno.test("if the server reports a deletion and an error, delete says so and how
   await using server = startServer(({ body }) =>
     body.includes("mutation")
       ? Response.json({ data: { apiKey: { delete: true } }, errors: [{ message: "the disk is full" }] })
-      : Response.json({ data: { apiKeysByName: [{ id: "key_1", name: "a" }], apiKeysExist: true } })
+      : Response.json({ data: { apiKeysByName: [{ id: "key_1", name: "a" }] } })
   );
   const env = { SERVICE_API_URL: server.url };
   const { code, stdout } = await inProcess(["apikey", "--delete", "--name", "a", "--json"], { env });
@@ -141,7 +141,7 @@ Deno.test("delete looks up the name again if the key was replaced in the meantim
   let deletions = 0;
   await using server = startServer(({ body }) => {
     if (body.includes("mutation")) return Response.json({ data: { apiKey: { delete: ++deletions === 2 } } });
-    return Response.json({ data: { apiKeysByName: [{ id: `key_${deletions}`, name: "a" }], apiKeysExist: true } });
+    return Response.json({ data: { apiKeysByName: [{ id: `key_${deletions}`, name: "a" }] } });
   });
   const outcome = await inProcess(["apikey", "--delete", "--name", "a", "--json"], {
     env: { SERVICE_API_URL: server.url },
@@ -152,9 +152,7 @@ Deno.test("delete looks up the name again if the key was replaced in the meantim
 Deno.test("delete fails if the server never confirms the deletion", async () => {
   await using server = startServer(({ body }) =>
     Response.json({
-      data: body.includes("mutation")
-        ? { apiKey: { delete: false } }
-        : { apiKeysByName: [{ id: "key_1", name: "a" }], apiKeysExist: true },
+      data: body.includes("mutation") ? { apiKey: { delete: false } } : { apiKeysByName: [{ id: "key_1", name: "a" }] },
     })
   );
   const outcome = await inProcess(["apikey", "--delete", "--name", "a", "--json"], {
@@ -202,7 +200,7 @@ for (const key of ["SECRET with space 123", "SECRET123\n", 123_456_789, null]) {
 
 for (const errors of [{ message: "no" }, ["no"], [{ msg: "no" }], "no"]) {
   Deno.test(`delete fails if "errors" in the response is not a list of GraphQL errors: ${JSON.stringify(errors)}`, async () => {
-    const data = { apiKey: { delete: true }, apiKeysByName: [{ id: "foreign:1", name: "taken" }], apiKeysExist: true };
+    const data = { apiKey: { delete: true }, apiKeysByName: [{ id: "foreign:1", name: "taken" }] };
     let requests = 0;
     await using server = startServer(() => Response.json(requests++ === 0 ? { data } : { data, errors }));
     const { code, stdout } = await inProcess(["apikey", "--delete", "--name", "taken", "--json"], {

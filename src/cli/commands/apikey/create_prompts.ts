@@ -75,7 +75,7 @@ async function promptForName(
  */
 async function isTaken(name: Name, client: Client): Promise<boolean> {
   try {
-    return (await client.findKeys(name)).matches.length > 0;
+    return (await client.findKeys(name)).length > 0;
   } catch (error) {
     if (error instanceof Failure && error.code === "FORBIDDEN") return false;
     throw error;

@@ -127,7 +127,7 @@ async function deleteTarget(
   attempts = MAX_ATTEMPTS,
 ): Promise<readonly KeyReference[]> {
   const keys = target.kind === "name"
-    ? (await client.findKeys(target.value)).matches
+    ? await client.findKeys(target.value)
     : (await listFirst()).filter((key) => isTarget(key, target));
   if (keys.length === 0 || await client.deleteKeys(keys)) return keys;
   if (attempts > 1) return await deleteTarget(client, target, undefined, attempts - 1);
