@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import type { KeyStore } from "../../store/key_store.ts";
 import { createGraphqlHandler } from "../graphql/handler.ts";
-import type { DocumentLimits } from "../graphql/limits.ts";
+import { DEFAULT_LIMITS, type DocumentLimits } from "../graphql/limits.ts";
 import { createRetention } from "../keys/audit_retention.ts";
 import { traceStore } from "../telemetry/traced_store.ts";
 import { openTelemetry } from "../telemetry/tracing.ts";
@@ -14,7 +14,7 @@ import { type HttpServer, listen, type ListenOptions } from "./listener.ts";
 import { route } from "./routes.ts";
 
 export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress" | "isProxy"> {
-  readonly limits: DocumentLimits;
+  readonly limits: Omit<DocumentLimits, "responseSize">;
   /** How many times per minute a client address may fail to authenticate; 0 for no limit. */
   readonly maxAuthFailures: number;
   /** IP addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
@@ -57,7 +57,12 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
   }
   const store = trace === undefined ? untracedStore : traceStore(untracedStore, trace);
   const hashSecret = (secret: string): string => hash("sha256", secret);
-  const { handle, writePending } = createGraphqlHandler({ ...options, store, hashSecret });
+  const { handle, writePending } = createGraphqlHandler({
+    ...options,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    store,
+    hashSecret,
+  });
   const server = await listen(
     { ...options, clientAddress, isProxy: proxyMatcher(trustedProxies) },
     route(handle, store, logError),

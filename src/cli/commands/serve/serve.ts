@@ -148,9 +148,6 @@ export interface ServeFlags extends StoreFlags, ProfileFlags {
 /** How many milliseconds the store may wait for a locked SQLite file, or for an answer from PostgreSQL. */
 const STORE_TIMEOUT = 5000;
 
-/** The size of the largest response; see `DocumentLimits`. */
-const MAX_RESPONSE_SIZE = 100_000_000;
-
 const SERVE_FLAGS = z.object({
   port: countUpTo(65_535),
   auditRetention: z.optional(durationUpToDays(3650)),
@@ -235,7 +232,7 @@ async function readOptions(
     tls,
     trustedProxies: flags.trustProxy?.split(",").map((proxy) => proxy.trim()) ?? [],
     auditRetention: parsed.auditRetention,
-    limits: { depth: maxDepth, aliases: maxAliases, tokens: maxTokens, keys: maxKeys, responseSize: MAX_RESPONSE_SIZE },
+    limits: { depth: maxDepth, aliases: maxAliases, tokens: maxTokens, keys: maxKeys },
     expectsTelemetry: ["true", "1"].includes(host.env("OTEL_DENO") ?? ""),
     now: () => host.now(),
     logError: log.error,
