@@ -55,6 +55,11 @@ function isName(text: string, forbidden: RegExp): text is Name {
   return text !== "" && !forbidden.test(text);
 }
 
+/** Whether a key has a name, which is in NFC. The name of a key on another server may not be in NFC. */
+export function hasName(key: { readonly name: string }, name: string): boolean {
+  return key.name.normalize("NFC") === name;
+}
+
 /** The error for a name that is already taken (spec section 7). */
 export function nameTaken(name: Name): Failure {
   return new Failure(

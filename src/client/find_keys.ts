@@ -1,6 +1,6 @@
 /** Finds keys by name. */
 import * as z from "zod/mini";
-import type { Name } from "../apikey/name.ts";
+import { hasName, type Name } from "../apikey/name.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { execute, withFallback } from "./execute.ts";
 import { type KeyReference, keyReference } from "./key.ts";
@@ -21,5 +21,5 @@ export async function findKeys(endpoint: Endpoint, name: Name): Promise<readonly
       () => z.object({ apiKeysByName: z.array(keyReference()) }),
     );
     return apiKeysByName;
-  }, async () => (await listReferences(endpoint)).filter((key) => key.name.normalize("NFC") === name));
+  }, async () => (await listReferences(endpoint)).filter((key) => hasName(key, name)));
 }

@@ -3,6 +3,7 @@
  * get a key.
  */
 import { Failure } from "../../apikey/failure.ts";
+import { hasName } from "../../apikey/name.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { KeyReference, KeySummary } from "../key.ts";
 import { listKeys } from "../list_keys.ts";
@@ -38,11 +39,6 @@ export async function findEarlierKey(
     if (error instanceof Failure) return undefined;
     throw error;
   }
-}
-
-/** Whether a key has a name. A server may list names that are not in NFC. */
-export function hasName(key: KeyReference, name: string): boolean {
-  return key.name.normalize("NFC") === name;
 }
 
 function byCreation(a: KeySummary, b: KeySummary): number {

@@ -1,9 +1,9 @@
 /** Creates a key on a server that may return the existing key if the name is taken. */
 import { Failure, quote, toSentence } from "../../apikey/failure.ts";
-import { nameTaken } from "../../apikey/name.ts";
+import { hasName, nameTaken } from "../../apikey/name.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { deleteCommand } from "../key.ts";
-import { findEarlierKey, hasName } from "./competing_keys.ts";
+import { findEarlierKey } from "./competing_keys.ts";
 import { confirmDeletion } from "./confirm_deletion.ts";
 import { CREATE, type CreatedKey, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
 import { existedBefore, type ExistingKey, listSecrets } from "./list_secrets.ts";

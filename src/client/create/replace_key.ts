@@ -4,10 +4,11 @@
  * working key exists at every moment. If a step fails before the old key is deleted, the temporary key is deleted again.
  */
 import { Failure, quote, toSentence } from "../../apikey/failure.ts";
+import { hasName } from "../../apikey/name.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { deleteCommand, type KeyReference } from "../key.ts";
 import { listReferences } from "../list_keys.ts";
-import { findEarlierKey, hasName } from "./competing_keys.ts";
+import { findEarlierKey } from "./competing_keys.ts";
 import { confirmDeletion } from "./confirm_deletion.ts";
 import { CREATE, type CreatedKey, type NewKey, requestKey } from "./create_request.ts";
 import { findKeyInUse, withKey } from "./key_in_use.ts";

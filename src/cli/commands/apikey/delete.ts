@@ -1,6 +1,6 @@
 /** `apikey --delete` (spec section 4.2). */
 import { Failure, type FailureCode } from "../../../apikey/failure.ts";
-import { parseExistingName } from "../../../apikey/name.ts";
+import { hasName, parseExistingName } from "../../../apikey/name.ts";
 import type { Client, KeyReference } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
@@ -134,8 +134,8 @@ async function deleteTarget(
   throw notDeleted();
 }
 
-function isTarget({ id, name }: KeyReference, { kind, value }: Target): boolean {
-  return (kind === "id" ? id : name.normalize("NFC")) === value;
+function isTarget(key: KeyReference, { kind, value }: Target): boolean {
+  return kind === "id" ? key.id === value : hasName(key, value);
 }
 
 async function deleteSelected(
