@@ -152,8 +152,9 @@ export function groupByResource(
 }
 
 /** The inverse of `groupByResource`. Removes duplicates. */
-export function ungroup(groups: readonly ResourceActions[]): readonly Permission[] {
-  return [
-    ...new Set(groups.flatMap(({ resource, actions }) => actions.map((action): Permission => `${resource}:${action}`))),
-  ];
+export function ungroup<ResourceName extends string, ActionName extends string>(
+  groups: readonly { readonly resource: ResourceName; readonly actions: readonly ActionName[] }[],
+): readonly `${ResourceName}:${ActionName}`[] {
+  const pairs = groups.flatMap(({ resource, actions }) => actions.map((action) => `${resource}:${action}` as const));
+  return [...new Set(pairs)];
 }

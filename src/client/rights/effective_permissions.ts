@@ -1,7 +1,7 @@
 /** Asks a server which permissions a key would have, because the same role grants different permissions on other servers. */
 import * as z from "zod/mini";
 import { Failure, type FailureCode } from "../../apikey/failure.ts";
-import { groupByResource } from "../../apikey/permission.ts";
+import { groupByResource, ungroup } from "../../apikey/permission.ts";
 import type { NewKey } from "../create/create_request.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute } from "../execute.ts";
@@ -45,7 +45,8 @@ export async function effectivePermissions(
     )
   );
   if (preview !== undefined) {
-    return { roles, byRoles: toSet(preview.byRoles), byPermissions: toSet(preview.byPermissions) };
+    const { byRoles, byPermissions } = preview;
+    return { roles, byRoles: new Set(ungroup(byRoles)), byPermissions: new Set(ungroup(byPermissions)) };
   }
   const byPermissions = new Set(permissions);
   if (roles.length === 0) return { roles, byRoles: new Set(), byPermissions };
@@ -57,7 +58,7 @@ export async function effectivePermissions(
       () => z.object({ getPermissionsForRoles: permissionGroups() }),
     )
   );
-  return { roles, byRoles: granted && toSet(granted.getPermissionsForRoles), byPermissions };
+  return { roles, byRoles: granted && new Set(ungroup(granted.getPermissionsForRoles)), byPermissions };
 }
 
 type Groups = readonly { readonly resource: string; readonly actions: readonly string[] }[];
@@ -66,10 +67,6 @@ type Groups = readonly { readonly resource: string; readonly actions: readonly s
 function permissionGroups(): z.ZodMiniType<Groups> {
   const name = z.string().check(z.regex(/^\w+$/));
   return z.array(z.object({ resource: name, actions: z.array(name) }));
-}
-
-function toSet(groups: Groups): PermissionSet {
-  return new Set(groups.flatMap(({ resource, actions }) => actions.map((action) => `${resource}:${action}`)));
 }
 
 /** The codes of failures that concern only one query: a missing field, a missing permission, or an invalid answer. */
