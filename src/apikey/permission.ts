@@ -70,18 +70,37 @@ function isAction(word: string): word is Action {
   return ACTIONS.some((action) => action === word);
 }
 
-function parsePermission<Name extends string>(
+/** What a user types instead of a resource or an action to select all of them. */
+const EVERY = "*";
+
+function splitPair(text: string): readonly string[] {
+  return toUpperCase(text).split(":").map((part) => part.trim());
+}
+
+function parsePermission(text: string): Permission {
+  const [resource = "", action = "", ...rest] = splitPair(text);
+  if (isResource(resource) && isAction(action) && rest.length === 0) return `${resource}:${action}`;
+  throw new Failure("INVALID_PERMISSION", explainInvalid(text, resource, action, rest.length === 0, RESOURCES));
+}
+
+function expandPermission<Name extends string>(
   text: string,
-  resources: readonly [Name, ...Name[]],
-): `${Name}:${Action}` {
-  const [word = "", action = "", ...rest] = toUpperCase(text).split(":").map((part) => part.trim());
-  const resource = findWord(word, resources);
-  const isPair = isAction(action) && rest.length === 0;
-  if (resource !== undefined && isPair) return `${resource}:${action}`;
-  const isUnknown = resource === undefined && isPair && canBeEnumName(word);
-  throw new (isUnknown ? UnknownName : Failure)(
+  { names, every }: KnownResources<Name>,
+): readonly `${Name}:${Action}`[] {
+  const [word = "", action = "", ...rest] = splitPair(text);
+  const resource = findWord(word, names);
+  const actions = action === EVERY ? ACTIONS : ACTIONS.filter((known) => known === action);
+  const isPair = actions.length > 0 && rest.length === 0;
+  if (isPair && word === EVERY && every === undefined) {
+    throw new UnknownName("INVALID_PERMISSION", `Only the server can list the resources for ${quote(text)}.`);
+  }
+  const resources = word === EVERY ? every : resource && [resource];
+  if (isPair && resources !== undefined) {
+    return resources.flatMap((resource) => actions.map((action): `${Name}:${Action}` => `${resource}:${action}`));
+  }
+  throw new (isPair && canBeEnumName(word) ? UnknownName : Failure)(
     "INVALID_PERMISSION",
-    explainInvalid(text, word, action, rest.length === 0, resources),
+    explainInvalid(text, word, action, rest.length === 0, names),
   );
 }
 
@@ -97,19 +116,23 @@ function explainInvalid(
   if (isRole(resource) && !isResource(resource) && action === "" && hasTwoParts) {
     return `${quote(text)} is a role, not a permission. Pass it with --roles.`;
   }
-  const isSwapped = isAction(resource) && isResource(action);
+  const isSwapped = isAction(resource) && (isResource(action) || action === EVERY);
+  const isActionKnown = isAction(action) || action === EVERY;
+  const isResourceKnown = resources.includes(resource) || resource === EVERY;
   // The server may know the resource, so the message does not call it unknown.
-  const isOnlyActionWrong = !isAction(action) && !isSwapped && canBeEnumName(resource);
+  const isOnlyActionWrong = !isActionKnown && !isSwapped && canBeEnumName(resource);
   const problem = resource === "" || action === "" || !hasTwoParts
     ? `The permission ${quote(text)} does not have the form RESOURCE:ACTION`
-    : resources.includes(resource) || isOnlyActionWrong
+    : isResourceKnown || isOnlyActionWrong
     ? `Unknown action ${quote(action)} in the permission ${quote(text)}`
     : `Unknown resource ${quote(resource)} in the permission ${quote(text)}`;
   const suggestion = isSwapped
     ? `${action}:${resource}`
-    : hasTwoParts && action !== "" && isOnlyActionWrong && !resources.includes(resource)
+    : hasTwoParts && action !== "" && isOnlyActionWrong && !isResourceKnown
     ? `the action ${nearest(action, ACTIONS)}`
-    : `${nearest(resource, resources)}:${nearest(action, ACTIONS)}`;
+    : `${resource === EVERY ? EVERY : nearest(resource, resources)}:${
+      action === EVERY ? EVERY : nearest(action, ACTIONS)
+    }`;
   return `${problem}. Did you mean ${suggestion}? To list the resources and actions, run "service-api apikey --help".`;
 }
 
@@ -120,21 +143,31 @@ function explainInvalid(
  * @throws {Failure} `INVALID_PERMISSION`; its message describes the first invalid item and how to correct it
  */
 export function parsePermissions(list: string): readonly Permission[] {
-  return parsePermissionsOf(RESOURCES, list);
+  return parseCommaList(list, parsePermission);
+}
+
+/** The resources that a user may name in permissions. */
+export interface KnownResources<Name extends string = string> {
+  readonly names: readonly [Name, ...Name[]];
+  /** The resources that `*` stands for. `undefined` if only the server can list them. */
+  readonly every: readonly Name[] | undefined;
 }
 
 /**
- * Parses a list of permissions for the resources of a server.
+ * Parses permissions for the resources of a server, and expands wildcards: `DOCKER:*` stands for every action on a
+ * resource, `*:READ_ANY` for an action on every resource, and `*:*` for all permissions.
  *
- * @param resources the resources of the server
- * @throws {UnknownName} `INVALID_PERMISSION` if a resource is not one of `resources`
+ * @param lists comma-separated lists, which add up
+ * @throws {UnknownName} `INVALID_PERMISSION` if a resource is not one of `names`, or if only the server can list the
+ * resources that `*` stands for
  * @throws {Failure} `INVALID_PERMISSION` if an item cannot be a permission
  */
 export function parsePermissionsOf<Name extends string>(
-  resources: readonly [Name, ...Name[]],
-  list: string,
+  resources: KnownResources<Name>,
+  lists: readonly string[],
 ): readonly `${Name}:${Action}`[] {
-  return parseCommaList(list, (text) => parsePermission(text, resources));
+  const items = lists.flatMap((list) => parseCommaList(list, (text) => text));
+  return [...new Set(items.flatMap((text) => expandPermission(text, resources)))];
 }
 
 /** Groups permissions by resource. Resources and actions keep the order of the input. */

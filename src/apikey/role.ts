@@ -42,16 +42,20 @@ function parseRole<Name extends string>(text: string, roles: readonly [Name, ...
  * @throws {Failure} `INVALID_ROLE`; its message describes the first invalid item and how to correct it
  */
 export function parseRoles(list: string): readonly Role[] {
-  return parseRolesOf(ROLES, list);
+  return parseRolesOf(ROLES, [list]);
 }
 
 /**
- * Parses a list of roles of a server.
+ * Parses roles of a server.
  *
  * @param roles the roles of the server
+ * @param lists comma-separated lists, which add up
  * @throws {UnknownName} `INVALID_ROLE` if a role is not one of `roles`
  * @throws {Failure} `INVALID_ROLE` if an item cannot be a role
  */
-export function parseRolesOf<Name extends string>(roles: readonly [Name, ...Name[]], list: string): readonly Name[] {
-  return parseCommaList(list, (text) => parseRole(text, roles));
+export function parseRolesOf<Name extends string>(
+  roles: readonly [Name, ...Name[]],
+  lists: readonly string[],
+): readonly Name[] {
+  return [...new Set(lists.flatMap((list) => parseCommaList(list, (text) => parseRole(text, roles))))];
 }

@@ -6,12 +6,14 @@ import {
   ACTIONS,
   groupByResource,
   parsePermissions,
+  parsePermissionsOf,
   type Permission,
   type Resource,
   RESOURCES,
   ungroup,
 } from "../../src/apikey/permission.ts";
 import { failureOf } from "./failure_of.ts";
+import { UnknownName } from "../../src/apikey/unknown_name.ts";
 import { SPEC_ACTIONS, SPEC_RESOURCES } from "./rights_by_design.ts";
 
 const anyPermission = fc.tuple(fc.constantFrom<Resource>(...RESOURCES), fc.constantFrom<Action>(...ACTIONS))
@@ -112,6 +114,52 @@ Deno.test("The message for a long permission with control characters is short an
   expect(message.length).toBeLessThan(1_500);
   expect(message).not.toContain("\x1b");
   expect(message).not.toContain("\n");
+});
+
+const SERVER = { names: ["DOCKER", "VMS", "GPU"], every: ["DOCKER", "GPU"] } as const;
+
+Deno.test("In a permission that a user types, * stands for every action, and for every resource of the server", () => {
+  const onDocker = SPEC_ACTIONS.map((action) => `DOCKER:${action}`);
+  expect(parsePermissionsOf(SERVER, ["docker:*"])).toEqual(onDocker);
+  expect(parsePermissionsOf(SERVER, ["* : read_any"])).toEqual(["DOCKER:READ_ANY", "GPU:READ_ANY"]);
+  expect(parsePermissionsOf(SERVER, ["*:*"])).toEqual([
+    ...onDocker,
+    ...SPEC_ACTIONS.map((action) => `GPU:${action}`),
+  ]);
+});
+
+Deno.test("Several lists of permissions add up, and a permission that a wildcard repeats counts once", () => {
+  expect(parsePermissionsOf(SERVER, ["GPU:READ_ANY,VMS:READ_OWN", "", "*:READ_ANY"])).toEqual([
+    "GPU:READ_ANY",
+    "VMS:READ_OWN",
+    "DOCKER:READ_ANY",
+  ]);
+});
+
+Deno.test("A wildcard for all resources cannot be expanded before the server has listed them, but one for all actions can", () => {
+  const known = { ...SERVER, every: undefined };
+  expect(failureOf(() => parsePermissionsOf(known, ["*:READ_ANY"]))).toBeInstanceOf(UnknownName);
+  expect(parsePermissionsOf(known, ["VMS:*"])).toHaveLength(8);
+});
+
+for (
+  const [list, message] of [
+    ["*", /^The permission "\*" does not have the form RESOURCE:ACTION\. Did you mean \*:/],
+    ["*:*:*", /^The permission "\*:\*:\*" does not have the form RESOURCE:ACTION\. Did you mean \*:\*\?/],
+    ["DOKER:*", /^Unknown resource "DOKER" in the permission "DOKER:\*"\. Did you mean DOCKER:\*\?/],
+    ["*:REED_ANY", /^Unknown action "REED_ANY" in the permission "\*:REED_ANY"\. Did you mean \*:READ_ANY\?/],
+    ["DOCK*:READ_ANY", /^Unknown resource "DOCK\*" in the permission .* Did you mean DOCKER:READ_ANY\?/],
+    ["READ_ANY:*", /Did you mean \*:READ_ANY\?/],
+  ] as const
+) {
+  Deno.test(`The wildcard ${list} is rejected, and the message suggests a valid one`, () => {
+    const { code, message: text } = failureOf(() => parsePermissionsOf(SERVER, [list]));
+    expect({ code, text }).toEqual({ code: "INVALID_PERMISSION", text: expect.stringMatching(message) });
+  });
+}
+
+Deno.test("A stored list of permissions must not contain wildcards", () => {
+  for (const list of ["DOCKER:*", "*:READ_ANY", "*:*"]) expect(rejectionOf(list)).toContain(`"${list}"`);
 });
 
 Deno.test("Every list of different permissions, joined with commas, parses to itself", () => {

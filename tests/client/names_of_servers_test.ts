@@ -1,5 +1,6 @@
 /** Roles, resources and names of keys that other servers have and this program does not know. */
 import { expect } from "expect";
+import { ACTIONS } from "../../src/apikey/permission.ts";
 import { overHttp } from "../program/installations.ts";
 import { inProcess, type Program, withEnv } from "../program/program.ts";
 import { ADMIN_SECRET, type LaggingServer, startLaggingServer } from "./lagging_server.ts";
@@ -25,9 +26,33 @@ Deno.test("create accepts roles and resources that only the server knows, and as
   expect(server.requests.filter(({ body }) => body.includes("__type"))).toHaveLength(1);
 });
 
+Deno.test("create expands *:READ_ANY to the resources of the server, not to those that only this program knows", async () => {
+  await using server = startLaggingServer([], { resources: ["DOCKER", "BACKUPS"] });
+  const args = ["apikey", "--create", "--name", "ci", "--permissions", "*:READ_ANY", "--permissions", "docker:*"];
+  expect((await programFor(server)(args)).code).toBe(0);
+  expect(server.keys).toEqual([expect.objectContaining({
+    permissions: [
+      { resource: "DOCKER", actions: ["READ_ANY", ...ACTIONS.filter((action) => action !== "READ_ANY")] },
+      { resource: "BACKUPS", actions: ["READ_ANY"] },
+    ],
+  })]);
+});
+
+Deno.test("create rejects *:READ_ANY if the server does not list its resources", async () => {
+  await using server = startLaggingServer([], { answersIntrospection: false });
+  const { code, stdout } = await programFor(server)([...UNKNOWN, "GUEST", "--permissions", "*:READ_ANY"]);
+  expect({ code, ...JSON.parse(stdout) }).toEqual({
+    code: "INVALID_PERMISSION",
+    error: 'Only the server can list the resources for "*:READ_ANY". The server could not be asked for its roles and ' +
+      "resources: GraphQL introspection is not allowed.",
+  });
+  expect(code).toBe(2);
+  expect(server.keys).toEqual([]);
+});
+
 Deno.test("create does not ask the server for roles and resources if it knows all names", async () => {
   await using server = startLaggingServer([], { answersIntrospection: false });
-  expect((await programFor(server)([...UNKNOWN, "VIEWER", "--permissions", "DOCKER:READ_ANY"])).code).toBe(0);
+  expect((await programFor(server)([...UNKNOWN, "VIEWER", "--permissions", "DOCKER:*"])).code).toBe(0);
   expect(server.requests.some(({ body }) => body.includes("__type"))).toBe(false);
 });
 
@@ -62,8 +87,8 @@ Deno.test("if the server does not answer introspection, create says that it coul
   expect(JSON.parse(stdout)).toEqual({
     code: "INVALID_ROLE",
     error:
-      'Unknown role "AUDITOR". Did you mean ADMIN? Valid roles: ADMIN, CONNECT, VIEWER, GUEST. The server may know ' +
-      "more names, but it could not be asked: GraphQL introspection is not allowed.",
+      'Unknown role "AUDITOR". Did you mean ADMIN? Valid roles: ADMIN, CONNECT, VIEWER, GUEST. The server could not ' +
+      "be asked for its roles and resources: GraphQL introspection is not allowed.",
   });
 });
 

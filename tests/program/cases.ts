@@ -131,6 +131,34 @@ export const CASES: readonly Case[] = [
     },
   },
   {
+    rule: "repeated --roles and --permissions add up, and * in a permission stands for every action or resource",
+    check: async (program) => {
+      const flags = [
+        "--roles",
+        "GUEST",
+        "--roles",
+        "CONNECT",
+        "--permissions",
+        "docker:*",
+        "--permissions",
+        "*:READ_ANY",
+      ];
+      expect((await program(create("--name", "wild", ...flags))).code).toBe(0);
+      const query = "{ apiKeys { name roles permissions { resource actions } } }";
+      const { data } = jsonLine(await program(["request", "--query", query, "--json"]));
+      expect(data).toEqual({
+        apiKeys: expect.arrayContaining([{
+          name: "wild",
+          roles: ["GUEST", "CONNECT"],
+          permissions: expect.arrayContaining([
+            { resource: "DOCKER", actions: ACTIONS },
+            ...RESOURCES.filter((name) => name !== "DOCKER").map((resource) => ({ resource, actions: ["READ_ANY"] })),
+          ]),
+        }]),
+      });
+    },
+  },
+  {
     rule: "create rejects a name of more than 255 code points",
     check: async (program) => {
       const outcome = await program(create("--name", "\u{10400}".repeat(256), "--roles", "GUEST", "--json"));

@@ -24,8 +24,8 @@ export function completeList(text: string, items: readonly Candidate[]): Answer 
 }
 
 /**
- * Offers resources until the user has typed a colon, and then the pairs of that resource. Omits the pairs that the list
- * already contains.
+ * Offers resources until the user has typed a colon, and then the pairs of that resource or of `*`. Omits the pairs that
+ * the list already contains.
  */
 export function completePermissions(text: string): Answer {
   const list = parseList(text);
@@ -34,7 +34,7 @@ export function completePermissions(text: string): Answer {
       .filter(({ word }) => !list.items.includes(word));
   const [resource = "", action] = toUpperCase(list.typed).split(":");
   if (action !== undefined) {
-    const known = RESOURCES.find((candidate) => candidate === resource.trim());
+    const known = ["*", ...RESOURCES].find((candidate) => candidate === resource.trim());
     return { kind: "candidates", candidates: known === undefined ? [] : extend(list, unusedPairs(known)) };
   }
   const resources = RESOURCES.filter((candidate) => unusedPairs(candidate).length > 0);

@@ -121,6 +121,7 @@ Deno.test("after RESOURCE: --permissions completes to the actions", async () => 
   expect(Object.keys(words)).toEqual(["DOCKER:READ_ANY", "DOCKER:READ_OWN"]);
   expect(directive).toBe(":space");
   expect(await offered(["apikey", "--permissions", "NOWHERE:"])).toEqual([]);
+  expect(await offered(["apikey", "--permissions", "*:r"])).toEqual(["*:READ_ANY", "*:READ_OWN"]);
 });
 
 Deno.test("a permission that is already in the list is not offered again", async () => {

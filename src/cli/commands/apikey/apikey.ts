@@ -32,8 +32,8 @@ export function registerApikey(command: Command, { host, log, setExitCode }: Com
     .optionsGroup("Key:")
     .option("--name <name>", "letters, digits and spaces; unique among keys; with --delete, repeatable", collect)
     .option("--id <id>", "with --delete: the id of a key; repeatable", collect)
-    .option("--roles <roles>", "comma-separated roles")
-    .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs")
+    .option("--roles <roles>", "comma-separated roles; repeatable", collect)
+    .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs; * stands for all; repeatable", collect)
     .option("--description <desc>", "what the key is for, in at most 1,024 characters")
     .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately")
     .optionsGroup("Prompts:")
@@ -115,6 +115,13 @@ ${indentedList(RESOURCES)}
 
 Actions:
 ${indentedList(ACTIONS)}
+
+Wildcards:
+  In --permissions, "DOCKER:*" stands for every action on DOCKER, "*:READ_ANY"
+  for READ_ANY on every resource of the server, and "*:*" for every action on
+  every resource. The key gets each of these permissions. It does not get
+  permissions on resources that the server adds later. Quote the asterisk, so
+  that the shell does not expand it.
 
 Rights:
   A key may do anything that any of its roles or permissions allows.

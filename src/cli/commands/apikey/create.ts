@@ -2,22 +2,23 @@
 import { parseDescription } from "../../../apikey/description.ts";
 import { Failure } from "../../../apikey/failure.ts";
 import { type Name, parseName } from "../../../apikey/name.ts";
-import { type NamedPermission, parsePermissionsOf, RESOURCES } from "../../../apikey/permission.ts";
+import { type NamedPermission, parsePermissionsOf } from "../../../apikey/permission.ts";
 import { requireSomeRights } from "../../../apikey/rights.ts";
-import { parseRolesOf, ROLES } from "../../../apikey/role.ts";
+import { parseRolesOf } from "../../../apikey/role.ts";
 import { UnknownName } from "../../../apikey/unknown_name.ts";
-import type { Client, NewKey } from "../../../client/client.ts";
+import type { NewKey } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
 import { printCreatedKey, showsRights } from "./create_output.ts";
+import { type KnownNames, parseKnownNames, parseNamesOfServer } from "./known_names.ts";
 
 /** The flags as typed. */
 export interface CreateFlags extends PromptFlags {
   readonly name?: string | undefined;
-  readonly roles?: string | undefined;
-  readonly permissions?: string | undefined;
+  readonly roles?: readonly string[] | undefined;
+  readonly permissions?: readonly string[] | undefined;
   readonly description?: string | undefined;
   readonly overwrite?: boolean | undefined;
   readonly json?: boolean | undefined;
@@ -40,11 +41,12 @@ export interface KeyDraft {
 export async function createKey(flags: CreateFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   const isComplete = flags.name !== undefined && (flags.roles ?? flags.permissions) !== undefined;
   const wasPrompted = !isComplete && canPrompt(flags, host);
-  const parsed = parseKnownNames(flags);
+  const parse = (known: KnownNames): KeyDraft => parseDraft(flags, known);
+  const parsed = parseKnownNames(parse);
   if (!wasPrompted && !(parsed instanceof UnknownName)) requireComplete(parsed);
   if (await host.isOutputClosed()) throw secretWouldBeLost();
   await useClient(async (connect, interrupted) => {
-    const draft = parsed instanceof UnknownName ? await parseNamesOfServer(flags, parsed, await connect()) : parsed;
+    const draft = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, await connect()) : parsed;
     const key = wasPrompted
       ? await (await import("#prompts")).promptForKey(draft, flags, host, connect, interrupted)
       : requireComplete(draft);
@@ -65,52 +67,8 @@ function secretWouldBeLost(): Failure {
   );
 }
 
-/**
- * Parses the flags with the roles and resources of this program.
- *
- * @returns the failure if a role or resource is unknown, because the server may know it
- */
-function parseKnownNames(flags: CreateFlags): KeyDraft | UnknownName {
-  try {
-    return parseDraft(flags, ROLES, RESOURCES);
-  } catch (error) {
-    if (error instanceof UnknownName) return error;
-    throw error;
-  }
-}
-
-/**
- * Parses the flags with the roles and resources of the server.
- *
- * @throws {Failure} `unknown`, with the reason why the server could not be asked; `INVALID_ROLE`, `INVALID_PERMISSION`
- */
-async function parseNamesOfServer(flags: CreateFlags, unknown: UnknownName, client: Client): Promise<KeyDraft> {
-  try {
-    const { roles, resources } = await client.listEnumNames();
-    return parseDraft(flags, withOthers(ROLES, roles), withOthers(RESOURCES, resources));
-  } catch (cause) {
-    if (!(cause instanceof Failure) || cause instanceof UnknownName || cause.code === "INTERRUPTED") throw cause;
-    throw new Failure(
-      unknown.code,
-      `${unknown.message} The server may know more names, but it could not be asked: ${cause.message}`,
-      { cause },
-    );
-  }
-}
-
-function withOthers(
-  [first, ...known]: readonly [string, ...string[]],
-  names: readonly string[],
-): readonly [string, ...string[]] {
-  return [first, ...new Set([...known, ...names.filter((name) => name !== first)])];
-}
-
 /** @throws {Failure} `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION`; `USAGE` if the description is too long */
-function parseDraft(
-  flags: CreateFlags,
-  roles: readonly [string, ...string[]],
-  resources: readonly [string, ...string[]],
-): KeyDraft {
+function parseDraft(flags: CreateFlags, { roles, resources }: KnownNames): KeyDraft {
   return {
     name: flags.name === undefined ? undefined : parseName(flags.name),
     description: flags.description === undefined ? undefined : parseDescription(flags.description),

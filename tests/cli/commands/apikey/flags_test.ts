@@ -39,13 +39,19 @@ for (
       "USAGE",
       /The description is too long\. A description may have at most 1024 characters\./,
     ],
+    [
+      "an unknown action on all resources",
+      ["--create", "--name", "a", "--permissions", "*:REED_ANY"],
+      "INVALID_PERMISSION",
+      /"REED_ANY".*Did you mean \*:READ_ANY\?/,
+    ],
     ["no name and no terminal", ["--create", "--roles", "ADMIN"], "USAGE", /--create needs --name/],
     ["no mode and no terminal", ["--name", "a"], "USAGE", /--create or --delete/],
     ["both modes", ["--create", "--delete", "--name", "a"], "USAGE", /not both/],
     ["an unknown flag", ["--create", "--nam", "a"], "USAGE", /"--nam"\. Did you mean --name\?/],
     ["two names", ["--create", "--name", "a", "--name", "b", "--roles", "GUEST"], "USAGE", /--name is given twice/],
     ["an id", ["--create", "--name", "a", "--roles", "GUEST", "--id", "key_1"], "USAGE", /--id .* --delete/],
-    ["a repeated flag", ["--create", "--roles", "GUEST", "--roles", "VIEWER"], "USAGE", /--roles .*twice/],
+    ["a repeated flag", ["--create", "--description", "a", "--description", "b"], "USAGE", /--description .*twice/],
   ] as const
 ) {
   Deno.test(`apikey with ${rule} fails with ${code} and exit status 2, in plain text and in JSON`, async () => {
