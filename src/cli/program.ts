@@ -4,7 +4,8 @@
  */
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { Failure } from "../apikey/failure.ts";
-import { registerApikey } from "./commands/apikey/apikey.ts";
+import { registerApikey, registerCreate, registerDelete } from "./commands/apikey/apikey.ts";
+import { isSubcommand, type SubcommandName, SUBCOMMANDS } from "./commands/apikey/subcommands.ts";
 import { type CommandContext, isRepeatable, type RegisterCommand } from "./command.ts";
 import { EXIT_STATUS_WITH_CODES, ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host/host.ts";
@@ -85,11 +86,11 @@ async function runCommand(host: Host, log: Log): Promise<ExitCode> {
   const program = createProgram((text) => help += text);
   const context: CommandContext = { host, log, setExitCode };
   if (host.env("LOG_LEVEL") !== undefined) log.debug((await import("#version")).VERSION);
-  await addCommands(program, context);
+  await addCommands(program, host.args, context);
   program.commands.forEach(rejectRepeatedFlags);
   try {
     requireKnownCommand(host.args);
-    await program.parseAsync(host.args, { from: "user" });
+    await program.parseAsync(withoutHelpCommand(host.args), { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof UsageError) {
@@ -113,19 +114,22 @@ async function runCommand(host: Host, log: Log): Promise<ExitCode> {
 async function printCompletions(host: Host): Promise<ExitCode> {
   const { complete } = await import("#commands");
   const program = createProgram(() => {});
-  await addCommands(program, { host, log: SILENT_LOG, setExitCode: () => {} });
-  await complete(host.args.slice(host.args[1] === "--" ? 2 : 1), program, host);
+  const words = host.args.slice(host.args[1] === "--" ? 2 : 1);
+  // The last word is not finished yet.
+  await addCommands(program, words.slice(0, -1), { host, log: SILENT_LOG, setExitCode: () => {} });
+  await complete(words, program, host);
   return ExitCode.OK;
 }
 
 /**
  * Adds the requested command with its flags. If the first word is not a command, also adds the others, without flags.
+ *
+ * @param words the words after the program's name
  */
-async function addCommands(program: Command, context: CommandContext): Promise<void> {
-  const { args } = context.host;
-  const requested = args.find(isCommandName);
-  const register = requested && await loadCommand(requested);
-  const isFirst = requested !== undefined && requested === args[0];
+async function addCommands(program: Command, words: readonly string[], context: CommandContext): Promise<void> {
+  const requested = words.find(isCommandName);
+  const register = requested && await loadCommand(requested, words[words.indexOf(requested) + 1]);
+  const isFirst = requested !== undefined && requested === words[0];
   for (const [name, summary] of COMMANDS.filter(([name]) => !isFirst || name === requested)) {
     const command = new ProgramCommand(name).copyInheritedSettings(program).summary(summary);
     if (name === requested) register?.(command, context);
@@ -140,8 +144,22 @@ function isCommandName(word: string): word is CommandName {
   return COMMANDS.some(([name]) => name === word);
 }
 
-async function loadCommand(name: CommandName): Promise<RegisterCommand> {
-  return name === "apikey" ? registerApikey : (await import("#commands")).COMMANDS[name];
+/** @param next the word after the name; if it is a subcommand, only the subcommand gets flags */
+async function loadCommand(name: CommandName, next?: string): Promise<RegisterCommand> {
+  if (name !== "apikey") return (await import("#commands")).COMMANDS[name];
+  if (!isSubcommand(next)) return registerApikey;
+  const register = await loadSubcommand(next);
+  return (command, context) => {
+    const subcommand = new ProgramCommand(next).copyInheritedSettings(command);
+    register(subcommand, context);
+    command.addCommand(subcommand);
+  };
+}
+
+async function loadSubcommand(name: SubcommandName): Promise<RegisterCommand> {
+  if (name === "create") return registerCreate;
+  if (name === "delete") return registerDelete;
+  return (await import("#lifecycle")).LIFECYCLE_COMMANDS[name];
 }
 
 function createProgram(write: (text: string) => void): Command {
@@ -166,6 +184,12 @@ function requireKnownCommand([word, name]: readonly string[]): void {
   throw new UsageError("unknown command", name);
 }
 
+/** Replaces `help apikey list` by `apikey list --help`, because commander's `help` knows no subcommands. */
+function withoutHelpCommand(args: readonly string[]): readonly string[] {
+  const [help, command, subcommand] = args;
+  return help === "help" && command === "apikey" && isSubcommand(subcommand) ? [command, subcommand, "--help"] : args;
+}
+
 /**
  * Makes the titles of a help page bold if the output supports it. Titles are `Usage`, `Exit status`, and unindented
  * lines that end with a colon.
@@ -179,6 +203,7 @@ async function withBoldTitles(help: string, output: Output, host: Host): Promise
 
 /** Rejects the second use of a flag that takes one value. Commander would silently use the last value. */
 function rejectRepeatedFlags(command: CommandUnknownOpts): void {
+  command.commands.forEach(rejectRepeatedFlags);
   for (const option of command.options.filter((option) => option.required && !isRepeatable(option))) {
     let isGiven = false;
     option.argParser((value) => {
@@ -191,11 +216,16 @@ function rejectRepeatedFlags(command: CommandUnknownOpts): void {
   }
 }
 
-/** Lists every command with its flags. Call it only for error messages, because adding all flags takes time. */
+/**
+ * Lists every command and subcommand with its flags. Call it only for error messages, because adding all flags takes
+ * time.
+ */
 async function listCommands(context: CommandContext): Promise<readonly KnownCommand[]> {
-  return await Promise.all(COMMANDS.map(async ([name]) => {
+  const commands = COMMANDS.map(([name]) => ({ name, registering: loadCommand(name) }));
+  const subcommands = SUBCOMMANDS.map(([name]) => ({ name: `apikey ${name}`, registering: loadSubcommand(name) }));
+  return await Promise.all([...commands, ...subcommands].map(async ({ name, registering }) => {
     const command = new Command(name);
-    (await loadCommand(name))(command, context);
+    (await registering)(command, context);
     return { name, flags: command.options.flatMap(({ long }) => long ?? []) };
   }));
 }

@@ -39,17 +39,19 @@ export function escapeInJson(json: string): string {
 export async function reportFailure(error: unknown, host: Host): Promise<ExitCode> {
   const { code, message } = asFailure(error);
   const text = redactSecrets(message);
-  const { args } = host;
   const writeText = (): Promise<void> => host.stderr.write(`service-api: ${escapeInvisible(text)}\n`);
-  if (args.includes("--json")) {
-    const isDeletion = args.includes("--delete") && !args.includes("--create");
-    const deleted = error instanceof DeletionFailure ? error.deleted : isDeletion ? 0 : undefined;
+  if (host.args.includes("--json")) {
+    const deleted = error instanceof DeletionFailure ? error.deleted : isDeletion(host.args) ? 0 : undefined;
     await writeJson(host.stdout, { deleted, error: text, code }).catch(writeText).catch(() => {});
     if (await host.isOutputClosed().catch(() => false)) await writeText().catch(() => {});
   } else if (!isClosedPipe(error)) {
     await writeText().catch(() => {});
   }
   return EXIT_CODES[code];
+}
+
+function isDeletion(args: readonly string[]): boolean {
+  return args[0] === "apikey" && (args[1] === "delete" || args.includes("--delete") && !args.includes("--create"));
 }
 
 /** Whether the failure is only that the reader of standard output has closed it, as `head` does. Users expect no message then. */

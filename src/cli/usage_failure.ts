@@ -3,7 +3,7 @@ import { Failure, quote } from "../apikey/failure.ts";
 import { nearest } from "../apikey/nearest.ts";
 import type { UsageError } from "./program_command.ts";
 
-/** A command and its long flags. */
+/** A command or a subcommand, for example `apikey list`, with its long flags. */
 export interface KnownCommand {
   readonly name: string;
   readonly flags: readonly string[];
@@ -19,13 +19,15 @@ export function usageFailure(
   args: readonly string[],
   commands: readonly KnownCommand[],
 ): Failure {
-  const command = commands.find(({ name }) => name === args[0]);
+  const [word, next] = args;
+  const command = commands.find(({ name }) => name === `${word} ${next}`) ?? commands.find(({ name }) => name === word);
   const help = `See ${["service-api", command?.name, "--help"].filter((word) => word !== undefined).join(" ")}.`;
-  return new Failure("USAGE", `${describe(error, command, commands)} ${help}`);
+  return new Failure("USAGE", `${describe(error, args, command, commands)} ${help}`);
 }
 
 function describe(
   { kind, word }: UsageError,
+  args: readonly string[],
   command: KnownCommand | undefined,
   commands: readonly KnownCommand[],
 ): string {
@@ -37,12 +39,24 @@ function describe(
     case "missing value":
       return `${word} needs a value.`;
     case "unexpected argument":
-      return `Unexpected argument ${quote(word)}. ${remedyFor(word, command)}`;
+      return `Unexpected argument ${quote(word)}. ${remedyFor(word, args, command, commands)}`;
   }
 }
 
-function remedyFor(argument: string, command: KnownCommand | undefined): string {
+function remedyFor(
+  argument: string,
+  [, next]: readonly string[],
+  command: KnownCommand | undefined,
+  commands: readonly KnownCommand[],
+): string {
   if (command?.flags.includes(`--${argument}`)) return `Did you mean --${argument}?`;
+  const subcommands = commands.map(({ name }) => name).filter((name) => name.startsWith(`${command?.name} `));
+  const named = subcommands.find((name) => name === `${command?.name} ${argument}`);
+  if (named !== undefined) return `Write service-api ${named}, and put all flags after it.`;
+  const [first, ...others] = subcommands;
+  if (first !== undefined && argument === next) {
+    return `Did you mean ${nearest(`${command?.name} ${argument}`, [first, ...others])}?`;
+  }
   return command?.flags.includes("--name") || !command?.flags.includes("--profile")
     ? "Quote a value that contains spaces."
     : `Did you mean --profile ${argument}?`;

@@ -4,17 +4,21 @@ import { stripVTControlCharacters } from "node:util";
 import { ACTIONS, RESOURCES } from "../../src/apikey/permission.ts";
 import { ROLES } from "../../src/apikey/role.ts";
 import { EXIT_CODES } from "../../src/cli/exit_code.ts";
+import { SUBCOMMANDS } from "../../src/cli/commands/apikey/subcommands.ts";
 import { run } from "../../src/cli/program.ts";
 import { FakeHost, inProcess } from "../program/program.ts";
 
 const { stdout: PROGRAM_HELP } = await inProcess(["--help"]);
-const COMMANDS = [...PROGRAM_HELP.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name = ""]) => name);
+const COMMANDS = [
+  ...[...PROGRAM_HELP.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name = ""]) => [name]),
+  ...SUBCOMMANDS.map(([name]) => ["apikey", name]),
+];
 
 Deno.test("the help of the program lists every command", () => {
-  expect(COMMANDS).toEqual(expect.arrayContaining(["apikey", "request", "serve", "audit"]));
+  expect(COMMANDS).toEqual(expect.arrayContaining([["apikey"], ["request"], ["serve"], ["audit"]]));
 });
 
-for (const args of [["--help"], ...COMMANDS.map((name) => [name, "--help"])]) {
+for (const args of [["--help"], ...COMMANDS.map((command) => [...command, "--help"])]) {
   Deno.test(`service-api ${args.join(" ")} fits into 80 columns and explains the exit status`, async () => {
     const { code, stdout, stderr } = await inProcess(args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -25,9 +29,9 @@ for (const args of [["--help"], ...COMMANDS.map((name) => [name, "--help"])]) {
   });
 }
 
-for (const name of COMMANDS) {
-  Deno.test(`service-api ${name} --help breaks the descriptions of options only where the next word does not fit`, async () => {
-    const { stdout } = await inProcess([name, "--help"]);
+for (const command of COMMANDS) {
+  Deno.test(`service-api ${command.join(" ")} --help breaks the descriptions of options only where the next word does not fit`, async () => {
+    const { stdout } = await inProcess([...command, "--help"]);
     const column = /^ {2}-h, --help +/m.exec(stdout)?.[0].length ?? NaN;
     const indent = " ".repeat(column);
     const lines = stdout.split("\n");
@@ -76,7 +80,9 @@ for (
     [["--create"], /Did you mean service-api apikey --create\? See service-api --help\.$/],
     [["create"], /Did you mean service-api apikey --create\?/],
     [["apikeys"], /Unknown command "apikeys"\. Did you mean apikey\?/],
-    [["apikey", "create"], /^service-api: Unexpected argument "create"\. Did you mean --create\?/],
+    [["apikey", "creat"], /^service-api: Unexpected argument "creat"\. Did you mean apikey create\?/],
+    [["apikey", "--create", "delete"], /Unexpected argument "delete"\. Did you mean --delete\?/],
+    [["apikey", "create", "--delete"], /Unknown option "--delete"\..* See service-api apikey create --help\.$/],
     [
       ["apikey", "--create", "--name", "ci", "deploy"],
       /Unexpected argument "deploy"\. Quote a value that contains spaces\./,
@@ -97,3 +103,7 @@ for (
     expect(stderr.trimEnd()).toMatch(message);
   });
 }
+
+Deno.test("service-api help apikey create prints the help of the subcommand", async () => {
+  expect(await inProcess(["help", "apikey", "create"])).toEqual(await inProcess(["apikey", "create", "--help"]));
+});

@@ -4,9 +4,11 @@
  */
 import type { CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { isRepeatable } from "../command.ts";
+import { SUBCOMMANDS } from "../commands/apikey/subcommands.ts";
 import type { Host } from "../host/host.ts";
 import { type Answer, type Candidate, formatAnswer, matching, NO_CANDIDATES } from "./answer.ts";
 import { type CommandLine, flagName, parseCommandLine, visibleOptions } from "./command_line.ts";
+import { fetchKeyNames } from "./key_names.ts";
 import { completeValue } from "./values.ts";
 
 /**
@@ -28,10 +30,20 @@ async function answerFor(words: readonly string[], program: CommandUnknownOpts, 
     return offer(name ?? "", [...commandCandidates(program), ...flagCandidates(program, NO_FLAGS)]);
   }
   if (command === undefined) return NO_CANDIDATES;
-  const line = parseCommandLine(rest, command);
+  const subcommand = rest.length > 1 ? command.commands.find((candidate) => candidate.name() === rest[0]) : undefined;
+  if (subcommand !== undefined) return await answerForCommand(rest.slice(1), subcommand, host);
+  const answer = await answerForCommand(rest, command, host);
+  if (name !== "apikey" || rest.length > 1 || answer.kind !== "candidates") return answer;
+  const subcommands = SUBCOMMANDS.map(([word, description]): Candidate => ({ word, description }));
+  return { ...answer, candidates: [...matching(rest[0] ?? "", subcommands), ...answer.candidates] };
+}
+
+/** @param words the words after the command, up to and including the one at the cursor */
+async function answerForCommand(words: readonly string[], command: CommandUnknownOpts, host: Host): Promise<Answer> {
+  const line = parseCommandLine(words, command);
   const { cursor } = line;
   if (cursor.kind === "value") return await completeValue(cursor, line, command, host);
-  const operands = operandCandidates(command, line.operands.length);
+  const operands = await operandCandidates(command, line, host);
   return offer(
     cursor.typed,
     cursor.kind === "operand" ? operands : [...operands, ...flagCandidates(command, line.given)],
@@ -51,9 +63,16 @@ function commandCandidates(program: CommandUnknownOpts): readonly Candidate[] {
   }));
 }
 
-function operandCandidates(command: CommandUnknownOpts, index: number): readonly Candidate[] {
-  const choices = command.registeredArguments[index]?.argChoices ?? [];
-  return choices.map((word) => ({ word, description: "" }));
+async function operandCandidates(
+  command: CommandUnknownOpts,
+  line: CommandLine,
+  host: Host,
+): Promise<readonly Candidate[]> {
+  const { registeredArguments: known } = command;
+  const last = known.at(-1);
+  const argument = known[line.operands.length] ?? (last?.variadic ? last : undefined);
+  if (argument?.name() === "name" && command.name() !== "create") return await fetchKeyNames(line, host);
+  return (argument?.argChoices ?? []).map((word) => ({ word, description: "" }));
 }
 
 /** Pairs of flags that a command rejects together. */
@@ -79,14 +98,15 @@ function flagCandidates(command: CommandUnknownOpts, given: CommandLine["given"]
     ) => [...(given.has(one) ? [other] : []), ...(given.has(other) ? [one] : [])]),
   );
   return visibleOptions(command)
-    .filter((option) => canRepeat(option, given) || !given.has(flagName(option)))
+    .filter((option) => canRepeat(option, command, given) || !given.has(flagName(option)))
     .map((option) => ({ word: flagName(option), description: shortDescription(option.description) }))
     .filter(({ word }) => !conflicting.has(word));
 }
 
-/** Only `--delete` accepts several names. */
-function canRepeat(option: Option, given: CommandLine["given"]): boolean {
-  return isRepeatable(option) && (flagName(option) !== "--name" || given.has("--delete"));
+/** Without a subcommand, only `--delete` accepts several names. */
+function canRepeat(option: Option, command: CommandUnknownOpts, given: CommandLine["given"]): boolean {
+  return isRepeatable(option) &&
+    (flagName(option) !== "--name" || command.name() !== "apikey" || given.has("--delete"));
 }
 
 /** The description of a flag in the help, on one line and without the environment variable and the default value. */

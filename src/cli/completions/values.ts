@@ -41,7 +41,7 @@ export async function completeValue(
     case "--permissions":
       return withPrefix(prefix, completePermissions(typed));
     case "--name":
-      return expectsExistingName(line) ? offer(cursor, await fetchKeyNames(line, host)) : NO_CANDIDATES;
+      return expectsExistingName(line, command) ? offer(cursor, await fetchKeyNames(line, host)) : NO_CANDIDATES;
     case "--profile":
       return offer(cursor, (await readProfileNames(line, host)).map(toCandidate));
     default:
@@ -59,8 +59,9 @@ function toCandidate(word: string): Candidate {
   return { word, description: "" };
 }
 
-function expectsExistingName({ given }: CommandLine): boolean {
-  return given.has("--delete") || given.has("--overwrite");
+/** With `apikey` and `apikey create`, only these flags take the name of an existing key. */
+function expectsExistingName({ given }: CommandLine, command: CommandUnknownOpts): boolean {
+  return given.has("--delete") || given.has("--overwrite") || !["apikey", "create"].includes(command.name());
 }
 
 /**

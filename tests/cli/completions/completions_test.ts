@@ -1,6 +1,7 @@
 /** The candidates that the shells receive when the user presses Tab. */
 import { expect } from "expect";
 import { CONFLICTING_FLAGS } from "../../../src/cli/completions/complete.ts";
+import { SUBCOMMANDS } from "../../../src/cli/commands/apikey/subcommands.ts";
 import { run } from "../../../src/cli/program.ts";
 import { startServer } from "../../client/foreign_server.ts";
 import { embedded, overHttp } from "../../program/installations.ts";
@@ -45,15 +46,23 @@ Deno.test("the argument of the completions command completes to the shells", asy
 });
 
 Deno.test("every flag in the help of a command is offered with a description on one line", async () => {
-  for (const command of ["apikey", "request", "serve", "audit", "config", "login", "logout", "completions"]) {
+  const commands = ["apikey", "request", "serve", "audit", "config", "login", "logout", "completions"];
+  for (const command of [...commands.map((name) => [name]), ...SUBCOMMANDS.map(([name]) => ["apikey", name])]) {
     // deno-lint-ignore no-await-in-loop -- one command at a time
-    const help = (await inProcess([command, "--help"])).stdout;
+    const help = (await inProcess([...command, "--help"])).stdout;
     const flags = [...help.matchAll(/^ {2}(?:-h, )?(--[a-z-]+)/gm)].map(([, flag]) => flag);
     // deno-lint-ignore no-await-in-loop -- one command at a time
-    const { words } = await complete([command, "--"]);
+    const { words } = await complete([...command, "--"]);
     expect(Object.keys(words).sort()).toEqual([...new Set(flags)].sort());
     expect(Object.values(words).filter((description) => description === "" || description.includes("[S"))).toEqual([]);
   }
+});
+
+Deno.test("apikey completes to its subcommands and flags, but after a flag only to flags", async () => {
+  expect(await offered(["apikey", ""])).toEqual(expect.arrayContaining(["create", "delete", "--create"]));
+  expect(await offered(["apikey", "cr"])).toEqual(["create"]);
+  expect(await offered(["apikey", "--json", "cr"])).toEqual([]);
+  expect(await offered(["apikey", "create", "cr"])).toEqual([]);
 });
 
 Deno.test("a flag is offered again only if it can be repeated", async () => {

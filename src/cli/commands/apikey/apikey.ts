@@ -1,4 +1,7 @@
-/** The `apikey` command: its flags, its help page, and the choice between create and delete. */
+/**
+ * The `apikey` command: its flags, its help page, and the choice between create and delete. Also its subcommands `create`
+ * and `delete`, which do the same as the flags.
+ */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure } from "../../../apikey/failure.ts";
 import { ACTIONS, RESOURCES } from "../../../apikey/permission.ts";
@@ -13,10 +16,12 @@ import { collect, withServerFlags } from "../../settings/server_flags.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { type CreateFlags, createKey } from "./create.ts";
 import { deleteKeys } from "./delete.ts";
+import { withKeyFlags, withOutputFlags } from "./key_flags.ts";
+import { SUBCOMMANDS } from "./subcommands.ts";
 
 /** Registers the command. */
 export function registerApikey(command: Command, { host, log, setExitCode }: CommandContext): void {
-  const withOwnFlags = command
+  const withModes = command
     .description(
       "Create or delete API keys. At a terminal the command prompts for missing values.\n" +
         "With --create, a name, and a role or permission, it never prompts.",
@@ -24,27 +29,61 @@ export function registerApikey(command: Command, { host, log, setExitCode }: Com
     .usage(
       "[--create | --delete]\n" +
         "       service-api apikey --create --name <name> [options]\n" +
-        "       service-api apikey --delete [--name <name> | --id <id>]... [options]",
+        "       service-api apikey --delete [--name <name> | --id <id>]... [options]\n" +
+        "       service-api apikey <command> [options]",
     )
     .optionsGroup("Mode:")
     .option("--create", "create a key and print its secret once")
     .option("--delete", "delete the keys with the given names and ids, or select keys from a list")
     .optionsGroup("Key:")
     .option("--name <name>", "letters, digits and spaces; unique among keys; with --delete, repeatable", collect)
-    .option("--id <id>", "with --delete: the id of a key; repeatable", collect)
-    .option("--roles <roles>", "comma-separated roles; repeatable", collect)
-    .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs; * stands for all; repeatable", collect)
-    .option("--description <desc>", "what the key is for, in at most 1,024 characters")
-    .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately")
-    .optionsGroup("Prompts:")
-    .option("--yes", "skip the final confirmation")
-    .option("--no-input", "never prompt; fail if a value is missing")
-    .optionsGroup("Output:")
-    .option("--json", "print one line of JSON, even on failure");
-  withServerFlags(withOwnFlags)
+    .option("--id <id>", "with --delete: the id of a key; repeatable", collect);
+  withServerFlags(withOutputFlags(withKeyFlags(withModes)))
     .addHelpText("after", notes)
     .action(async (flags) => setExitCode(await apikey(flags, host, withClient(flags, host, log))));
 }
+
+/** Registers the subcommand `create`. */
+export function registerCreate(command: Command, { host, log, setExitCode }: CommandContext): void {
+  const withName = command
+    .description("Create a key and print its secret once. The same as service-api apikey --create.")
+    .usage("[name] [options]")
+    .argument("[name]", "letters, digits and spaces; unique among keys")
+    .optionsGroup("Key:")
+    .option("--name <name>", "the same as the argument");
+  withServerFlags(withOutputFlags(withKeyFlags(withName)))
+    .addHelpText("after", SEE_APIKEY)
+    .action(async (name, flags) => {
+      if (name !== undefined && flags.name !== undefined) {
+        throw new Failure("USAGE", "The name is given twice. Use either the argument or --name.");
+      }
+      const keyFlags = { ...flags, name: name ?? flags.name };
+      setExitCode(await createKey(keyFlags, host, withClient(flags, host, log)));
+    });
+}
+
+/** Registers the subcommand `delete`. */
+export function registerDelete(command: Command, { host, log, setExitCode }: CommandContext): void {
+  const withNames = command
+    .description("Delete keys. The same as service-api apikey --delete.")
+    .usage("[name]... [options]")
+    .argument("[name...]", "the names of the keys")
+    .optionsGroup("Key:")
+    .option("--name <name>", "the same as an argument; repeatable", collect)
+    .option("--id <id>", "the id of a key; repeatable", collect);
+  withServerFlags(withOutputFlags(withNames))
+    .addHelpText("after", SEE_APIKEY)
+    .action(async (names, flags) => {
+      const given = [...names, ...flags.name ?? []];
+      const keyFlags = { ...flags, name: given.length === 0 ? undefined : given };
+      setExitCode(await deleteKeys(keyFlags, { confirms: false }, host, withClient(flags, host, log)));
+    });
+}
+
+const SEE_APIKEY = `
+service-api apikey --help describes names, roles, permissions, rights, prompts
+and results.
+${EXIT_STATUS}`;
 
 /** Flags that `--delete` rejects. */
 const CREATE_ONLY_FLAGS = ["roles", "permissions", "description", "overwrite"] as const;
@@ -96,6 +135,11 @@ function indentedList(words: readonly string[]): string {
 
 function notes(): string {
   return `
+Commands:
+${SUBCOMMANDS.map(([name, summary]) => `  ${name.padEnd(9)}${summary}`).join("\n")}
+  A command comes directly after apikey. service-api apikey <command> --help
+  describes it.
+
 Embedded server:
   The embedded server is the one built into this program. Commands use it unless
   --base-url, SERVICE_API_URL or the profile selects another server. It keeps

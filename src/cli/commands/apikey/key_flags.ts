@@ -1,0 +1,46 @@
+/** The flags that several modes and subcommands of `apikey` share. */
+import type { Command, CommandUnknownOpts, OptionValues } from "@commander-js/extra-typings";
+import { collect } from "../../settings/server_flags.ts";
+
+/** The flags that describe a new key, as typed. */
+export type KeyFlags = {
+  readonly roles?: readonly string[] | undefined;
+  readonly permissions?: readonly string[] | undefined;
+  readonly description?: string | undefined;
+  readonly overwrite?: true | undefined;
+};
+
+/** The flags for prompts (see `PromptFlags`) and output, as typed. */
+export type OutputFlags = {
+  readonly yes?: true | undefined;
+  readonly input?: boolean | undefined;
+  readonly json?: true | undefined;
+};
+
+// The flags are type aliases, because commander requires types with an implicit index signature.
+// The overloads state the types that commander would infer, because inferring them takes the type checker minutes.
+
+/** Adds the flags of {@linkcode KeyFlags}. */
+export function withKeyFlags<Args extends unknown[], Flags extends OptionValues>(
+  command: Command<Args, Flags>,
+): Command<Args, Flags & KeyFlags>;
+export function withKeyFlags(command: CommandUnknownOpts): CommandUnknownOpts {
+  return command
+    .option("--roles <roles>", "comma-separated roles; repeatable", collect)
+    .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs; * stands for all; repeatable", collect)
+    .option("--description <desc>", "what the key is for, in at most 1,024 characters")
+    .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately");
+}
+
+/** Adds the flags of {@linkcode OutputFlags}. */
+export function withOutputFlags<Args extends unknown[], Flags extends OptionValues>(
+  command: Command<Args, Flags>,
+): Command<Args, Flags & OutputFlags>;
+export function withOutputFlags(command: CommandUnknownOpts): CommandUnknownOpts {
+  return command
+    .optionsGroup("Prompts:")
+    .option("--yes", "skip the final confirmation")
+    .option("--no-input", "never prompt; fail if a value is missing")
+    .optionsGroup("Output:")
+    .option("--json", "print one line of JSON, even on failure");
+}

@@ -1,0 +1,11 @@
+/**
+ * Registers the subcommands of `apikey`, except `create` and `delete`. The program loads this module on demand, so that
+ * `apikey --create` starts fast.
+ */
+import type { RegisterCommand } from "../../command.ts";
+import type { SubcommandName } from "./subcommands.ts";
+
+/** Every subcommand except `create` and `delete`, by name. */
+export const LIFECYCLE_COMMANDS = {} as const satisfies Readonly<
+  Record<Exclude<SubcommandName, "create" | "delete">, RegisterCommand>
+>;

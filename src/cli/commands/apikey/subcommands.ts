@@ -1,0 +1,13 @@
+/** The subcommands of `apikey`. A subcommand comes directly after the word `apikey`. */
+
+/** The subcommands and their one-line summaries. */
+export const SUBCOMMANDS = [
+  ["create", "create a key and print its secret once, like --create"],
+  ["delete", "delete keys, like --delete"],
+] as const;
+
+export type SubcommandName = typeof SUBCOMMANDS[number][0];
+
+export function isSubcommand(word: string | undefined): word is SubcommandName {
+  return SUBCOMMANDS.some(([name]) => name === word);
+}
