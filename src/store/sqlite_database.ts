@@ -75,14 +75,17 @@ export async function openExistingDatabase(
  *
  * @returns whether the file exists
  * @throws {Failure} `USAGE` if the directory is a file or is inside a file
- * @throws {Failure} `UNREACHABLE` if the path is not a file that the user can read and write
+ * @throws {Failure} `UNREACHABLE` if the path is not a regular file that the user can read and write
  */
 async function fileExists(directory: string, path: string): Promise<boolean> {
   try {
-    // Opening a named pipe would wait for another program.
+    // Opening a named pipe would block the whole program until another process opens it.
     const { isFile } = await Deno.stat(path);
     if (!isFile) {
-      throw new Failure("UNREACHABLE", `${quote(path)} is not a file. Move it away, or choose another --data-dir.`);
+      throw new Failure(
+        "UNREACHABLE",
+        `Cannot use the store ${quote(path)}: it is not a regular file. Move it away, or choose another --data-dir.`,
+      );
     }
     (await Deno.open(path, { read: true, write: true })).close();
     return true;

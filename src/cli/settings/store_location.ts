@@ -1,5 +1,5 @@
 /** Where the embedded server stores keys: in a directory of this machine or in a PostgreSQL database. */
-import { Failure, quote } from "../../apikey/failure.ts";
+import { Failure } from "../../apikey/failure.ts";
 import type { StoreLocation } from "#server";
 import { readDataDir } from "./data_dir.ts";
 import { parseDatabaseUrl } from "./database_url.ts";
@@ -39,18 +39,14 @@ export function chooseStore(flags: StoreFlags, host: Host, profile?: Profile): S
 /**
  * Parses the settings of the store.
  *
- * @throws {Failure} `USAGE`; `UNREACHABLE` if the store is a pipe, a socket or a device
+ * @throws {Failure} `USAGE`
  */
 export async function readStoreLocation(
   { dataDir, databaseUrl }: StoreSettings,
   host: Host,
   log: Log,
 ): Promise<StoreLocation> {
-  if (databaseUrl === undefined) {
-    const path = readDataDir(dataDir, host);
-    rejectSpecialFile(`${path}/keys.db`);
-    return { kind: "directory", path };
-  }
+  if (databaseUrl === undefined) return { kind: "directory", path: readDataDir(dataDir, host) };
   const address = await parseDatabaseUrl(databaseUrl, host);
   if (databaseUrl.source === "flag" && /^[^/]*\/\/[^/@]*:[^/@]+@/.test(databaseUrl.value)) {
     log.warn(
@@ -58,20 +54,4 @@ export async function readStoreLocation(
     );
   }
   return { kind: "database", address };
-}
-
-/** Rejects a pipe, a socket or a device. Opening a pipe would block the whole program, with no time limit. */
-function rejectSpecialFile(path: string): void {
-  let info: Deno.FileInfo;
-  try {
-    info = Deno.statSync(path);
-  } catch {
-    // The store reports other problems itself, and creates a missing file.
-    return;
-  }
-  if (info.isFile || info.isDirectory) return;
-  throw new Failure(
-    "UNREACHABLE",
-    `Cannot use the store ${quote(path)}: it is not a regular file. Remove it, or choose another --data-dir.`,
-  );
 }
