@@ -8,6 +8,7 @@ import { post } from "./transport.ts";
 export interface BodyResponse {
   /** The body of the response, unchanged. */
   readonly body: string;
+  readonly isJson: boolean;
   /** The failure that the response reports, if any. */
   readonly failure: Failure | undefined;
 }
@@ -25,8 +26,9 @@ export async function sendBody(endpoint: Endpoint, body: string): Promise<BodyRe
   // Any other member could replace the HTTP status.
   const { data, errors } = z.safeParse(RESULT, json).data ?? {};
   const failure = failureIn({ ...response, data, errors }, endpoint);
-  const notJson = json === undefined ? badResponse("the response is not JSON", endpoint, response) : undefined;
-  return { body: response.body, failure: failure ?? notJson };
+  const isJson = json !== undefined;
+  const notJson = isJson ? undefined : badResponse("the response is not JSON", endpoint, response);
+  return { body: response.body, isJson, failure: failure ?? notJson };
 }
 
 /** Whether a body is a GraphQL request that contains no mutation, and therefore changes nothing. */

@@ -48,27 +48,18 @@ export interface RequestFlags {
 export async function request(flags: RequestFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   const body = await readBody(flags, host);
   return await useClient(async (connect) => {
-    const { body: answer, failure } = await (await connect()).sendBody(body);
-    if (!flags.json) await printBody(answer, host);
+    const { body: answer, isJson, failure } = await (await connect()).sendBody(body);
+    if (!flags.json) await printBody(answer, isJson, host);
     // JSON has line breaks only between tokens, so joining the lines changes no string.
     else if (failure === undefined) await printText(answer.trim().replaceAll(/\s*[\r\n]\s*/g, " "), host);
     return failure === undefined ? ExitCode.OK : await reportFailure(failure, host);
   });
 }
 
-async function printBody(body: string, host: Host): Promise<void> {
-  if (!host.stdout.isTerminal() || !isJson(body)) return await printText(body, host);
+async function printBody(body: string, isJson: boolean, host: Host): Promise<void> {
+  if (!host.stdout.isTerminal() || !isJson) return await printText(body, host);
   const { indentJson } = await import("#terminal");
   await printText(indentJson(body), host);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /**
