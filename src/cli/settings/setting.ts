@@ -74,8 +74,7 @@ export async function readSettingFile(path: string, setting: string, timeout = P
     return new TextDecoder(isUtf16 ? "utf-16le" : "utf-8").decode(bytes);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    const reason = error instanceof Deno.errors.NotCapable ? "Deno does not allow this path" : reasonOf(error);
-    throw new Failure("USAGE", `${setting}: cannot read ${quote(path)}: ${reason}.`, { cause: error });
+    throw new Failure("USAGE", `${setting}: cannot read ${quote(path)}: ${reasonOf(error)}.`, { cause: error });
   }
 }
 
