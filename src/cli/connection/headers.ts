@@ -94,6 +94,9 @@ export async function readKey(
 
 async function readKeyFile({ name, value }: Setting, timeout: number, host: Host, log: Log): Promise<string> {
   if (value === "-") return await readStandardInput(name, host);
+  if (value === "/dev/stdin") {
+    throw new Failure("USAGE", `${name}: cannot read ${quote(value)}. Use --key-file - to read standard input.`);
+  }
   const text = await readSettingFile(value, name, timeout);
   if (isExposed(value, host)) {
     log.warn("Other users can access the key file {path}. Run: chmod 600 {argument}", {

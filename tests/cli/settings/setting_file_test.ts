@@ -26,6 +26,15 @@ for (const [what, kind] of [["pipe", "a named pipe"], ["/dev/zero", "a device or
   });
 }
 
+Deno.test("--key-file /dev/stdin fails with a message that names --key-file -", async () => {
+  await using home = await configHome();
+  const { code, stderr } = await home.run(["config", "--key-file", "/dev/stdin"]);
+  expect(code).toBe(2);
+  expect(stderr).toBe(
+    'service-api: --key-file: cannot read "/dev/stdin". Use --key-file - to read standard input.\n',
+  );
+});
+
 testWithModes(
   "if other users can read a key file of the user, there is a warning with the command that fixes it",
   async () => {
