@@ -14,8 +14,7 @@ import { type EffectiveSettings, readEffectiveSettings } from "./effective_setti
 import { sizeSchema } from "../settings/number.ts";
 import { parseSetting } from "../settings/schema.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
-import { readSettingFile, type Setting } from "../settings/setting.ts";
-import { SETTINGS } from "../settings/table.ts";
+import { orDefault, readSettingFile, type Setting } from "../settings/setting.ts";
 import { readStoreLocation } from "../settings/store_location.ts";
 
 export interface Settings {
@@ -61,12 +60,13 @@ export async function readSettings(flags: ServerFlags, host: Host, log: Log): Pr
  */
 export async function parseSettings(settings: EffectiveSettings, host: Host, log: Log): Promise<Settings> {
   const timeout = readTimeout(settings.timeout);
-  const size = settings.maxResponseSize ??
-    { name: "--max-response-size", value: SETTINGS.maxResponseSize.default };
   return {
     server: await parseServer(settings, timeout, host, log),
     timeout,
-    maxResponseSize: parseSetting(size, sizeSchema(LARGEST_RESPONSE_MB)),
+    maxResponseSize: parseSetting(
+      orDefault("maxResponseSize", settings.maxResponseSize),
+      sizeSchema(LARGEST_RESPONSE_MB),
+    ),
     headers: await readHeaders(settings, host, log),
   };
 }

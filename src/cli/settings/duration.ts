@@ -1,8 +1,7 @@
 /** Durations in settings: `500ms`, `30s`, `1.5m`, `2h`, `90d`. */
 import { quote } from "../../apikey/failure.ts";
 import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
-import type { Setting } from "./setting.ts";
-import { flagOf, SETTINGS } from "./table.ts";
+import { orDefault, type Setting } from "./setting.ts";
 
 const MILLISECONDS_PER_UNIT: ReadonlyMap<string, number> = new Map([
   ["ms", 1],
@@ -27,7 +26,7 @@ export function durationUpToOneDay(): TextSchema<number> {
  * @throws {Failure} `USAGE`
  */
 export function readTimeout(setting: Setting | undefined): number {
-  return parseSetting(setting ?? { name: flagOf("timeout"), value: SETTINGS.timeout.default }, durationUpToOneDay());
+  return parseSetting(orDefault("timeout", setting), durationUpToOneDay());
 }
 
 /** A duration from 1 ms to a number of days, in whole milliseconds. */

@@ -42,6 +42,11 @@ export function chooseSetting<Key extends SingleKey>(
   return value === undefined ? profile?.values.get(key) : settingFrom("variable", variable, value);
 }
 
+/** Returns the setting, or its default if it is not set. */
+export function orDefault(key: "timeout" | "maxResponseSize", setting: Setting | undefined): Setting {
+  return setting ?? { name: flagOf(key), value: SETTINGS[key].default };
+}
+
 /** Creates a setting. Messages use `from` as its name. */
 export function settingFrom(source: SourcedSetting["source"], from: string, value: string): SourcedSetting {
   return { source, from, name: from, value };
