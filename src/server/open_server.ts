@@ -31,12 +31,13 @@ export interface StoreOptions {
   readonly signal?: AbortSignal;
   /** Logs steps of the store that users see only with `LOG_LEVEL=debug`. */
   readonly logDebug?: LogError;
+  /** Decides which keys of a local store have expired. A PostgreSQL database uses its own clock. */
+  readonly now: () => Date;
 }
 
 export interface LocalServerOptions extends StoreOptions {
   /** Documents that are known to be valid. To save time, the server does not validate them. */
   readonly validDocuments: readonly string[];
-  readonly now: () => Date;
   readonly logError: LogError;
 }
 
@@ -116,11 +117,11 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
  * @param beforeCommit see `SqliteOptions`; not used with PostgreSQL
  */
 async function openStore(
-  { location, busyTimeout, signal, logDebug }: StoreOptions,
+  { location, busyTimeout, signal, logDebug, now }: StoreOptions,
   { onDemand, beforeCommit }: { readonly onDemand: boolean; readonly beforeCommit?: () => Promise<void> },
 ): Promise<KeyStore> {
   if (location.kind === "directory") {
-    const options = { directory: location.path, busyTimeout, signal, beforeCommit };
+    const options = { directory: location.path, busyTimeout, signal, beforeCommit, now };
     return await (onDemand ? openSqliteStoreOnDemand(options) : openSqliteStore(options));
   }
   const { openPostgresStore, openPostgresStoreOnDemand } = await import("../store/postgres.ts");

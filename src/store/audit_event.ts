@@ -1,14 +1,15 @@
 /**
- * Audit events. An event states who created, replaced or deleted a key, or tried to, when, from where, and with what
- * outcome. A recorded event never changes.
+ * Audit events. An event states who created, changed, replaced or deleted a key, or tried to, when, from where, and with
+ * what outcome. A recorded event never changes.
  */
 import { Failure } from "../apikey/failure.ts";
+import { maskSecret } from "../apikey/secret.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 /**
  * The kind of change. A successful replacement has two events: `REPLACE` for the old key and `CREATE` for the new key.
  */
-export const AUDIT_ACTIONS = ["CREATE", "REPLACE", "DELETE"] as const;
+export const AUDIT_ACTIONS = ["CREATE", "UPDATE", "ROTATE", "REPLACE", "DELETE"] as const;
 
 export type AuditAction = typeof AUDIT_ACTIONS[number];
 
@@ -26,6 +27,16 @@ export interface Origin {
   readonly requestId: string | null;
 }
 
+/** A member of a key that an event changed. */
+export interface AuditChange {
+  /** The name of the field in the GraphQL type `ApiKey`. */
+  readonly field: string;
+  /** The value before the change; `null` if there was none. Lists are comma-separated; the secret is masked. */
+  readonly before: string | null;
+  /** The value after the change, in the same form. */
+  readonly after: string | null;
+}
+
 export interface AuditEvent extends Origin {
   /** A decimal number that increases with every event, possibly with gaps. */
   readonly id: string;
@@ -41,14 +52,66 @@ export interface AuditEvent extends Origin {
    * describe the last one. Always 1 if a change took effect.
    */
   readonly occurrences: number;
+  /** What changed. Empty if the change was rejected, or if an older version recorded the event. */
+  readonly changes: readonly AuditChange[];
 }
 
-/** An event that is not recorded yet and therefore has no id. `occurrences` is 1 if not set. */
-export type NewEvent = Omit<AuditEvent, "id" | "occurrences"> & Partial<Pick<AuditEvent, "occurrences">>;
+/**
+ * An event that is not recorded yet and therefore has no id. If not set, `occurrences` is 1 and `changes` is empty.
+ */
+export type NewEvent =
+  & Omit<AuditEvent, "id" | "occurrences" | "changes">
+  & Partial<Pick<AuditEvent, "occurrences" | "changes">>;
 
-/** Returns the event for a change that took effect. */
-export function doneEvent(action: AuditAction, { id, name }: StoredKey, origin: Origin): NewEvent {
-  return { ...origin, action, keyId: id, keyName: name, outcome: "DONE" };
+/** Returns the event for a key that was created. */
+export function creation(key: StoredKey, origin: Origin): NewEvent {
+  return doneEvent("CREATE", key, undefined, key, origin);
+}
+
+/** Returns the event for a key that was removed. */
+export function removal(action: "REPLACE" | "DELETE", key: StoredKey, origin: Origin): NewEvent {
+  return doneEvent(action, key, key, undefined, origin);
+}
+
+/** Returns the event for a key that was changed. The event has the name from before the change. */
+export function alteration(
+  action: "UPDATE" | "ROTATE",
+  before: StoredKey,
+  after: StoredKey,
+  origin: Origin,
+): NewEvent {
+  return doneEvent(action, before, before, after, origin);
+}
+
+function doneEvent(
+  action: AuditAction,
+  { id, name }: StoredKey,
+  before: StoredKey | undefined,
+  after: StoredKey | undefined,
+  origin: Origin,
+): NewEvent {
+  return { ...origin, action, keyId: id, keyName: name, outcome: "DONE", changes: changesBetween(before, after) };
+}
+
+/** The members of a key that events record, by the names of their fields. */
+const FIELDS: readonly (readonly [string, (key: StoredKey) => string | null])[] = [
+  ["name", ({ name }) => name],
+  ["description", ({ description }) => description],
+  ["roles", ({ roles }) => roles.join(",") || null],
+  ["permissions", ({ permissions }) => permissions.join(",") || null],
+  ["key", ({ secretTail }) => maskSecret(secretTail)],
+  ["enabled", ({ enabled }) => String(enabled)],
+  ["expiresAt", ({ expiresAt }) => expiresAt?.toISOString() ?? null],
+  ["graceUntil", ({ graceUntil }) => graceUntil?.toISOString() ?? null],
+  ["managedBy", ({ managedBy }) => managedBy],
+];
+
+function changesBetween(before: StoredKey | undefined, after: StoredKey | undefined): readonly AuditChange[] {
+  return FIELDS.map(([field, valueOf]) => ({
+    field,
+    before: before === undefined ? null : valueOf(before),
+    after: after === undefined ? null : valueOf(after),
+  })).filter((change) => change.before !== change.after);
 }
 
 /** Returns whether the calling key is the key that its request replaces. */

@@ -4,6 +4,7 @@
  */
 import type { Name } from "../apikey/name.ts";
 import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
+import type { OrderedKey, PageOptions } from "./key_order.ts";
 import type { KeyState, StoredKey } from "./stored_key.ts";
 
 /**
@@ -17,10 +18,25 @@ export type Precondition = (held: StoredKey | undefined) => void;
 /** A `Precondition` that is called for each of several ids, with `undefined` if no key has the id. */
 export type RemovePrecondition = (held: StoredKey | undefined, id: string) => void;
 
+/** Selects one key. */
+export type KeySelector = { readonly id: string } | { readonly name: Name };
+
+export interface UpdateOptions {
+  readonly action: "UPDATE" | "ROTATE";
+  /** The name that `change` may give to the key. The store locks it before it reads the key. */
+  readonly newName?: Name | undefined;
+}
+
+/**
+ * Returns the key as the change leaves it, or throws, which rolls the change back. Runs inside the transaction. If the
+ * database rolls the transaction back and the store repeats it, the function runs again.
+ */
+export type Change = (held: StoredKey) => StoredKey;
+
 /**
  * A store of keys. If the store is unavailable, every method except `close` throws a `Failure` with the code
- * `UNREACHABLE` or `TIMEOUT`. If `add`, `remove` or `recordEvent` throws, nothing was changed, unless the message of
- * the error says that the change may have taken effect.
+ * `UNREACHABLE` or `TIMEOUT`. If `add`, `update`, `remove` or `recordEvent` throws, nothing was changed, unless the
+ * message of the error says that the change may have taken effect.
  */
 export interface KeyStore {
   /**
@@ -34,7 +50,22 @@ export interface KeyStore {
    */
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void>;
   /**
-   * Returns the state of the key whose secret has this SHA-256 hash. The server calls this method to authenticate each
+   * Changes one key and records the event in one transaction. The store increases `revision` and sets `updatedAt` to the
+   * time of the origin. The promise resolves when the change is on disk.
+   *
+   * @returns the changed key; `undefined` if the key does not exist
+   * @throws {Failure} `ALREADY_EXISTS` if another key has the new name
+   * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
+   * @throws what `change` throws
+   */
+  update(
+    selector: KeySelector,
+    origin: Origin,
+    options: UpdateOptions,
+    change: Change,
+  ): Promise<StoredKey | undefined>;
+  /**
+   * Returns the state of the key whose current or previous secret has this SHA-256 hash. The server calls this method to authenticate each
    * request.
    *
    * @throws {Failure} `UNREACHABLE` if a newer version has migrated the store
@@ -42,6 +73,12 @@ export interface KeyStore {
   findBySecretHash(hash: Uint8Array): Promise<KeyState | undefined>;
   findById(id: string): Promise<StoredKey | undefined>;
   findByName(name: Name): Promise<StoredKey | undefined>;
+  /**
+   * Returns the next keys in an order. While keys are added, changed and removed, a reader of all pages in the order
+   * `CREATED` sees each key that exists throughout exactly once. In the other orders, this holds for the keys whose value
+   * does not change.
+   */
+  listPage(options: PageOptions): Promise<readonly OrderedKey[]>;
   /**
    * Lists keys in the order of creation. Reads page by page, so the list may or may not show changes made meanwhile.
    *

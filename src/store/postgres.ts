@@ -8,9 +8,19 @@
 import type { Pool, QueryConfig } from "pg";
 import { setTimeout } from "node:timers/promises";
 import { Failure, reasonOf } from "../apikey/failure.ts";
-import type { Name } from "../apikey/name.ts";
-import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, type Origin, replacesItself } from "./audit_event.ts";
-import type { KeyStore, Precondition, RemovePrecondition } from "./key_store.ts";
+import { type Name, nameTaken } from "../apikey/name.ts";
+import {
+  actorDeleted,
+  alteration,
+  type AuditEvent,
+  creation,
+  type NewEvent,
+  type Origin,
+  removal,
+  replacesItself,
+} from "./audit_event.ts";
+import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
+import type { Change, KeySelector, KeyStore, Precondition, RemovePrecondition, UpdateOptions } from "./key_store.ts";
 import { batchLookups } from "./lookup_batch.ts";
 import { OLDER_POSTGRES_TABLES, POSTGRES_MIGRATIONS, POSTGRES_TABLES, type PostgresTables } from "./migrations.ts";
 import {
@@ -27,7 +37,7 @@ import {
   schemaVersion,
 } from "./postgres_database.ts";
 import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, type Row, rowToEvent, rowToKey, rowToTimes } from "./row.ts";
-import type { KeyState, StoredKey } from "./stored_key.ts";
+import type { KeyState, KeyStatus, StoredKey } from "./stored_key.ts";
 import { UnmigratedStore } from "./unmigrated_store.ts";
 
 export interface PostgresOptions {
@@ -48,6 +58,29 @@ const MAX_DELAY = 20;
 
 /** How many keys one statement reads, and how many events one statement deletes. */
 const PAGE = 1000;
+
+/** The SQL expression whose value sorts keys, and its type. */
+const SORT_VALUES: Readonly<Record<Exclude<KeySort, "CREATED">, readonly [string, string]>> = {
+  NAME: ['name COLLATE "C"', "text"],
+  USED: ["coalesce(last_used_at, '-infinity')", "timestamptz"],
+  EXPIRES: ["coalesce(expires_at, 'infinity')", "timestamptz"],
+};
+
+/** The status of a row whose secret is the current one. */
+const STATUS = "CASE WHEN NOT enabled THEN 'disabled' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END";
+
+/**
+ * The columns that may contain the hash of a secret, and the status of a row whose column contains the hash. A rotation
+ * between the look-ups in these columns cannot hide a key: a hash never becomes current again.
+ */
+const SECRET_COLUMNS = [
+  { column: "secret_sha256", status: STATUS, isPrevious: false },
+  {
+    column: "previous_sha256",
+    status: `CASE WHEN grace_until > now() THEN ${STATUS} ELSE 'rotated' END`,
+    isPrevious: true,
+  },
+] as const;
 
 /**
  * Connects to the database and migrates its schema.
@@ -110,11 +143,10 @@ class PostgresStore implements KeyStore {
 
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
     return this.#change(async (sql) => {
-      // Serializes transactions for the same name. If no key has the name yet, there is no row to lock.
-      await sql.query("SELECT pg_advisory_xact_lock($1, hashtext($2))", [NAME_LOCK_ID, key.name]);
-      const { rows: [found] } = await sql.query("SELECT id FROM service_api.api_key WHERE name = $1", [key.name]);
-      if (found === undefined) await keepActor(sql, origin);
-      const rows = found === undefined ? [] : await lockKeys(sql, [String(found.id)], origin, true);
+      await lockNames(sql, [key.name]);
+      const id = await findId(sql, key.name);
+      if (id === undefined) await keepActor(sql, origin);
+      const rows = id === undefined ? [] : await lockKeys(sql, [id], origin, true);
       const row = rows.find(({ name }) => name === key.name);
       const held = row && rowToKey(row, this.#label);
       precondition(held);
@@ -126,8 +158,31 @@ class PostgresStore implements KeyStore {
         );
       }
       await insertKey(sql, key);
-      const replaced = held === undefined ? [] : [doneEvent("REPLACE", held, origin)];
-      await insertEvents(sql, [...replaced, doneEvent("CREATE", key, origin)]);
+      const replaced = held === undefined ? [] : [removal("REPLACE", held, origin)];
+      await insertEvents(sql, [...replaced, creation(key, origin)]);
+    });
+  }
+
+  update(
+    selector: KeySelector,
+    origin: Origin,
+    { action, newName }: UpdateOptions,
+    change: Change,
+  ): Promise<StoredKey | undefined> {
+    const name = "name" in selector ? selector.name : undefined;
+    const names = [name, newName].filter((one) => one !== undefined);
+    return this.#change(async (sql) => {
+      if (names.length > 0) await lockNames(sql, names);
+      const id = "id" in selector ? selector.id : await findId(sql, selector.name);
+      const [row] = await lockKeys(sql, id === undefined ? [] : [id], origin);
+      const held = row && rowToKey(row, this.#label);
+      if (held === undefined || (name !== undefined && held.name !== name)) return undefined;
+      const key = { ...change(held), revision: held.revision + 1, updatedAt: origin.at };
+      if (key.name !== held.name && await findId(sql, key.name) !== undefined) throw nameTaken(key.name);
+      const columns = KEY_COLUMNS.map((column, i) => `${column} = $${i + 2}`).join(", ");
+      await sql.query(`UPDATE service_api.api_key SET ${columns} WHERE id = $1`, [held.id, ...keyToRow(key)]);
+      await insertEvents(sql, [alteration(action, held, key, origin)]);
+      return key;
     });
   }
 
@@ -139,25 +194,30 @@ class PostgresStore implements KeyStore {
       for (const id of distinctIds) precondition(held.get(id), id);
       if (held.size < distinctIds.length) return false;
       await sql.query("DELETE FROM service_api.api_key WHERE id = ANY($1)", [distinctIds]);
-      await insertEvents(sql, [...held.values()].map((key) => doneEvent("DELETE", key, origin)));
+      await insertEvents(sql, [...held.values()].map((key) => removal("DELETE", key, origin)));
       return true;
     });
   }
 
   async #findStates(hashes: readonly string[]): Promise<ReadonlyMap<string, KeyState>> {
-    const rows = await this.#rows({
-      name: "find states",
-      text: `SELECT version, encode(secret_sha256, 'hex') AS hash, id, revision
-             FROM service_api.schema_version LEFT JOIN ${this.#tables.keys} ON secret_sha256 = ANY($1::bytea[])`,
-      values: [hashes.map((hash) => `\\x${hash}`)],
-    });
-    requireKnownSchema(rows[0]?.["version"], this.#label);
-    return new Map(
-      rows.filter(({ id }) => id !== null).map(({ hash, id, revision }) => [
-        String(hash),
-        { id: String(id), revision: Number(revision) },
-      ]),
-    );
+    const found = new Map<string, KeyState>();
+    for (const { column, status, isPrevious } of SECRET_COLUMNS) {
+      const unknown = hashes.filter((hash) => !found.has(hash));
+      if (unknown.length === 0) break;
+      // deno-lint-ignore no-await-in-loop -- few hashes are those of previous secrets
+      const rows = await this.#rows({
+        name: `find states by ${column}`,
+        text: `SELECT version, encode(${column}, 'hex') AS hash, id, revision, ${status} AS status
+               FROM service_api.schema_version LEFT JOIN ${this.#tables.keys} ON ${column} = ANY($1::bytea[])`,
+        values: [unknown.map((hash) => `\\x${hash}`)],
+      });
+      requireKnownSchema(rows[0]?.["version"], this.#label);
+      for (const { hash, id, revision, status } of rows) {
+        if (id === null) continue;
+        found.set(String(hash), { id: String(id), revision: Number(revision), status: toStatus(status), isPrevious });
+      }
+    }
+    return found;
   }
 
   findById(id: string): Promise<StoredKey | undefined> {
@@ -168,17 +228,34 @@ class PostgresStore implements KeyStore {
     return this.#find(`SELECT * FROM ${this.#tables.keys} WHERE name = $1`, name);
   }
 
-  async *list(owner?: string): AsyncIterable<StoredKey> {
-    const own = owner === undefined ? "" : "AND (id = $2 OR created_by = $2)";
-    const owners = owner === undefined ? [] : [owner];
-    const text = `SELECT * FROM ${this.#tables.keys} WHERE number > $1 ${own} ORDER BY number LIMIT ${PAGE}`;
-    for (let last = "0";;) {
-      // deno-lint-ignore no-await-in-loop -- each page begins after the previous one
-      const rows = await this.#rows({ text, values: [last, ...owners] });
-      for (const row of rows) yield rowToKey(row, this.#label);
-      if (rows.length < PAGE) return;
-      last = String(rows.at(-1)?.["number"]);
+  async listPage({ sort, after, limit, owner }: PageOptions): Promise<readonly OrderedKey[]> {
+    const conditions: string[] = [];
+    const values: unknown[] = [];
+    const parameter = (value: unknown): string => `$${values.push(value)}`;
+    let order = "number";
+    if (sort !== "CREATED") {
+      const [expression, type] = SORT_VALUES[sort];
+      order = `${expression}, number`;
+      const end = after && (after.value ?? (sort === "EXPIRES" ? "infinity" : "-infinity"));
+      if (after) conditions.push(`(${order}) > (${parameter(end)}::${type}, ${parameter(after.number)})`);
+    } else if (after) conditions.push(`number > ${parameter(after.number)}`);
+    if (owner !== undefined) {
+      const id = parameter(owner);
+      conditions.push(`(id = ${id} OR created_by = ${id})`);
     }
+    const rows = await this.#rows({
+      text: `SELECT * FROM ${this.#tables.keys} WHERE ${conditions.join(" AND ") || "TRUE"}
+             ORDER BY ${order} LIMIT ${parameter(limit)}`,
+      values,
+    });
+    return rows.map((row) => {
+      const key = rowToKey(row, this.#label);
+      return { key, position: positionOf(key, row["number"], sort) };
+    });
+  }
+
+  list(owner?: string): AsyncIterable<StoredKey> {
+    return listByPage((options) => this.listPage(options), PAGE, owner);
   }
 
   async isEmpty(): Promise<boolean> {
@@ -298,6 +375,23 @@ function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal | un
 }
 
 /**
+ * Serializes transactions for the same names until the end of the transaction, because a name that no key has yet has no
+ * row to lock. A transaction locks names before rows, all at once and in order, so it cannot deadlock.
+ */
+async function lockNames(sql: Queryable, names: readonly Name[]): Promise<void> {
+  await sql.query(
+    `SELECT pg_advisory_xact_lock($1, lock)
+     FROM (SELECT DISTINCT hashtext(name) AS lock FROM unnest($2::text[]) AS name ORDER BY lock) AS locks`,
+    [NAME_LOCK_ID, names],
+  );
+}
+
+async function findId(sql: Queryable, name: Name): Promise<string | undefined> {
+  const { rows: [row] } = await sql.query<Row>("SELECT id FROM service_api.api_key WHERE name = $1", [name]);
+  return row && String(row["id"]);
+}
+
+/**
  * Checks that the calling key exists, and prevents its deletion until the end of the transaction. Allows concurrent
  * changes by the same key. The transaction must not lock other rows, because only `lockKeys` locks rows in order.
  *
@@ -310,7 +404,7 @@ async function keepActor(sql: Queryable, { actor }: Origin): Promise<void> {
 }
 
 /**
- * Locks the rows that a change removes and the row of the calling key. Transactions lock rows only in the order of
+ * Locks the rows that a change updates or removes, and the row of the calling key. Transactions lock rows only in the order of
  * `number`, so they cannot deadlock.
  *
  * @param isReplacement if set, and if the calling key is one of the keys to remove, also locks the keys that it created
@@ -334,6 +428,12 @@ async function lockKeys(
   if (actor !== null && !rows.some(({ id }) => id === actor.id)) throw actorDeleted();
   const wanted = new Set(ids);
   return rows.filter(({ id }) => wanted.has(String(id)));
+}
+
+function toStatus(value: unknown): KeyStatus {
+  const statuses: readonly KeyStatus[] = ["active", "disabled", "expired", "rotated"];
+  // Any other value would be an error in `SECRET_COLUMNS`. No key must pass because of it.
+  return statuses.find((status) => status === value) ?? "disabled";
 }
 
 async function insertKey(sql: Queryable, key: StoredKey): Promise<void> {

@@ -3,7 +3,7 @@ import { Failure, quote } from "../apikey/failure.ts";
 import { parseName } from "../apikey/name.ts";
 import { parsePermissions } from "../apikey/permission.ts";
 import { parseRoles } from "../apikey/role.ts";
-import { AUDIT_ACTIONS, type AuditEvent, type NewEvent } from "./audit_event.ts";
+import { AUDIT_ACTIONS, type AuditChange, type AuditEvent, type NewEvent } from "./audit_event.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -20,9 +20,18 @@ export const KEY_COLUMNS = [
   "secret_sha256",
   "secret_tail",
   "revision",
+  "enabled",
+  "expires_at",
+  "updated_at",
+  "managed_by",
+  "previous_sha256",
+  "grace_until",
 ] as const;
 
-/** A column value that both databases accept. Times have the format of `Date.toISOString`. */
+/**
+ * A column value that both databases accept. Times have the format of `Date.toISOString`. A boolean is 0 or 1, which
+ * PostgreSQL accepts as a parameter too.
+ */
 type Value = string | number | Uint8Array | null;
 
 /** @returns the values in the order of `KEY_COLUMNS` */
@@ -39,6 +48,12 @@ export function keyToRow(key: StoredKey): Value[] {
     key.secretHash,
     key.secretTail,
     key.revision,
+    key.enabled ? 1 : 0,
+    key.expiresAt?.toISOString() ?? null,
+    key.updatedAt?.toISOString() ?? null,
+    key.managedBy,
+    key.previousSecretHash,
+    key.graceUntil?.toISOString() ?? null,
   ];
 }
 
@@ -48,8 +63,6 @@ export function keyToRow(key: StoredKey): Value[] {
  */
 export function rowToKey(row: Row, store: string): StoredKey {
   try {
-    const { secret_sha256 } = row;
-    if (!(secret_sha256 instanceof Uint8Array)) throw new TypeError("secret_sha256 is not bytes");
     return {
       id: String(row["id"]),
       name: parseName(String(row["name"])),
@@ -58,10 +71,16 @@ export function rowToKey(row: Row, store: string): StoredKey {
       permissions: parsePermissions(String(row["permissions"])),
       createdAt: toTime(row["created_at"]),
       createdBy: toText(row["created_by"]),
-      lastUsedAt: row["last_used_at"] === null ? null : toTime(row["last_used_at"]),
-      secretHash: new Uint8Array(secret_sha256),
+      lastUsedAt: toOptionalTime(row["last_used_at"]),
+      secretHash: toBytes(row["secret_sha256"]),
       secretTail: String(row["secret_tail"]),
       revision: Number(row["revision"]),
+      enabled: Boolean(row["enabled"]),
+      expiresAt: toOptionalTime(row["expires_at"]),
+      updatedAt: toOptionalTime(row["updated_at"]),
+      managedBy: toText(row["managed_by"]),
+      previousSecretHash: row["previous_sha256"] === null ? null : toBytes(row["previous_sha256"]),
+      graceUntil: toOptionalTime(row["grace_until"]),
     };
   } catch (cause) {
     throw new Failure(
@@ -85,6 +104,7 @@ export const EVENT_COLUMNS = [
   "key_name",
   "outcome",
   "occurrences",
+  "changes",
 ] as const;
 
 /** @returns the values in the order of `EVENT_COLUMNS` */
@@ -100,6 +120,7 @@ export function eventToRow(event: NewEvent): (string | number | null)[] {
     event.keyName,
     event.outcome,
     event.occurrences ?? 1,
+    JSON.stringify(event.changes ?? []),
   ];
 }
 
@@ -123,6 +144,7 @@ export function rowToEvent(row: Row, store: string): AuditEvent {
       keyName: toText(row["key_name"]),
       outcome: String(row["outcome"]),
       occurrences: Number(row["occurrences"]),
+      changes: parseChanges(String(row["changes"])),
     };
   } catch (cause) {
     throw new Failure(
@@ -141,6 +163,27 @@ export function rowToTimes(row: Row): { readonly oldest: Date; readonly newest: 
 
 function toText(value: unknown): string | null {
   return value === null || value === undefined ? null : String(value);
+}
+
+function toBytes(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return new Uint8Array(value);
+  throw new TypeError("not bytes");
+}
+
+function parseChanges(json: string): readonly AuditChange[] {
+  const changes: unknown = JSON.parse(json);
+  if (Array.isArray(changes) && changes.every(isChange)) return changes;
+  throw new TypeError("not a list of changes");
+}
+
+function isChange(value: unknown): value is AuditChange {
+  if (typeof value !== "object" || value === null) return false;
+  const { field, before, after }: Partial<Record<string, unknown>> = { ...value };
+  return typeof field === "string" && [before, after].every((text) => text === null || typeof text === "string");
+}
+
+function toOptionalTime(value: unknown): Date | null {
+  return value === null ? null : toTime(value);
 }
 
 function toTime(value: unknown): Date {

@@ -5,11 +5,21 @@
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { Failure, quote } from "../apikey/failure.ts";
-import type { Name } from "../apikey/name.ts";
-import { actorDeleted, type AuditEvent, doneEvent, type NewEvent, type Origin, replacesItself } from "./audit_event.ts";
+import { type Name, nameTaken } from "../apikey/name.ts";
+import {
+  actorDeleted,
+  alteration,
+  type AuditEvent,
+  creation,
+  type NewEvent,
+  type Origin,
+  removal,
+  replacesItself,
+} from "./audit_event.ts";
 import { GroupCommit } from "./group_commit.ts";
-import type { KeyStore, Precondition, RemovePrecondition } from "./key_store.ts";
-import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToKey, rowToTimes } from "./row.ts";
+import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
+import type { Change, KeySelector, KeyStore, Precondition, RemovePrecondition, UpdateOptions } from "./key_store.ts";
+import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, type Row, rowToEvent, rowToKey, rowToTimes } from "./row.ts";
 import {
   openDatabase,
   openExistingDatabase,
@@ -17,7 +27,7 @@ import {
   retryWhileBusy,
   type WaitOptions,
 } from "./sqlite_database.ts";
-import type { KeyState, StoredKey } from "./stored_key.ts";
+import type { KeyState, KeyStatus, StoredKey } from "./stored_key.ts";
 import { UnmigratedStore } from "./unmigrated_store.ts";
 
 export interface SqliteOptions extends WaitOptions {
@@ -28,10 +38,20 @@ export interface SqliteOptions extends WaitOptions {
    * of a long list, so that other requests can run. A command that makes only one write does not need this function.
    */
   readonly beforeCommit?: (() => Promise<void>) | undefined;
+  /** The clock that decides which keys have expired. */
+  readonly now?: (() => Date) | undefined;
 }
 
 /** How many keys one statement reads, and how many events one statement deletes. */
 const PAGE = 1000;
+
+/** The SQL expression whose value sorts keys. */
+const SORT_VALUES: Readonly<Record<Exclude<KeySort, "CREATED">, string>> = {
+  NAME: "name",
+  USED: "ifnull(last_used_at, '')",
+  // A time begins with a digit, which sorts before a tilde.
+  EXPIRES: "ifnull(expires_at, '~')",
+};
 
 /**
  * Opens the store, creates it if it is missing, and migrates its schema.
@@ -42,10 +62,9 @@ const PAGE = 1000;
  * @throws {Failure} `TIMEOUT` if another process keeps the file locked
  * @throws {Failure} `INTERRUPTED` if `signal` is aborted while another process keeps the file locked
  */
-export async function openSqliteStore({ directory, beforeCommit, ...waitOptions }: SqliteOptions): Promise<KeyStore> {
-  const path = `${directory}/keys.db`;
-  const database = await openDatabase(directory, path, waitOptions);
-  return new SqliteStore(database, path, waitOptions, beforeCommit);
+export async function openSqliteStore(options: SqliteOptions): Promise<KeyStore> {
+  const path = `${options.directory}/keys.db`;
+  return new SqliteStore(await openDatabase(options.directory, path, options), path, options);
 }
 
 /**
@@ -54,10 +73,9 @@ export async function openSqliteStore({ directory, beforeCommit, ...waitOptions 
  * @throws {Failure} the failures that `openSqliteStore` lists
  */
 export async function openSqliteStoreOnDemand(options: SqliteOptions): Promise<KeyStore> {
-  const { directory, beforeCommit, ...waitOptions } = options;
-  const path = `${directory}/keys.db`;
-  const existing = await openExistingDatabase(directory, path, waitOptions);
-  const store = existing && new SqliteStore(existing.database, path, waitOptions, beforeCommit);
+  const path = `${options.directory}/keys.db`;
+  const existing = await openExistingDatabase(options.directory, path, options);
+  const store = existing && new SqliteStore(existing.database, path, options);
   return store === undefined || existing?.isOlder ? new UnmigratedStore(store, () => openSqliteStore(options)) : store;
 }
 
@@ -68,23 +86,16 @@ class SqliteStore implements KeyStore {
   readonly #path: string;
   /** The file that is open; `undefined` if it was removed while it was opened. */
   readonly #file: FileIdentity | undefined;
-  readonly #waitOptions: WaitOptions;
-  readonly #beforeCommit: SqliteOptions["beforeCommit"];
+  readonly #options: SqliteOptions;
   readonly #writes: GroupCommit;
   readonly #statements = new Map<string, StatementSync>();
 
-  constructor(
-    database: DatabaseSync,
-    path: string,
-    waitOptions: WaitOptions,
-    beforeCommit: SqliteOptions["beforeCommit"],
-  ) {
+  constructor(database: DatabaseSync, path: string, options: SqliteOptions) {
     this.#database = database;
     this.#path = path;
     this.#file = this.#statFile();
-    this.#waitOptions = waitOptions;
-    this.#beforeCommit = beforeCommit;
-    this.#writes = new GroupCommit(database, path, waitOptions, beforeCommit);
+    this.#options = options;
+    this.#writes = new GroupCommit(database, path, options, options.beforeCommit);
   }
 
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
@@ -98,7 +109,26 @@ class SqliteStore implements KeyStore {
           .run(key.id, held.id);
       }
       this.#insert("api_key", KEY_COLUMNS, keyToRow(key));
-      this.#insertEvent(doneEvent("CREATE", key, origin));
+      this.#insertEvent(creation(key, origin));
+    });
+  }
+
+  update(
+    selector: KeySelector,
+    origin: Origin,
+    { action }: UpdateOptions,
+    change: Change,
+  ): Promise<StoredKey | undefined> {
+    return this.#writes.write(() => {
+      this.#requireActor(origin);
+      const held = "id" in selector ? this.#find("id", selector.id) : this.#find("name", selector.name);
+      if (held === undefined) return undefined;
+      const key = { ...change(held), revision: held.revision + 1, updatedAt: origin.at };
+      if (key.name !== held.name && this.#find("name", key.name) !== undefined) throw nameTaken(key.name);
+      const columns = KEY_COLUMNS.map((column) => `${column} = ?`).join(", ");
+      this.#prepared(`UPDATE api_key SET ${columns} WHERE id = ?`).run(...keyToRow(key), held.id);
+      this.#insertEvent(alteration(action, held, key, origin));
+      return key;
     });
   }
 
@@ -118,12 +148,35 @@ class SqliteStore implements KeyStore {
   findBySecretHash(hash: Uint8Array): Promise<KeyState | undefined> {
     return this.#read(() => {
       const row = this.#prepared(
-        "SELECT user_version, id, revision FROM pragma_user_version LEFT JOIN api_key ON secret_sha256 = ?",
+        "SELECT user_version, id, revision, enabled, expires_at FROM pragma_user_version LEFT JOIN api_key ON secret_sha256 = ?",
       ).get(hash);
       requireKnownSchema(row?.["user_version"], this.#path);
       const id = row?.["id"];
-      return typeof id === "string" ? { id, revision: Number(row?.["revision"]) } : undefined;
+      if (typeof id !== "string") return this.#findByPreviousHash(hash);
+      return { id, revision: Number(row?.["revision"]), status: this.#statusOf(row), isPrevious: false };
     });
+  }
+
+  /** A rotation between this look-up and the one for the current hash cannot hide a key: a hash never becomes current again. */
+  #findByPreviousHash(hash: Uint8Array): KeyState | undefined {
+    const row = this.#prepared(
+      "SELECT id, revision, enabled, expires_at, grace_until FROM api_key WHERE previous_sha256 = ?",
+    ).get(hash);
+    if (row === undefined) return undefined;
+    const isOver = row["grace_until"] === null || this.#isPast(row["grace_until"]);
+    const status = isOver ? "rotated" : this.#statusOf(row);
+    return { id: String(row["id"]), revision: Number(row["revision"]), status, isPrevious: true };
+  }
+
+  #statusOf(row: Row | undefined): KeyStatus {
+    if (row?.["enabled"] !== 1) return "disabled";
+    return row["expires_at"] !== null && this.#isPast(row["expires_at"]) ? "expired" : "active";
+  }
+
+  /** Whether a time in the format of `Date.toISOString` has come. */
+  #isPast(time: unknown): boolean {
+    const { now = () => new Date() } = this.#options;
+    return String(time) <= now().toISOString();
   }
 
   findById(id: string): Promise<StoredKey | undefined> {
@@ -134,19 +187,32 @@ class SqliteStore implements KeyStore {
     return this.#read(() => this.#find("name", name));
   }
 
-  async *list(owner?: string): AsyncIterable<StoredKey> {
-    const own = owner === undefined ? "" : "AND (id = ? OR created_by = ?)";
-    const owners = owner === undefined ? [] : [owner, owner];
-    const select = `SELECT * FROM api_key WHERE number > ? ${own} ORDER BY number LIMIT ${PAGE}`;
-    for (let last = 0;;) {
-      // deno-lint-ignore no-await-in-loop -- each page begins after the previous one
-      const rows = await this.#read(() => this.#prepared(select).all(last, ...owners));
-      for (const row of rows) yield rowToKey(row, quote(this.#path));
-      if (rows.length < PAGE) return;
-      last = Number(rows.at(-1)?.["number"]);
-      // deno-lint-ignore no-await-in-loop -- lets other requests run between two pages
-      await this.#beforeCommit?.();
+  listPage({ sort, after, limit, owner }: PageOptions): Promise<readonly OrderedKey[]> {
+    const order = sort === "CREATED" ? "number" : `${SORT_VALUES[sort]}, number`;
+    const conditions: string[] = [];
+    const values: SQLInputValue[] = [];
+    if (after !== undefined && sort === "CREATED") {
+      conditions.push("number > ?");
+      values.push(BigInt(after.number));
+    } else if (after !== undefined) {
+      conditions.push(`(${order}) > (?, ?)`);
+      values.push(after.value ?? (sort === "EXPIRES" ? "~" : ""), BigInt(after.number));
     }
+    if (owner !== undefined) {
+      conditions.push("(id = ? OR created_by = ?)");
+      values.push(owner, owner);
+    }
+    const select = `SELECT * FROM api_key WHERE ${conditions.join(" AND ") || "TRUE"} ORDER BY ${order} LIMIT ?`;
+    return this.#read(() =>
+      this.#prepared(select).all(...values, limit).map((row) => {
+        const key = rowToKey(row, quote(this.#path));
+        return { key, position: positionOf(key, row["number"], sort) };
+      })
+    );
+  }
+
+  list(owner?: string): AsyncIterable<StoredKey> {
+    return listByPage((options) => this.listPage(options), PAGE, owner, () => this.#options.beforeCommit?.());
   }
 
   isEmpty(): Promise<boolean> {
@@ -242,7 +308,7 @@ class SqliteStore implements KeyStore {
 
   #removeOne(key: StoredKey, action: "REPLACE" | "DELETE", origin: Origin): void {
     this.#prepared("DELETE FROM api_key WHERE id = ?").run(key.id);
-    this.#insertEvent(doneEvent(action, key, origin));
+    this.#insertEvent(removal(action, key, origin));
   }
 
   #insertEvent(event: NewEvent): void {
@@ -261,6 +327,6 @@ class SqliteStore implements KeyStore {
   }
 
   #read<Result>(act: () => Result): Promise<Result> {
-    return retryWhileBusy(this.#path, this.#waitOptions, act);
+    return retryWhileBusy(this.#path, this.#options, act);
   }
 }

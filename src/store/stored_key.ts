@@ -4,18 +4,32 @@ import type { Permission } from "../apikey/permission.ts";
 import type { Role } from "../apikey/role.ts";
 
 /**
- * What the server looks up for each request. If a member differs from an earlier look-up, the key has changed, and the
- * server reads it again.
+ * Whether a secret authenticates requests. Only `active` does. `rotated`: the key has a newer secret, and the grace period
+ * of this one is over.
+ */
+export type KeyStatus = "active" | "disabled" | "expired" | "rotated";
+
+/**
+ * What the server looks up for each request, by the secret. If `id` or `revision` differs from an earlier look-up, the
+ * key has changed, and the server reads it again.
  */
 export interface KeyState {
   /** `key_` and 22 base62 characters. */
   readonly id: string;
   /** Starts at 1. Each change to what the key may do or to its validity increases the revision. */
   readonly revision: number;
+  /** The status at the time of the look-up. */
+  readonly status: KeyStatus;
+  /** Whether the secret is the one before the last rotation. */
+  readonly isPrevious: boolean;
 }
 
 /** Everything about a key except its secret. */
-export interface StoredKey extends KeyState {
+export interface StoredKey {
+  /** `key_` and 22 base62 characters. */
+  readonly id: string;
+  /** See `KeyState`. */
+  readonly revision: number;
   /** Unique. */
   readonly name: Name;
   readonly description: string | null;
@@ -29,8 +43,20 @@ export interface StoredKey extends KeyState {
   readonly createdBy: string | null;
   /** When this key was last used; `null` if no use is recorded. The server records uses with a delay. */
   readonly lastUsedAt: Date | null;
-  /** The SHA-256 of the secret, 32 bytes. Unique. */
+  /** The SHA-256 of the secret, 32 bytes. Unique among the current and previous secrets of all keys. */
   readonly secretHash: Uint8Array;
   /** The last four characters of the secret. Lists show them instead of the secret. */
   readonly secretTail: string;
+  /** If `false`, the key keeps its name, and its secrets are rejected. */
+  readonly enabled: boolean;
+  /** From this time on, the secrets of the key are rejected. `null` if the key does not expire. */
+  readonly expiresAt: Date | null;
+  /** When the key was last updated or rotated; `null` if never. */
+  readonly updatedAt: Date | null;
+  /** The manifest that the key belongs to; `null` if none. */
+  readonly managedBy: string | null;
+  /** The SHA-256 of the secret before the last rotation; `null` if the key was never rotated. Stays until the next rotation. */
+  readonly previousSecretHash: Uint8Array | null;
+  /** From this time on, the previous secret is rejected. `null` if it was rejected at once, or if there is none. */
+  readonly graceUntil: Date | null;
 }

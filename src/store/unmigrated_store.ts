@@ -4,7 +4,8 @@
  */
 import type { Name } from "../apikey/name.ts";
 import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
-import type { KeyStore, Precondition, RemovePrecondition } from "./key_store.ts";
+import type { Change, KeySelector, KeyStore, Precondition, RemovePrecondition, UpdateOptions } from "./key_store.ts";
+import type { OrderedKey, PageOptions } from "./key_order.ts";
 import type { KeyState, StoredKey } from "./stored_key.ts";
 
 export class UnmigratedStore implements KeyStore {
@@ -26,6 +27,16 @@ export class UnmigratedStore implements KeyStore {
     await (await this.#migrated()).add(key, origin, precondition);
   }
 
+  async update(
+    selector: KeySelector,
+    origin: Origin,
+    options: UpdateOptions,
+    change: Change,
+  ): Promise<StoredKey | undefined> {
+    if (this.#readable === undefined) return undefined;
+    return await (await this.#migrated()).update(selector, origin, options, change);
+  }
+
   async remove(ids: readonly string[], origin: Origin, precondition: RemovePrecondition): Promise<boolean> {
     if (this.#readable === undefined) {
       for (const id of new Set(ids)) precondition(undefined, id);
@@ -44,6 +55,10 @@ export class UnmigratedStore implements KeyStore {
 
   async findByName(name: Name): Promise<StoredKey | undefined> {
     return await this.#readable?.findByName(name);
+  }
+
+  async listPage(options: PageOptions): Promise<readonly OrderedKey[]> {
+    return await this.#readable?.listPage(options) ?? [];
   }
 
   async *list(owner?: string): AsyncIterable<StoredKey> {

@@ -25,10 +25,10 @@ export async function readTrail(store: KeyStore, after?: string): Promise<readon
   return page.length === 0 ? [] : [...page, ...await readTrail(store, page.at(-1)?.id)];
 }
 
-/** Returns all events, without their ids and occurrences, except those about the key in `REMOTE`. */
+/** Returns all events, without their ids, occurrences and changes, except those about the key in `REMOTE`. */
 async function events(store: KeyStore): Promise<readonly NewEvent[]> {
   const trail = await readTrail(store);
-  return trail.map(({ id: _id, occurrences: _occurrences, ...event }) => event)
+  return trail.map(({ id: _id, occurrences: _occurrences, changes: _changes, ...event }) => event)
     .filter(({ keyId }) => keyId !== REMOTE.actor?.id);
 }
 

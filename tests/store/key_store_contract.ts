@@ -8,7 +8,7 @@ import type { StoredKey } from "../../src/store/stored_key.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
 import { addAll, addDeployer, addInParallel, allowAny, listKeys, LOCAL, rejectTakenName, REMOTE } from "./changes.ts";
 import { type Engine, withNewStore, withTwoStores } from "./engine.ts";
-import { newKey, newKeys } from "./stored_key.ts";
+import { activeState, newKey, newKeys } from "./stored_key.ts";
 
 async function idsIn(store: KeyStore): Promise<readonly string[]> {
   return (await listKeys(store)).map(({ id }) => id);
@@ -56,7 +56,7 @@ export function testKeys(engine: Engine): void {
       await addAll(store, [key, await newKey("another")]);
       expect(await store.findById(key.id)).toEqual(key);
       expect(await store.findByName(key.name)).toEqual(key);
-      expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
+      expect(await store.findBySecretHash(key.secretHash)).toEqual(activeState(key));
       expect(await store.isEmpty()).toBe(false);
       const missing = await newKey("missing");
       expect(await store.findById(missing.id)).toBeUndefined();
@@ -124,7 +124,7 @@ export function testKeys(engine: Engine): void {
       const clash = await newKey("deploy", { secretHash: other.secretHash });
       expect((await failureOfPromise(store.add(clash, LOCAL, allowAny))).code).toBe("UNREACHABLE");
       expect(await listKeys(store)).toEqual([old, other]);
-      expect(await store.findBySecretHash(old.secretHash)).toEqual({ id: old.id, revision: 1 });
+      expect(await store.findBySecretHash(old.secretHash)).toEqual(activeState(old));
     }));
 
   test("remove deletes only the given keys", () =>
@@ -268,7 +268,7 @@ export function testKeys(engine: Engine): void {
         expect(message).toContain(key.id);
       }
       expect(await failureOfPromise(store.add(await newKey("deploy"), LOCAL, allowAny))).toBeInstanceOf(Failure);
-      expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
+      expect(await store.findBySecretHash(key.secretHash)).toEqual(activeState(key));
     }));
 
   test("If the keys fill more than one page, list returns each key once, in the same order with and without an owner", () =>
@@ -291,7 +291,7 @@ export function testKeys(engine: Engine): void {
       expect((await failureOfPromise(one.add(newB, LOCAL, rejectTakenName))).code).toBe("ALREADY_EXISTS");
       await one.add(newB, LOCAL, allowAny);
       expect(await two.findBySecretHash(b.secretHash)).toBeUndefined();
-      expect(await two.findBySecretHash(newB.secretHash)).toEqual({ id: newB.id, revision: 1 });
+      expect(await two.findBySecretHash(newB.secretHash)).toEqual(activeState(newB));
       await two.remove([a.id], LOCAL, allowAny);
       expect(await one.findById(a.id)).toBeUndefined();
     }));

@@ -8,7 +8,7 @@ import type { StoredKey } from "../../src/store/stored_key.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
 import { addAll, allowAny, inParallel, listKeys, LOCAL, rejectTakenName } from "./changes.ts";
 import { type Engine, type Location, withNewStore, withStore } from "./engine.ts";
-import { newKey, newKeys } from "./stored_key.ts";
+import { activeState, newKey, newKeys } from "./stored_key.ts";
 
 /** Returns everything that a reader can see of one key. */
 async function readAll(store: KeyStore, key: StoredKey): Promise<unknown> {
@@ -71,7 +71,7 @@ export function testOpening(engine: Engine): void {
     const key = await newKey("deploy");
     await withStore(location, (store) => addAll(store, [key]));
     await onDemand(location, async (store) => {
-      expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
+      expect(await store.findBySecretHash(key.secretHash)).toEqual(activeState(key));
       await store.recordUses(new Map([[key.id, LOCAL.at]]));
       expect(await store.findById(key.id)).toEqual({ ...key, lastUsedAt: LOCAL.at });
     });
@@ -89,7 +89,7 @@ export function testOpening(engine: Engine): void {
           own: [key],
           byId: key,
           byName: key,
-          bySecret: { id: key.id, revision: 1 },
+          bySecret: activeState(key),
           events: [],
         });
         await store.recordUses(new Map([[key.id, LOCAL.at]]));
@@ -104,7 +104,7 @@ export function testOpening(engine: Engine): void {
         expect(await store.findByName(key.name)).toEqual(key);
         await store.add(fresh, LOCAL, rejectTakenName);
         expect(await listKeys(store)).toEqual([key, fresh]);
-        expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
+        expect(await store.findBySecretHash(key.secretHash)).toEqual(activeState(key));
       });
       await withStore(location, async (store) => expect(await listKeys(store)).toEqual([key, fresh]));
     });
@@ -130,7 +130,7 @@ export function testOpening(engine: Engine): void {
     withNewStore(engine, async (store, location) => {
       const [key, fresh] = [await newKey("deploy"), await newKey("fresh")];
       await addAll(store, [key]);
-      expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
+      expect(await store.findBySecretHash(key.secretHash)).toEqual(activeState(key));
       await location.markAsNewer();
       const calls = [
         store.findBySecretHash(key.secretHash),

@@ -14,7 +14,7 @@ import { failureOfPromise } from "../apikey/failure_of.ts";
 import { command } from "../execute.ts";
 import { addAll, allowAny, listKeys, LOCAL } from "./changes.ts";
 import { sqliteRacer, startRacer } from "./racers.ts";
-import { newKey, newKeyWithSecret } from "./stored_key.ts";
+import { activeState, newKey, newKeyWithSecret } from "./stored_key.ts";
 import { inTemporaryDirectory, withNewStore, withStoreIn } from "./temporary_store.ts";
 
 const hasNoFileModes = Deno.build.os === "windows";
@@ -205,7 +205,7 @@ Deno.test("Opening a store with schema version 1 migrates the store and keeps it
     await createFirstVersion(directory, old);
     await withStoreIn(directory, async (store) => {
       expect(await listKeys(store)).toEqual([old]);
-      expect(await store.findBySecretHash(old.secretHash)).toEqual({ id: old.id, revision: 1 });
+      expect(await store.findBySecretHash(old.secretHash)).toEqual(activeState(old));
       await store.recordUses(new Map([[old.id, LOCAL.at]]));
       await addAll(store, [{ ...fresh, createdBy: old.id }]);
       expect(await listKeys(store, old.id)).toEqual([{ ...old, lastUsedAt: LOCAL.at }, {
@@ -315,7 +315,7 @@ Deno.test("A read does not wait for another process that is writing", () =>
     await addAll(store, [key]);
     await inDatabase(directory, async (other) => {
       other.exec("BEGIN IMMEDIATE; DELETE FROM api_key");
-      expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
+      expect(await store.findBySecretHash(key.secretHash)).toEqual(activeState(key));
       expect(await listKeys(store)).toEqual([key]);
     });
   }));

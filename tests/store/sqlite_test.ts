@@ -34,7 +34,7 @@ function locationAt(directory: string, beforeCommit?: () => Promise<void>): Loca
       await execute([
         ...SQLITE_MIGRATIONS.slice(0, schema),
         `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${schema}`,
-        insertIntoOlder("api_key", key, (hex) => `x'${hex}'`),
+        insertIntoOlder("api_key", schema < 3 ? "secret_hash" : "secret_sha256", key, (hex) => `x'${hex}'`),
       ].join(";"));
     },
     markAsNewer: () => execute(`PRAGMA user_version = ${SQLITE_MIGRATIONS.length + 1}`),

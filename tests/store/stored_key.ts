@@ -1,7 +1,7 @@
 /** Makes keys for tests of stores. */
 import { parseName } from "../../src/apikey/name.ts";
 import { hashSecret, makeSecret, SECRET_BYTES, secretTail } from "../../src/apikey/secret.ts";
-import type { StoredKey } from "../../src/store/stored_key.ts";
+import type { KeyState, StoredKey } from "../../src/store/stored_key.ts";
 
 /** Makes a unique key, and returns it with its secret. */
 export async function newKeyWithSecret(
@@ -21,9 +21,20 @@ export async function newKeyWithSecret(
     secretHash: await hashSecret(secret),
     secretTail: secretTail(secret),
     revision: 1,
+    enabled: true,
+    expiresAt: null,
+    updatedAt: null,
+    managedBy: null,
+    previousSecretHash: null,
+    graceUntil: null,
     ...fields,
   };
   return { key, secret };
+}
+
+/** Returns what a look-up by the current secret of an active key returns. */
+export function activeState({ id, revision }: StoredKey): KeyState {
+  return { id, revision, status: "active", isPrevious: false };
 }
 
 /** Makes a unique key. */

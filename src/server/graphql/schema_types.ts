@@ -67,6 +67,8 @@ const resource = enumOf("Resource", RESOURCES);
 const authAction = enumOf("AuthAction", ACTIONS);
 const auditAction = enumOf("AuditAction", AUDIT_ACTIONS, {
   CREATE: "The creation of a key.",
+  UPDATE: "A change to a key other than a new secret.",
+  ROTATE: "A new secret for a key.",
   REPLACE: "The replacement of a key by a new key with the same name.",
   DELETE: "The deletion of a key.",
 });

@@ -95,6 +95,12 @@ async function prepareKey(
       secretHash: Uint8Array.fromHex(await hashSecret(secret)),
       secretTail: secretTail(secret),
       revision: 1,
+      enabled: true,
+      expiresAt: null,
+      updatedAt: null,
+      managedBy: null,
+      previousSecretHash: null,
+      graceUntil: null,
     },
   };
 }

@@ -5,9 +5,11 @@ import type { Trace } from "./tracing.ts";
 export function traceStore(store: KeyStore, trace: Trace): KeyStore {
   return {
     add: (...given) => trace("add key", () => store.add(...given)),
+    update: (...given) => trace("update key", () => store.update(...given)),
     findBySecretHash: (hash) => trace("find key by secret", () => store.findBySecretHash(hash)),
     findById: (id) => trace("find key by id", () => store.findById(id)),
     findByName: (name) => trace("find key by name", () => store.findByName(name)),
+    listPage: (options) => trace("list keys", () => store.listPage(options)),
     list: (owner) => store.list(owner),
     isEmpty: () => trace("find any key", () => store.isEmpty()),
     checkHealth: () => trace("check health", () => store.checkHealth()),

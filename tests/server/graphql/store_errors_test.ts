@@ -12,6 +12,8 @@ function failingStore(error: unknown): KeyStore {
   const fail = (): Promise<never> => Promise.reject(error);
   return {
     add: fail,
+    update: fail,
+    listPage: fail,
     findBySecretHash: fail,
     findById: fail,
     findByName: fail,

@@ -9,7 +9,7 @@ import { addAll, allowAny, inParallel, inSequence, listKeys, LOCAL } from "../ch
 import { PASSWORD, testOnPostgres } from "./server.ts";
 import { failureAt, withStoreAt } from "./store.ts";
 import { type Proxy, withProxy } from "./proxy.ts";
-import { newKey } from "../stored_key.ts";
+import { activeState, newKey } from "../stored_key.ts";
 
 /** A timeout that a test can wait for, in milliseconds. */
 const SHORT_TIMEOUT = 1000;
@@ -197,7 +197,7 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
             );
           });
           proxy.rule = () => "forward";
-          expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
+          expect(await store.findBySecretHash(key.secretHash)).toEqual(activeState(key));
         }, SHORT_TIMEOUT))
     ));
 

@@ -26,7 +26,12 @@ function postgresOn(server: PostgresServer): Engine {
                 "CREATE SCHEMA service_api",
                 ...POSTGRES_MIGRATIONS.slice(0, schema),
                 `CREATE TABLE service_api.schema_version AS SELECT ${schema} AS version`,
-                insertIntoOlder("service_api.api_key", key, (hex) => `'\\x${hex}'`),
+                insertIntoOlder(
+                  "service_api.api_key",
+                  schema < 2 ? "secret_hash" : "secret_sha256",
+                  key,
+                  (hex) => `'\\x${hex}'`,
+                ),
               ].join(";"));
             }),
           markAsNewer: async () =>

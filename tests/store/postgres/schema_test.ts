@@ -8,7 +8,7 @@ import { readTrail } from "../audit_trail_contract.ts";
 import { addAll, allowAny, inParallel, listKeys, LOCAL } from "../changes.ts";
 import { PASSWORD, type PostgresServer, testOnPostgres } from "./server.ts";
 import { failureAt, withStoreAt } from "./store.ts";
-import { newKey, newKeys } from "../stored_key.ts";
+import { activeState, newKey, newKeys } from "../stored_key.ts";
 
 /** A timeout that a test can wait for, in milliseconds. */
 const SHORT_TIMEOUT = 1000;
@@ -125,7 +125,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
           });
           await addAll(one, [key]);
           expect(await listKeys(two)).toEqual([key]);
-          expect(await two.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
+          expect(await two.findBySecretHash(key.secretHash)).toEqual(activeState(key));
           expect((await readTrail(two)).map(({ at }) => at)).toEqual([LOCAL.at]);
           const keys = await newKeys(20);
           await Promise.all(keys.map((more, i) => (i % 2 === 0 ? one : two).add(more, LOCAL, allowAny)));
@@ -169,7 +169,7 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
           expect((await failureOfPromise(store.findBySecretHash(key.secretHash))).code).toBe("TIMEOUT");
           expect((await failureOfPromise(listKeys(store))).code).toBe("TIMEOUT");
         });
-        expect(await store.findBySecretHash(key.secretHash)).toEqual({ id: key.id, revision: 1 });
+        expect(await store.findBySecretHash(key.secretHash)).toEqual(activeState(key));
       }, SHORT_TIMEOUT)
     ));
 
