@@ -1,5 +1,6 @@
 /** Keys as a server returns them. */
 import * as z from "zod/mini";
+import { shellWord } from "../apikey/shell_word.ts";
 
 export interface KeyReference {
   /** Not empty. */
@@ -25,6 +26,5 @@ export function keyReference() {
 
 /** The command that deletes a key, for messages. The id is quoted for a POSIX shell if necessary. */
 export function deleteCommand({ id }: Pick<KeyReference, "id">): string {
-  const word = /^[\w:.=+-]+$/.test(id) ? id : `'${id.replaceAll("'", "'\\''")}'`;
-  return `service-api apikey --delete --id ${word}`;
+  return `service-api apikey --delete --id ${shellWord(id)}`;
 }

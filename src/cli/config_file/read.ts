@@ -1,6 +1,7 @@
 /** Reads the config file and selects the profile. */
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import { nearest } from "../../apikey/nearest.ts";
+import { shellWord } from "../../apikey/shell_word.ts";
 import type { Host } from "../host/host.ts";
 import { chooseConfigPath, type ConfigPath, resolvePath } from "./path.ts";
 import type { ConfigDocument } from "./yaml.ts";
@@ -122,9 +123,4 @@ function cannotRead(path: string, setting: SourcedSetting | undefined, reason: s
   return new Failure("USAGE", `${setting?.name ?? "The config file"}: cannot read ${quote(path)}: ${reason}.`, {
     cause,
   });
-}
-
-/** Quotes a path for a POSIX shell, if it needs quotes. */
-export function shellWord(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

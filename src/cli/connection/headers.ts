@@ -1,6 +1,6 @@
 /** The HTTP headers of a request: the key, and the headers that the user adds. */
 import { Failure, quote } from "../../apikey/failure.ts";
-import { shellWord } from "../config_file/read.ts";
+import { shellWord } from "../../apikey/shell_word.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import type { EffectiveSettings } from "./effective_settings.ts";
