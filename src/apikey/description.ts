@@ -2,7 +2,7 @@
 import { Failure } from "./failure.ts";
 
 /** The maximum length of a description, in code points. */
-export const MAX_DESCRIPTION_LENGTH = 1024;
+const MAX_DESCRIPTION_LENGTH = 1024;
 
 /**
  * Returns the description if a server can store it.

@@ -62,7 +62,7 @@ export interface ResourceActions {
 }
 
 /** Whether a word is one of `RESOURCES`. */
-export function isResource(word: string): word is Resource {
+function isResource(word: string): word is Resource {
   return RESOURCES.some((resource) => resource === word);
 }
 
