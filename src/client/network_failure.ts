@@ -5,6 +5,11 @@ import type { Endpoint } from "./endpoint.ts";
 /** The sentence for a request whose outcome is unknown, with the space before it. */
 export const MAYBE_EXECUTED = " The server may have executed the request.";
 
+/** Returns that sentence for a failed request that may have changed something on the server; otherwise an empty text. */
+export function maybeExecuted(mayChange: boolean): string {
+  return mayChange ? MAYBE_EXECUTED : "";
+}
+
 /** Patterns for the runtime's messages, each with a code and an explanation for the user. The first match counts. */
 type Explanations = readonly (readonly [RegExp, FailureCode, string])[];
 
@@ -84,7 +89,7 @@ export function networkFailure(
     .find(([pattern]) => pattern.test(reason)) ??
     [null, "UNREACHABLE" as const, "the connection failed. Set LOG_LEVEL=debug to see the system's message."];
   const summary = isConnected ? `The request to ${label} failed` : `Could not reach ${label}`;
-  const outcome = isConnected && mayChange ? MAYBE_EXECUTED : "";
+  const outcome = maybeExecuted(isConnected && mayChange);
   return new Failure(code, `${summary}: ${explanation}${outcome}`, { cause: error });
 }
 

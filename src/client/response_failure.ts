@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { escapeInvisible, Failure, type FailureCode, toSentence } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { MAYBE_EXECUTED } from "./network_failure.ts";
+import { maybeExecuted } from "./network_failure.ts";
 import type { ReadResponse } from "./transport.ts";
 
 /** A response, and the parts of its body that show whether the request succeeded. */
@@ -81,10 +81,9 @@ function codeOf(errors: ErrorList, { status }: ReadResponse, { interrupted }: En
 
 /** Returns the failure for a response that a server with API keys would not send. */
 export function badResponse(problem: string, { label }: Endpoint, { mayChange }: ReadResponse): Failure {
-  const outcome = mayChange ? MAYBE_EXECUTED : "";
   return new Failure(
     "BAD_RESPONSE",
-    `${label} did not answer like a server with API keys: ${problem}. Check --base-url.${outcome}`,
+    `${label} did not answer like a server with API keys: ${problem}. Check --base-url.${maybeExecuted(mayChange)}`,
   );
 }
 
@@ -175,7 +174,7 @@ function remedyFor(code: FailureCode, { status, headers, mayChange }: ReadRespon
   if (code === "FORBIDDEN") return " The key lacks a right, or a proxy in front of the server rejected the request.";
   if (code === "RATE_LIMITED") return ` ${waitRemedy(headers)}`;
   if (status < 500 && code === "BAD_RESPONSE") return " Is there a GraphQL server at --base-url?";
-  return `${mayChange ? MAYBE_EXECUTED : ""} Check the server.`;
+  return `${maybeExecuted(mayChange)} Check the server.`;
 }
 
 /** The minimum length of a header value that is hidden. A shorter value may be an ordinary word of the message. */

@@ -1,7 +1,7 @@
 /** Sends one request to a server and reads the response. Stops at the timeout, or if the user interrupts the program. */
 import { Failure, NOTHING_CHANGED } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { MAYBE_EXECUTED, networkFailure } from "./network_failure.ts";
+import { maybeExecuted, networkFailure } from "./network_failure.ts";
 
 /** A response whose whole body was read. */
 export interface ReadResponse {
@@ -56,7 +56,7 @@ export async function post(endpoint: Endpoint, body: string, mayChange: boolean)
     if (deadline.aborted) {
       throw new Failure(
         "TIMEOUT",
-        `${endpoint.label} did not answer within ${timeout / 1000} s.${mayChange ? MAYBE_EXECUTED : ""} ` +
+        `${endpoint.label} did not answer within ${timeout / 1000} s.${maybeExecuted(mayChange)} ` +
           "Raise --timeout, or check the server.",
       );
     }
@@ -134,6 +134,6 @@ function tooLarge({ label, maxResponseSize }: Endpoint, mayChange: boolean, prob
   return new Failure(
     "BAD_RESPONSE",
     `The response from ${label} ${problem ?? `is larger than ${maxResponseSize / 1_000_000} MB`}.` +
-      `${mayChange ? MAYBE_EXECUTED : ""} If you expect such a response, raise --max-response-size.`,
+      `${maybeExecuted(mayChange)} If you expect such a response, raise --max-response-size.`,
   );
 }
