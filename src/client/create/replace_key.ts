@@ -14,7 +14,16 @@ import { CREATE, type CreatedKey, type NewKey, requestKey } from "./create_reque
 import { findKeyInUse, withKey } from "./key_in_use.ts";
 import { existedBefore, type ExistingKey, listSecrets } from "./list_secrets.ts";
 import { requestRename } from "./rename_request.ts";
-import { failureOf, forCleanUp, isRefusal, poll, retry, retryIfNotExecuted, withIds } from "./retry.ts";
+import {
+  describeFailure,
+  failureOf,
+  forCleanUp,
+  isRefusal,
+  poll,
+  retry,
+  retryIfNotExecuted,
+  withIds,
+} from "./retry.ts";
 import { createTemporaryKey, deleteTemporaryKey } from "./temporary_key.ts";
 
 /** The new key while it has its temporary name, and the key that was requested. */
@@ -189,7 +198,7 @@ function unfinished(
   state = old.length === 0 ? "" : `The old key ${quote(key.name)} was deleted.`,
 ): Unfinished {
   const sentences = [
-    cause.code === "INTERRUPTED" ? "Interrupted." : toSentence(cause.message),
+    describeFailure(cause),
     state,
     ...(isSuccessor
       ? [

@@ -2,7 +2,7 @@
  * Repeats requests to servers that lag. Such a server keeps its keys in memory and sees a change of its files up to 2 s
  * later. While it reloads them, it may reject a valid key.
  */
-import { Failure, NOTHING_CHANGED } from "../../apikey/failure.ts";
+import { Failure, NOTHING_CHANGED, toSentence } from "../../apikey/failure.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { KeyReference } from "../key.ts";
 import { RequestRejected } from "../response_failure.ts";
@@ -120,6 +120,11 @@ export async function failureOf(task: Promise<unknown>): Promise<Failure | undef
     if (error instanceof Failure) return error;
     throw error;
   }
+}
+
+/** The failure as a sentence. Omits what an interruption left, because the next sentence says what exists now. */
+export function describeFailure(failure: Failure): string {
+  return failure.code === "INTERRUPTED" ? "Interrupted." : toSentence(failure.message);
 }
 
 /** Returns the keys with these ids. */

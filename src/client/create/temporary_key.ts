@@ -1,5 +1,5 @@
 /** The new key under its temporary name, while it replaces an old key. */
-import { Failure, quote, toSentence } from "../../apikey/failure.ts";
+import { Failure, quote } from "../../apikey/failure.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { deleteCommand, type KeyReference } from "../key.ts";
 import { listReferences } from "../list_keys.ts";
@@ -7,7 +7,7 @@ import { MAYBE_EXECUTED } from "../network_failure.ts";
 import { confirmDeletion } from "./confirm_deletion.ts";
 import { CREATE, type CreatedKey, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
 import { existedBefore, type ExistingKey } from "./list_secrets.ts";
-import { failureOf, forCleanUp, poll, retry, retryIfNotExecuted, wasNotExecuted } from "./retry.ts";
+import { describeFailure, failureOf, forCleanUp, poll, retry, retryIfNotExecuted, wasNotExecuted } from "./retry.ts";
 
 /**
  * Creates a key under a temporary name: the name, a space and 8 random digits. If the request fails and the server has
@@ -58,7 +58,7 @@ async function deleteIfCreated(endpoint: Endpoint, name: string, failure: Failur
   if (problem === undefined && failure.code === "FAILED") return failure;
   return new Failure(
     failure.code,
-    `${reasonOf(failure)} No key was replaced. If a key named ${quote(name)} exists now, delete it: ` +
+    `${describeOutcome(failure)} No key was replaced. If a key named ${quote(name)} exists now, delete it: ` +
       `service-api apikey --delete --name "${name}"`,
     { cause: failure },
   );
@@ -83,7 +83,7 @@ export async function deleteTemporaryKey(
     ? "Nothing was changed."
     : `No key was replaced, but the temporary key ${quote(temporary.name)} (${temporary.id}) ` +
       `${wasListed ? "still exists" : "may still exist"}. To delete it, run: ${deleteCommand(temporary)}`;
-  return new Failure(failure.code, `${reasonOf(failure)} ${state}`, { cause: failure });
+  return new Failure(failure.code, `${describeOutcome(failure)} ${state}`, { cause: failure });
 }
 
 async function isListed(endpoint: Endpoint, { id }: KeyReference): Promise<boolean> {
@@ -94,7 +94,7 @@ async function isListed(endpoint: Endpoint, { id }: KeyReference): Promise<boole
   }
 }
 
-/** The reason without the sentence that the server may have executed the request: the next sentence says what is so. */
-function reasonOf(failure: Failure): string {
-  return failure.code === "INTERRUPTED" ? "Interrupted." : toSentence(failure.message.replace(MAYBE_EXECUTED, ""));
+/** Omits the sentence that the server may have executed the request, because the next sentence says what is true. */
+function describeOutcome(failure: Failure): string {
+  return describeFailure(failure).replace(MAYBE_EXECUTED, "");
 }
