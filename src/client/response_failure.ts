@@ -112,13 +112,22 @@ function isBearerRefused(code: FailureCode, text: string, { headers }: ReadRespo
   return isRefused && sendsBearer && !/\bbearer\b/i.test(headers.get("www-authenticate") ?? "");
 }
 
+/** The longest wait that a message gives in seconds. For a longer wait, it gives the time of the next attempt. */
+const LONGEST_COUNTDOWN = 86_400;
+
+/** The last time of RFC 3339, in milliseconds. */
+const LAST_TIME = Date.parse("9999-12-31T23:59:59Z");
+
 /** Says how long to wait after status 429. Retry-After is a number of seconds or a date (RFC 9110 section 10.2.3). */
 function waitRemedy(headers: Headers): string {
   const value = headers.get("retry-after") ?? "";
   // The server's own clock makes the difference right, even if the clock of this machine is wrong.
   const now = Date.parse(headers.get("date") ?? "") || Date.now();
-  const seconds = /^\d{1,9}$/.test(value) ? Number(value) : Math.ceil((Date.parse(value) - now) / 1000);
-  return seconds > 0 ? `Wait ${seconds} s, then try again.` : "Wait a moment, then try again.";
+  const next = /^\d{1,9}$/.test(value) ? now + Number(value) * 1000 : Date.parse(value);
+  if (!(next > now && next <= LAST_TIME)) return "Wait a moment, then try again.";
+  const seconds = Math.ceil((next - now) / 1000);
+  if (seconds <= LONGEST_COUNTDOWN) return `Wait ${seconds} s, then try again.`;
+  return `Try again after ${new Date(next).toISOString().replace(/\.\d+/, "")}.`;
 }
 
 /**

@@ -97,6 +97,21 @@ for (
       "Wait 83 s, then try again.",
     ],
     ["nothing", {}, "Wait a moment, then try again."],
+    [
+      "a date more than a day later",
+      { "retry-after": "Tue, 08 Nov 1994 08:49:37 GMT", date: "Sun, 06 Nov 1994 08:49:37 GMT" },
+      "Try again after 1994-11-08T08:49:37Z.",
+    ],
+    [
+      "more seconds than a day has",
+      { "retry-after": "86401", date: "Sun, 06 Nov 1994 08:49:37 GMT" },
+      "Try again after 1994-11-07T08:49:38Z.",
+    ],
+    [
+      "a date that RFC 3339 cannot express",
+      { "retry-after": "1 Jan 10000 00:00:00 GMT" },
+      "Wait a moment, then try again.",
+    ],
     ["neither seconds nor a date", { "retry-after": "soon" }, "Wait a moment, then try again."],
   ] as const
 ) {
