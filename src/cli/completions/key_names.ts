@@ -4,7 +4,6 @@ import type { KeySummary } from "../../client/client.ts";
 import type { Host } from "../host/host.ts";
 import { SILENT_LOG } from "../host/log.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
-import type { Settings } from "../connection/settings.ts";
 import type { Candidate } from "./answer.ts";
 import { type CommandLine, givenValue } from "./command_line.ts";
 
@@ -43,18 +42,7 @@ async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySum
   if (readsStandardInput) return [];
   const { readSettings, withClientFor } = await import("#connection");
   const settings = await readSettings(flags, host, SILENT_LOG);
-  if (!await canList(settings)) return [];
   return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await (await connect()).listKeys());
-}
-
-/**
- * Returns false if the embedded server would have to create a local store, or if it uses a PostgreSQL database, in
- * which it creates missing tables.
- */
-async function canList({ server }: Settings): Promise<boolean> {
-  if (server.kind === "network") return true;
-  if (server.location.kind === "database") return false;
-  return await Deno.stat(`${server.location.path}/keys.db`).then(({ size }) => size > 0, () => false);
 }
 
 function serverFlags(line: CommandLine, host: Host): ServerFlags {
