@@ -9,7 +9,7 @@ import { LIST_SECRETS } from "./create/list_secrets.ts";
 import { DELETE, deleteKeys } from "./delete_keys.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { FIND_ON_EMBEDDED, findKeys } from "./find_keys.ts";
-import { identify, ME } from "./identify.ts";
+import { findKeyInUse, identify, ME } from "./identify.ts";
 import type { KeyReference, KeySummary } from "./key.ts";
 import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
 import { LIST, LIST_SUMMARIES, listKeys } from "./list_keys.ts";
@@ -32,6 +32,7 @@ export interface Client {
   findKeys(name: NewKey["name"]): Promise<readonly KeyReference[]>;
   listKeys(): Promise<readonly KeySummary[]>;
   identify(): Promise<KeyReference | undefined>;
+  findKeyInUse(): Promise<KeyReference | undefined>;
   deleteKeys(keys: readonly KeyReference[]): Promise<boolean>;
   effectivePermissions(rights: Pick<NewKey, "roles" | "permissions">): Promise<EffectivePermissions>;
   roleDescriptions(): Promise<ReadonlyMap<string, string>>;
@@ -46,6 +47,7 @@ export function createClient(endpoint: Endpoint): Client {
     findKeys: (name) => findKeys(endpoint, name),
     listKeys: () => listKeys(endpoint),
     identify: () => identify(endpoint),
+    findKeyInUse: () => findKeyInUse(endpoint),
     deleteKeys: (keys) => deleteKeys(endpoint, keys),
     effectivePermissions: (rights) => effectivePermissions(endpoint, rights),
     roleDescriptions: () => roleDescriptions(endpoint),

@@ -1,6 +1,6 @@
-/** Checks whether the server accepts the caller's key. */
+/** Checks whether the server accepts the caller's key, and asks which key that is. */
 import * as z from "zod/mini";
-import { Failure } from "../apikey/failure.ts";
+import { Failure, type FailureCode } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { execute, withFallback } from "./execute.ts";
 import { type KeyReference, keyReference } from "./key.ts";
@@ -16,10 +16,7 @@ export const ME = `query WhoAmI { me { id name } }`;
  */
 export async function identify(endpoint: Endpoint): Promise<KeyReference | undefined> {
   try {
-    const me = await withFallback(
-      async () => (await execute(endpoint, ME, {}, () => z.object({ me: z.nullable(keyReference()) }))).me,
-      () => Promise.resolve(null),
-    );
+    const me = await queryMe(endpoint);
     // `me` is null if the server does not have this field. Some servers also return null to a caller without a valid
     // key. Listing keys always needs a valid key.
     if (me === null) await listReferences(endpoint);
@@ -29,4 +26,31 @@ export async function identify(endpoint: Endpoint): Promise<KeyReference | undef
     if (error instanceof Failure && error.code === "FORBIDDEN") return undefined;
     throw error;
   }
+}
+
+/** The failures of `me` that mean that the server does not report which key makes the request. */
+const NOT_REPORTED: readonly FailureCode[] = ["UNAUTHENTICATED", "FORBIDDEN", "BAD_RESPONSE"];
+
+/**
+ * Asks the server which key makes the requests. Sends no request if the settings have no key.
+ *
+ * @returns `undefined` if there is no key, or if the server does not report it
+ * @throws {Failure} any failure that does not concern the question, for example `UNREACHABLE`
+ */
+export async function findKeyInUse(endpoint: Endpoint): Promise<KeyReference | undefined> {
+  if (endpoint.headers.size === 0) return undefined;
+  try {
+    return await queryMe(endpoint) ?? undefined;
+  } catch (error) {
+    if (error instanceof Failure && NOT_REPORTED.includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
+/** @returns `null` if the server does not have the field `me`, or returns null for it */
+async function queryMe(endpoint: Endpoint): Promise<KeyReference | null> {
+  return await withFallback(
+    async () => (await execute(endpoint, ME, {}, () => z.object({ me: z.nullable(keyReference()) }))).me,
+    () => Promise.resolve(null),
+  );
 }

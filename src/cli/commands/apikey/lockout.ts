@@ -1,0 +1,131 @@
+/**
+ * Guards against a change that locks the user out: one that deletes or weakens the key in use, or the last key with the
+ * role ADMIN. Before such a change, the user types the name of the key in full.
+ */
+import { Failure, quote } from "../../../apikey/failure.ts";
+import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
+import type { Host } from "../../host/host.ts";
+
+/** What decides whether a change is a risk. `undefined` and `null` stand for what the server does not report. */
+export interface GuardedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly roles: readonly string[];
+  readonly permissions?: readonly string[] | null | undefined;
+  readonly enabled?: boolean | null | undefined;
+  /** RFC 3339; `null` also if the key does not expire. */
+  readonly expiresAt?: string | null | undefined;
+}
+
+/** A key whose change can lock the user out. At least one of the members is true. */
+export interface Risk {
+  readonly key: GuardedKey;
+  readonly isInUse: boolean;
+  /** Whether no usable key has the role ADMIN after the change. */
+  readonly endsAdmin: boolean;
+}
+
+/**
+ * Compares the keys of a server before and after a change.
+ *
+ * @param before the keys that change, and every key with the role ADMIN; other keys may be missing
+ * @param after the same keys, without those that the change deletes
+ * @param keyInUse the id of the key that makes the requests; `undefined` if there is none, or if it is unknown
+ * @returns the keys that are at risk, in the order of `before`
+ */
+export function findRisks(
+  before: readonly GuardedKey[],
+  after: readonly GuardedKey[],
+  keyInUse: string | undefined,
+  now: Date,
+): readonly Risk[] {
+  const afterById = new Map(after.map((key) => [key.id, key]));
+  const admins = before.filter((key) => isAdmin(key, now));
+  // If several ADMIN keys end at once, typing the name of one is enough.
+  const lastAdmin = after.some((key) => isAdmin(key, now))
+    ? undefined
+    : admins.find(({ id }) => id === keyInUse) ?? admins.at(-1);
+  return before
+    .map((key): Risk => ({
+      key,
+      isInUse: key.id === keyInUse && losesRights(key, afterById.get(key.id), now),
+      endsAdmin: key === lastAdmin,
+    }))
+    .filter(({ isInUse, endsAdmin }) => isInUse || endsAdmin);
+}
+
+/** Returns the marks for a list of keys, by id: `in use` and `last ADMIN`. Expects every key with the role ADMIN. */
+export function markRisks(
+  keys: readonly GuardedKey[],
+  keyInUse: string | undefined,
+  now: Date,
+): ReadonlyMap<string, string> {
+  const [admin, ...others] = keys.filter((key) => isAdmin(key, now));
+  const lastAdmin = others.length === 0 ? admin?.id : undefined;
+  const inUse = keyInUse === undefined ? [] : [[keyInUse, "in use"] as const];
+  if (lastAdmin === undefined) return new Map(inUse);
+  return new Map([...inUse, [lastAdmin, lastAdmin === keyInUse ? "in use, last ADMIN" : "last ADMIN"]]);
+}
+
+function isAdmin(key: GuardedKey, now: Date): boolean {
+  return key.roles.includes("ADMIN") && isUsable(key, now);
+}
+
+function isUsable({ enabled, expiresAt }: GuardedKey, now: Date): boolean {
+  // A time that cannot be parsed compares as not expired.
+  return enabled !== false && !(expiresAt && Date.parse(expiresAt) <= now.getTime());
+}
+
+function losesRights(before: GuardedKey, after: GuardedKey | undefined, now: Date): boolean {
+  if (after === undefined || isUsable(before, now) && !isUsable(after, now)) return true;
+  if (after.roles.includes("ADMIN")) return false;
+  const held = new Set([...after.roles, ...after.permissions ?? []]);
+  return [...before.roles, ...before.permissions ?? []].some((right) => !held.has(right));
+}
+
+/**
+ * Prompts the user to type the name of each key at risk, unless `--yes` is given.
+ *
+ * @param verb what the command does with the key, for example `delete`
+ * @throws {Failure} `USAGE` if there is a risk, `--yes` is not given, and the command cannot prompt; `INTERRUPTED`
+ */
+export async function confirmRisks(
+  risks: readonly Risk[],
+  verb: string,
+  flags: PromptFlags,
+  host: Host,
+  interrupted: AbortSignal,
+): Promise<void> {
+  const [risk] = risks;
+  if (risk === undefined || flags.yes) return;
+  if (!canPrompt(flags, host)) {
+    throw new Failure("USAGE", `${describeRisk(risk)} To ${verb} it without a prompt, add --yes.`);
+  }
+  const { openPrompts } = await import("#prompts");
+  const prompts = await openPrompts(host, interrupted);
+  for (const risk of risks) {
+    const { noun, expected } = whatToType(risk.key);
+    // deno-lint-ignore no-await-in-loop -- one prompt at a time
+    await prompts.text({
+      label: `${describeRisk(risk)} To ${verb} it, type its ${noun}`,
+      check: (typed) => {
+        if (typed.trim().normalize("NFC") === expected) return;
+        throw new Failure("USAGE", `Type ${quote(expected)}, or press Ctrl-C to cancel.`);
+      },
+    });
+  }
+}
+
+function describeRisk({ key, isInUse, endsAdmin }: Risk): string {
+  const name = quote(key.name);
+  const inUse = isInUse ? [`${name} is the key in use.`] : [];
+  const admin = endsAdmin ? [`Without ${isInUse ? "it" : name}, no key has the role ADMIN.`] : [];
+  return [...inUse, ...admin].join(" ");
+}
+
+/** The name, or the id if the name cannot be typed: names on other servers can contain any characters. */
+function whatToType({ id, name }: GuardedKey): { readonly noun: string; readonly expected: string } {
+  const text = name.trim().normalize("NFC");
+  const isTypeable = text !== "" && !/\p{C}/u.test(text);
+  return isTypeable ? { noun: "name", expected: text } : { noun: "id", expected: id };
+}
