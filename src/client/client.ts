@@ -8,9 +8,14 @@ import { ENUM_NAMES, type EnumNames, listEnumNames } from "./create/list_enum_na
 import { LIST_SECRETS } from "./create/list_secrets.ts";
 import { DELETE, deleteKeys } from "./delete_keys.ts";
 import type { Endpoint } from "./endpoint.ts";
+import type { Failure } from "../apikey/failure.ts";
 import { FIND_ON_EMBEDDED, findKeys } from "./find_keys.ts";
 import { findKeyInUse, identify, ME } from "./identify.ts";
 import type { KeyReference, KeySummary } from "./key.ts";
+import type { ApiKey } from "./keys/api_key.ts";
+import { findKey, type KeySelector } from "./keys/find_key.ts";
+import { readKeys, type ReadOptions } from "./keys/read_keys.ts";
+import { type SchemaField, SERVER_FIELDS, type ServerFields, serverFields, unsupported } from "./keys/server_fields.ts";
 import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
 import { LIST, LIST_SUMMARIES, listKeys } from "./list_keys.ts";
 import {
@@ -22,7 +27,19 @@ import {
 import { DESCRIBE_ROLES, roleDescriptions } from "./rights/role_descriptions.ts";
 import { type BodyResponse, sendBody } from "./send_body.ts";
 
-export type { AuditEvent, CreatedKey, EffectivePermissions, KeyReference, KeySummary, NewKey };
+export type {
+  ApiKey,
+  AuditEvent,
+  CreatedKey,
+  EffectivePermissions,
+  KeyReference,
+  KeySelector,
+  KeySummary,
+  NewKey,
+  ReadOptions,
+  SchemaField,
+  ServerFields,
+};
 
 /**
  * The operations on one server. The file of each operation describes it. Every operation throws what `execute` throws.
@@ -31,6 +48,10 @@ export interface Client {
   createKey(key: NewKey): Promise<CreatedKey>;
   findKeys(name: NewKey["name"]): Promise<readonly KeyReference[]>;
   listKeys(): Promise<readonly KeySummary[]>;
+  readKeys(options?: ReadOptions): AsyncIterable<readonly ApiKey[]>;
+  findKey(selector: KeySelector): Promise<ApiKey>;
+  serverFields(): Promise<ServerFields>;
+  unsupported(field: SchemaField, alternative: string): Failure;
   identify(): Promise<KeyReference | undefined>;
   findKeyInUse(): Promise<KeyReference | undefined>;
   deleteKeys(keys: readonly KeyReference[]): Promise<boolean>;
@@ -46,6 +67,10 @@ export function createClient(endpoint: Endpoint): Client {
     createKey: (key) => createKey(endpoint, key),
     findKeys: (name) => findKeys(endpoint, name),
     listKeys: () => listKeys(endpoint),
+    readKeys: (options) => readKeys(endpoint, options),
+    findKey: (selector) => findKey(endpoint, selector),
+    serverFields: () => serverFields(endpoint),
+    unsupported: (field, alternative) => unsupported(endpoint, field, alternative),
     identify: () => identify(endpoint),
     findKeyInUse: () => findKeyInUse(endpoint),
     deleteKeys: (keys) => deleteKeys(endpoint, keys),
@@ -73,5 +98,6 @@ export const DOCUMENTS: readonly string[] = [
   PERMISSIONS_FOR_ROLES,
   DESCRIBE_ROLES,
   ENUM_NAMES,
+  SERVER_FIELDS,
   EVENTS,
 ];

@@ -80,7 +80,11 @@ function codeOf(errors: ErrorList, { status }: ReadResponse, { interrupted }: En
 }
 
 /** Returns the failure for a response that a server with API keys would not send. */
-export function badResponse(problem: string, { label }: Endpoint, { mayChange }: ReadResponse): Failure {
+export function badResponse(
+  problem: string,
+  { label }: Endpoint,
+  { mayChange }: Pick<ReadResponse, "mayChange">,
+): Failure {
   return new Failure(
     "BAD_RESPONSE",
     `${label} did not answer like a server with API keys: ${problem}. Check --base-url.${maybeExecuted(mayChange)}`,

@@ -111,6 +111,7 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     client.effectivePermissions(NEW_KEY),
     client.roleDescriptions(),
     client.listEnumNames(),
+    client.serverFields(),
     client.listAuditEvents(undefined, 10),
   ]);
   expect(new Set(sent).difference(new Set(DOCUMENTS))).toEqual(new Set());
