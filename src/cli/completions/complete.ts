@@ -83,6 +83,7 @@ export const CONFLICTING_FLAGS: readonly (readonly [string, string])[] = [
   ["--delete", "--permissions"],
   ["--delete", "--description"],
   ["--delete", "--overwrite"],
+  ["--delete", "--secret-file"],
   ["--query", "--body"],
   ["--variables", "--body"],
   ["--base-url", "--data-dir"],

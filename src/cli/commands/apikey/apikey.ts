@@ -86,7 +86,7 @@ and results.
 ${EXIT_STATUS}`;
 
 /** Flags that `--delete` rejects. */
-const CREATE_ONLY_FLAGS = ["roles", "permissions", "description", "overwrite"] as const;
+const CREATE_ONLY_FLAGS = ["roles", "permissions", "description", "overwrite", "secretFile"] as const;
 
 interface ApikeyFlags extends Omit<CreateFlags, "name"> {
   readonly name?: readonly string[] | undefined;
@@ -101,7 +101,8 @@ async function apikey(flags: ApikeyFlags, host: Host, useClient: UseClient): Pro
   if (mode === "create") return await createKey({ ...flags, name: nameToCreate(flags) }, host, useClient);
   const createOnly = CREATE_ONLY_FLAGS.find((flag) => flag in flags);
   if (createOnly !== undefined) {
-    throw new Failure("USAGE", `--${createOnly} works only with --create, not with --delete.`);
+    const flag = createOnly.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw new Failure("USAGE", `--${flag} works only with --create, not with --delete.`);
   }
   // The prompt for the mode is no confirmation, because a user can choose the wrong mode.
   return await deleteKeys(flags, { confirms: !flags.delete }, host, useClient);
@@ -230,14 +231,19 @@ Prompting:
 
 Results:
   --create prints only the secret on standard output. The secret cannot be shown
-  again.
+  again. With --secret-file, it writes the secret to a file with mode 0600, and
+  prints nothing. A file that exists is an error, unless --overwrite is given.
+  --overwrite then allows replacing both the file and a key with the same name.
   --delete prints how many keys it deleted.
-  --create fails before it creates a key if standard output is closed.
+  --create fails before it creates a key if standard output is closed and
+  --secret-file is not given.
   Prompts and the table of the new key's rights go to standard error. Without
   --json, errors go there too. If --delete finds no key, it says so on standard
   output, and says on standard error which server or store it searched.
   With --json, standard output has exactly one line, which is one of these:
     created       {"key":"sak_...","name":"ci deploy","id":"key_..."}
+                  {"name":"ci deploy","id":"key_...","secretFile":"ci.key"}
+                  with --secret-file
     deleted       {"deleted":1,"keys":[{"id":"key_...","name":"ci deploy"}]}
     unknown name  {"deleted":0,"error":"No API key found with name: ci deploy"}
                   (exit status 1)
@@ -286,6 +292,9 @@ Examples:
   service-api apikey --create
   # Create a key in a script. The variable holds only the secret.
   KEY=$(service-api apikey --create --name "ci deploy" --roles VIEWER)
+  # Create a key and write its secret to a file.
+  service-api apikey --create --name "ci deploy" --roles VIEWER \\
+    --secret-file ci.key
   # Replace the key and its rights.
   service-api apikey --create --name "ci deploy" --overwrite --json \\
     --permissions DOCKER:READ_ANY,DOCKER:UPDATE_ANY

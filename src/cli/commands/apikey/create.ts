@@ -21,6 +21,7 @@ export interface CreateFlags extends PromptFlags {
   readonly permissions?: readonly string[] | undefined;
   readonly description?: string | undefined;
   readonly overwrite?: boolean | undefined;
+  readonly secretFile?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
@@ -34,7 +35,7 @@ export interface KeyDraft {
 }
 
 /**
- * Creates a key and prints its secret. If a name and a role or permission are given, never prompts.
+ * Creates a key and prints its secret, or writes it to the file of `--secret-file`. If a name and a role or permission are given, never prompts.
  *
  * @throws {Failure} with any code; no key was created unless the message says that it was or may have been
  */
@@ -44,8 +45,12 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
   const parse = (known: KnownNames): KeyDraft => parseDraft(flags, known);
   const parsed = parseKnownNames(parse);
   if (!wasPrompted && !(parsed instanceof UnknownName)) requireComplete(parsed);
-  if (await host.isOutputClosed()) throw secretWouldBeLost();
-  await useClient(async (connect, interrupted) => {
+  const { secretFile: path, overwrite = false } = flags;
+  if (path === undefined && await host.isOutputClosed()) throw secretWouldBeLost();
+  const secretFile = path === undefined
+    ? undefined
+    : await (await import("../../host/secret_file.ts")).openSecretFile(path, { overwrite }, host);
+  const creating = useClient(async (connect, interrupted) => {
     const draft = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, await connect()) : parsed;
     const key = wasPrompted
       ? await (await import("#prompts")).promptForKey(draft, flags, host, connect, interrupted)
@@ -54,8 +59,9 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
     // Asks before creating the key: nothing may delay or prevent the printing of its secret.
     const rights = !wasPrompted && showsRights(flags, host) ? await client.effectivePermissions(key) : undefined;
     const created = await client.createKey(key);
-    await printCreatedKey({ created, rights, wasPrompted }, flags, host);
+    await printCreatedKey({ created, secretFile, rights, wasPrompted }, flags, host);
   });
+  await creating.finally(() => secretFile?.discard());
   return ExitCode.OK;
 }
 

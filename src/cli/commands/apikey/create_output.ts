@@ -1,12 +1,18 @@
-/** Prints a created key: the secret on standard output, the messages meant for a person on standard error. */
+/**
+ * Prints a created key: the secret on standard output or in the file of `--secret-file`, the messages meant for a person
+ * on standard error.
+ */
 import { escapeInvisible, Failure, quote, reasonOf } from "../../../apikey/failure.ts";
 import type { CreatedKey, EffectivePermissions } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
+import type { SecretFile } from "../../host/secret_file.ts";
 import { writeJson } from "../../report.ts";
 
 /** A key that the server has created. */
 export interface Creation {
   readonly created: CreatedKey;
+  /** Receives the secret instead of standard output. */
+  readonly secretFile: SecretFile | undefined;
   /** The rights to show; `undefined` if `showsRights` returned false, or if prompts have shown them. */
   readonly rights: EffectivePermissions | undefined;
   /** Whether the command prompted. */
@@ -23,24 +29,53 @@ export function showsRights({ json }: OutputFlags, host: Host): boolean {
 }
 
 /**
- * Prints only the secret on standard output, or, with `--json`, `{"key","name","id"}`. If there are rights to show, also
- * writes the rights and the next steps to standard error. After prompts, always writes the next steps.
+ * Prints the secret (see {@linkcode printSecret}). If there are rights to show, also writes the rights and the next steps
+ * to standard error. After prompts, always writes the next steps.
  *
- * @throws {Failure} `FAILED` if the secret cannot be written
+ * @throws {Failure} `FAILED` if the secret or the result cannot be written
  */
 export async function printCreatedKey(
-  { created, rights, wasPrompted }: Creation,
-  { json }: OutputFlags,
+  { created, secretFile, rights, wasPrompted }: Creation,
+  flags: OutputFlags,
   host: Host,
 ): Promise<void> {
   if (rights !== undefined) await writeNote(formatRights(rights, host), host);
+  await printSecret(created, secretFile, flags, host, {
+    event: "was created",
+    remedy: "Delete the key, or create it again with --overwrite.",
+  });
+  if (rights !== undefined || wasPrompted) await writeNote(formatNextSteps(created, secretFile, host), host);
+}
+
+/**
+ * Prints only the secret on standard output, or `{"key","name","id"}` with `--json`. If there is a file for the secret,
+ * writes the secret to this file, and prints nothing on standard output, or `{"name","id","secretFile"}` with `--json`.
+ *
+ * @param messages for a failure: what happened to the key, and what to do
+ * @throws {Failure} `FAILED` if the secret or the result cannot be written
+ */
+export async function printSecret(
+  { key, name, id }: CreatedKey,
+  secretFile: SecretFile | undefined,
+  { json }: OutputFlags,
+  host: Host,
+  { event, remedy }: { readonly event: string; readonly remedy: string },
+): Promise<void> {
   try {
-    if (json) await writeJson(host.stdout, { key: created.key, name: created.name, id: created.id });
-    else await host.stdout.write(`${created.key}\n`);
+    await secretFile?.write(key);
   } catch (error) {
-    throw secretNotPrinted(created, error);
+    const problem = `its secret could not be written: ${reasonOf(error)}`;
+    throw new Failure("FAILED", `The key ${quote(name)} (${id}) ${event}, but ${problem} ${remedy}`, { cause: error });
   }
-  if (rights !== undefined || wasPrompted) await writeNote(formatNextSteps(created, host), host);
+  try {
+    if (json) await writeJson(host.stdout, secretFile ? { name, id, secretFile: secretFile.path } : { key, name, id });
+    else if (secretFile === undefined) await host.stdout.write(`${key}\n`);
+  } catch (error) {
+    const problem = secretFile === undefined
+      ? `its secret could not be printed: ${reasonOf(error)} ${remedy}`
+      : `the result could not be printed: ${reasonOf(error)} The secret is in ${quote(secretFile.path)}.`;
+    throw new Failure("FAILED", `The key ${quote(name)} (${id}) ${event}, but ${problem}`, { cause: error });
+  }
 }
 
 /** Writes a note to standard error. Ignores failures, because a lost note must not make the command fail. */
@@ -57,23 +92,20 @@ async function formatRights(rights: EffectivePermissions, host: Host): Promise<s
   return [...drawRights(rights, host.stderr.columns(), styleFor(host.stderr, host)), "", ""].join("\n");
 }
 
-async function formatNextSteps({ name, id }: CreatedKey, host: Host): Promise<string> {
+async function formatNextSteps(
+  { name, id }: CreatedKey,
+  secretFile: SecretFile | undefined,
+  host: Host,
+): Promise<string> {
   const { wrapText } = await import("#terminal");
   const where = host.stdout.isTerminal() ? "printed above" : "on standard output";
   const paragraphs = [
     `Created API key ${quote(name)} (${escapeInvisible(id)}).`,
-    `The secret is ${where} and cannot be shown again. Store it in a secrets manager or in a file that only you can ` +
-    "read.",
+    secretFile === undefined
+      ? `The secret is ${where} and cannot be shown again. Store it in a secrets manager or in a file that only you ` +
+        "can read."
+      : `The secret is in ${quote(secretFile.path)}, which only the owner of the file can read.`,
   ];
   const lines = paragraphs.flatMap((text) => wrapText(text, host.stderr.columns() - 1));
   return [...lines, ""].join("\n");
-}
-
-function secretNotPrinted({ name, id }: CreatedKey, cause: unknown): Failure {
-  return new Failure(
-    "FAILED",
-    `The key ${quote(name)} (${id}) was created, but its secret could not be printed: ${reasonOf(cause)} ` +
-      "Delete the key, or create it again with --overwrite.",
-    { cause },
-  );
 }

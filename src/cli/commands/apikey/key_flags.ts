@@ -8,6 +8,7 @@ export type KeyFlags = {
   readonly permissions?: readonly string[] | undefined;
   readonly description?: string | undefined;
   readonly overwrite?: true | undefined;
+  readonly secretFile?: string | undefined;
 };
 
 /** The flags for prompts (see `PromptFlags`) and output, as typed. */
@@ -29,7 +30,8 @@ export function withKeyFlags(command: CommandUnknownOpts): CommandUnknownOpts {
     .option("--roles <roles>", "comma-separated roles; repeatable", collect)
     .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs; * stands for all; repeatable", collect)
     .option("--description <desc>", "what the key is for, in at most 1,024 characters")
-    .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately");
+    .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately")
+    .option("--secret-file <file>", "write the secret to this file, not to standard output");
 }
 
 /** Adds the flags of {@linkcode OutputFlags}. */

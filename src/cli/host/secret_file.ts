@@ -1,0 +1,148 @@
+/**
+ * The file of `--secret-file`. The temporary file exists before the request is sent, so that a missing directory or
+ * permission is found before a secret is issued. The secret is written to the temporary file, which then replaces the
+ * file in one step. The program loads this module on demand.
+ */
+import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
+import type { Host } from "./host.ts";
+
+/** A file that can receive a secret. */
+export interface SecretFile {
+  /** The path as typed. */
+  readonly path: string;
+  /**
+   * Writes the secret and a line feed, and puts the file in its place. Its mode is 0600. If it replaces a file, it has
+   * the owner and group of that file.
+   *
+   * @throws {Failure} `FAILED`; `USAGE` if the path has been taken since the file was opened
+   */
+  write(secret: string): Promise<void>;
+  /** Removes the temporary file. Does nothing after a successful `write`. */
+  discard(): Promise<void>;
+}
+
+/** The end of the name of a temporary file: a full stop, 16 hexadecimal digits and `.tmp`. */
+const TEMPORARY = /^\.[0-9a-f]{16}\.tmp$/;
+
+/** Bytes that are written before the request is sent, so that a full disk is found before a secret is issued. */
+const RESERVED_BYTES = 512;
+
+/**
+ * Checks the path and creates the temporary file, with mode 0600, in the same directory.
+ *
+ * @param path the value of `--secret-file`
+ * @param overwrite whether an existing file may be replaced
+ * @throws {Failure} `USAGE` if the file exists and `overwrite` is not set, or if the path names anything other than a
+ * regular file; `FAILED` if the system refuses to create the file or to set its owner
+ */
+export async function openSecretFile(
+  path: string,
+  { overwrite }: { readonly overwrite: boolean },
+  { platform }: Pick<Host, "platform">,
+): Promise<SecretFile> {
+  const replaced = await findReplaced(path, overwrite);
+  const temporary = `${path}.${crypto.getRandomValues(new Uint8Array(8)).toHex()}.tmp`;
+  let file: Deno.FsFile | undefined;
+  const close = (): void => {
+    file?.close();
+    file = undefined;
+  };
+  const discard = async (): Promise<void> => {
+    close();
+    await Deno.remove(temporary).catch(() => {});
+  };
+  try {
+    file = await Deno.open(temporary, { write: true, createNew: true, mode: 0o600 });
+    await writeAll(file, new Uint8Array(RESERVED_BYTES));
+    if (replaced !== undefined && platform !== "windows") await keepOwner(temporary, replaced, path);
+  } catch (error) {
+    await discard();
+    throw failureFor(path, error);
+  }
+  return {
+    path,
+    discard,
+    write: async (secret) => {
+      try {
+        if (file === undefined) throw new Error("The temporary file was removed");
+        const bytes = new TextEncoder().encode(`${secret}\n`);
+        await file.seek(0, Deno.SeekMode.Start);
+        await writeAll(file, bytes);
+        await file.truncate(bytes.length);
+        await file.sync();
+        close();
+        await findReplaced(path, overwrite);
+        await Deno.rename(temporary, path);
+      } catch (error) {
+        await discard();
+        throw failureFor(path, error);
+      }
+    },
+  };
+}
+
+async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+  // deno-lint-ignore no-await-in-loop -- each write continues where the last one stopped
+  for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await file.write(rest));
+}
+
+async function keepOwner(temporary: string, { uid, gid }: Deno.FileInfo, path: string): Promise<void> {
+  try {
+    await Deno.chown(temporary, uid, gid);
+  } catch (cause) {
+    const message = `Cannot replace ${quote(path)} and keep its owner and group: ${
+      reasonOf(cause)
+    }. Choose another file.`;
+    throw new Failure("FAILED", message, { cause });
+  }
+}
+
+/**
+ * Returns the file at the path, or `undefined` if there is none.
+ *
+ * @throws {Failure} `USAGE`, `FAILED`
+ */
+async function findReplaced(path: string, overwrite: boolean): Promise<Deno.FileInfo | undefined> {
+  if (path === "") throw new Failure("USAGE", "--secret-file is empty. Pass the path of a file.");
+  if (path === "-") {
+    throw new Failure("USAGE", "--secret-file needs a file. Without this flag, the secret goes to standard output.");
+  }
+  let found: Deno.FileInfo;
+  try {
+    found = await Deno.lstat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound && !/[\\/]$/.test(path)) return undefined;
+    throw failureFor(path, error);
+  }
+  if (!found.isFile) {
+    const kind = found.isSymlink ? "a symbolic link" : found.isDirectory ? "a directory" : "a device, pipe or socket";
+    throw new Failure("USAGE", `--secret-file: ${quote(path)} is ${kind}. Pass the path of a regular file.`);
+  }
+  if (overwrite) return found;
+  throw new Failure(
+    "USAGE",
+    `--secret-file: ${quote(path)} exists. Add --overwrite to replace it, or choose another file.`,
+  );
+}
+
+function failureFor(path: string, cause: unknown): Failure {
+  if (cause instanceof Failure) return cause;
+  return new Failure("FAILED", `Cannot write ${quote(path)}: ${reasonOf(cause)}.`, { cause });
+}
+
+/**
+ * Removes the temporary files that killed processes have left next to a file. Call it only while no other process can be
+ * writing this file.
+ *
+ * @throws {Failure} `FAILED`
+ */
+export async function removeTemporaryFiles(path: string): Promise<void> {
+  const [, directory = "", name = path] = /^(.*[\\/])?([^\\/]*)$/s.exec(path) ?? [];
+  try {
+    for await (const { name: found } of Deno.readDir(directory === "" ? "." : directory)) {
+      if (found.startsWith(name) && TEMPORARY.test(found.slice(name.length))) await Deno.remove(`${directory}${found}`);
+    }
+  } catch (error) {
+    throw failureFor(path, error);
+  }
+}
