@@ -2,7 +2,7 @@
  * The rights of a key on the embedded server: every `RESOURCE:ACTION` pair that any of its roles or permissions allows.
  */
 import { Failure } from "./failure.ts";
-import { ACTIONS, type Permission, RESOURCES } from "./permission.ts";
+import { ACTIONS, type NamedPermission, type Permission, RESOURCES } from "./permission.ts";
 import { isRole, type Role } from "./role.ts";
 
 /** If the set contains the `_ANY` form of an action on a resource, it also contains the `_OWN` form. */
@@ -12,7 +12,7 @@ const EVERY_PERMISSION: readonly Permission[] = RESOURCES.flatMap((resource) =>
   ACTIONS.map((action): Permission => `${resource}:${action}`)
 );
 
-const GRANTS: Readonly<Record<Role, (permission: Permission) => boolean>> = {
+const GRANTS: Readonly<Record<Role, (permission: string) => boolean>> = {
   ADMIN: () => true,
   VIEWER: (permission) => permission.endsWith(":READ_ANY"),
   CONNECT: (permission) => permission.startsWith("CONNECT:") || permission.startsWith("CONNECT__REMOTE_ACCESS:"),
@@ -35,6 +35,13 @@ export function rightsOf(roles: readonly string[], permissions: readonly string[
       granted.has(permission) || granted.has(INCLUDED_IN.get(permission) ?? permission)
     ),
   );
+}
+
+/** Returns whether any of the roles or permissions grants one right. Faster than `rightsOf` for many keys. */
+export function grantsRight(roles: readonly string[], permissions: readonly string[], right: NamedPermission): boolean {
+  const included = [right, right.replace(/_OWN$/, "_ANY")];
+  return permissions.some((permission) => included.includes(permission)) ||
+    roles.filter(isRole).some((role) => included.some(GRANTS[role]));
 }
 
 /** Every action on every resource. */

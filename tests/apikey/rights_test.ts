@@ -2,7 +2,7 @@
 import { expect } from "expect";
 import fc from "fast-check";
 import { ACTIONS, type Permission, RESOURCES } from "../../src/apikey/permission.ts";
-import { EVERY_RIGHT, missingRights, requireSomeRights, rightsOf } from "../../src/apikey/rights.ts";
+import { EVERY_RIGHT, grantsRight, missingRights, requireSomeRights, rightsOf } from "../../src/apikey/rights.ts";
 import { ROLES } from "../../src/apikey/role.ts";
 import { failureOf } from "./failure_of.ts";
 import { rightsByDesign } from "./rights_by_design.ts";
@@ -31,6 +31,13 @@ Deno.test("The local caller, who needs no key, has the same rights as ADMIN", ()
 Deno.test("An _ANY permission includes the _OWN permission, but an _OWN permission does not include the _ANY permission", () => {
   expect(new Set(rightsOf([], ["DOCKER:DELETE_ANY"]))).toEqual(new Set(["DOCKER:DELETE_ANY", "DOCKER:DELETE_OWN"]));
   expect([...rightsOf([], ["DOCKER:DELETE_OWN"])]).toEqual(["DOCKER:DELETE_OWN"]);
+});
+
+Deno.test("grantsRight agrees with rightsOf for every right", () => {
+  fc.assert(fc.property(anyGrant, ({ roles, permissions }) => {
+    const rights = rightsOf(roles, permissions);
+    expect([...EVERY_RIGHT].filter((right) => grantsRight(roles, permissions, right))).toEqual([...rights]);
+  }));
 });
 
 Deno.test("A key without any role or permission is rejected as NO_RIGHTS, and one role or permission is enough", () => {

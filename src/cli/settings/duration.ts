@@ -1,15 +1,8 @@
 /** Durations in settings: `500ms`, `30s`, `1.5m`, `2h`, `90d`. */
 import { quote } from "../../apikey/failure.ts";
+import { MILLISECONDS_PER_UNIT } from "../../apikey/lifetime.ts";
 import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
 import { orDefault, type Setting } from "./setting.ts";
-
-const MILLISECONDS_PER_UNIT: ReadonlyMap<string, number> = new Map([
-  ["ms", 1],
-  ["s", 1000],
-  ["m", 60_000],
-  ["h", 3_600_000],
-  ["d", 24 * 3_600_000],
-]);
 
 /** One day, in milliseconds. */
 const DAY = 24 * 3_600_000;
@@ -36,8 +29,10 @@ export function durationUpToDays(days: number): TextSchema<number> {
 
 function durationSchema(longest: number, longestWithExamples: string): TextSchema<number> {
   return textSchema((text, reject) => {
-    const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
-    const milliseconds = Math.round(Number(amount) * (MILLISECONDS_PER_UNIT.get(unit ?? "") ?? NaN));
+    const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text.trim()) ?? [];
+    const milliseconds = Math.round(
+      Number(amount) * (unit === "ms" ? 1 : MILLISECONDS_PER_UNIT.get(unit ?? "") ?? NaN),
+    );
     if (milliseconds >= 1 && milliseconds <= longest) return milliseconds;
     return reject(`must be a duration from 1ms to ${longestWithExamples}, not ${quote(text)}.`);
   });

@@ -44,7 +44,7 @@ for (
     [
       "duration of years",
       durationUpToDays(3650),
-      [["3650d", 3650 * DAY]],
+      [["3650d", 3650 * DAY], ["520w", 3640 * DAY]],
       ["3651d"],
       "--flag must be a duration from 1ms to 3650d, for example 36h or 90d, not VALUE.",
     ],
