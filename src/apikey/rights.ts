@@ -24,10 +24,10 @@ const INCLUDED_IN: ReadonlyMap<Permission, string> = new Map(
   EVERY_PERMISSION.map((permission) => [permission, permission.replace(/_OWN$/, "_ANY")]),
 );
 
-/** The rights that any of the roles or permissions grants. Ignores the roles and resources of other servers. */
-export function rightsOf(roles: readonly string[], permissions: readonly string[]): Rights {
-  const granted = new Set(permissions);
-  for (const role of roles.filter(isRole)) {
+/** The rights that any of the roles or permissions grants. */
+export function rightsOf(roles: readonly Role[], permissions: readonly Permission[]): Rights {
+  const granted = new Set<string>(permissions);
+  for (const role of roles) {
     for (const permission of EVERY_PERMISSION) if (GRANTS[role](permission)) granted.add(permission);
   }
   return new Set(
