@@ -5,6 +5,7 @@
 import { Failure } from "../../apikey/failure.ts";
 import { isWellFormedSecret } from "../../apikey/secret.ts";
 import type { KeyStore } from "../../store/key_store.ts";
+import type { KeyStatus } from "../../store/stored_key.ts";
 import { type Caller, callerOf, type KeyCaller } from "./caller.ts";
 import type { LastUse } from "./last_use.ts";
 import { setBounded } from "./bounded_map.ts";
@@ -38,9 +39,9 @@ export class Authenticator {
   readonly #options: AuthenticatorOptions;
   /**
    * A cache of callers by the hash of their secret. Each request looks up the revision of its key in the store. The
-   * server uses an entry only if the revision of its key is unchanged.
+   * server uses an entry only if the revision of its key is unchanged and the secret is still valid.
    */
-  readonly #callers = new Map<string, { readonly hash: Uint8Array; readonly caller: KeyCaller }>();
+  readonly #callers = new Map<string, KeyCaller>();
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
@@ -81,21 +82,27 @@ export class Authenticator {
     if (known === undefined && !isWellFormedSecret(secret)) {
       throw unauthenticated("The key is mistyped, truncated, or from another kind of server.");
     }
-    const hash = known?.hash ?? Uint8Array.fromHex(digest);
+    const hash = known?.secretHash ?? Uint8Array.fromHex(digest);
     const state = await store.findBySecretHash(hash);
-    if (state !== undefined && known?.caller.key.id === state.id && known.caller.key.revision === state.revision) {
-      return known.caller;
-    }
+    if (state !== undefined && state.status !== "active") throw unauthenticated(REJECTIONS[state.status]);
+    if (state !== undefined && known?.key.id === state.id && known.key.revision === state.revision) return known;
     const key = state && await store.findById(state.id);
     if (key === undefined) {
       this.#callers.delete(digest);
       throw unauthenticated("The key has a valid form, but this server does not know it. It may have been deleted.");
     }
-    const caller = callerOf(key);
-    setBounded(this.#callers, digest, { hash, caller }, MAX_CALLERS);
+    const caller = callerOf(key, hash);
+    setBounded(this.#callers, digest, caller, MAX_CALLERS);
     return caller;
   }
 }
+
+/** The messages for secrets that the store knows, but that are not valid. */
+const REJECTIONS: Readonly<Record<Exclude<KeyStatus, "active">, string>> = {
+  disabled: "The key is disabled. Enable it again, or use another key.",
+  expired: "The key has expired. Rotate it with a new expiry, or use another key.",
+  rotated: "The key was rotated, and this secret is no longer valid. Use the new secret.",
+};
 
 function unauthenticated(message: string): Failure {
   return new Failure("UNAUTHENTICATED", message);

@@ -1,6 +1,6 @@
 /** Defines which permission each field of the schema needs, and checks whether a caller has it. */
 import { Failure } from "../../apikey/failure.ts";
-import type { Permission } from "../../apikey/permission.ts";
+import { groupByResource, type Permission } from "../../apikey/permission.ts";
 import type { Caller } from "./caller.ts";
 
 export interface Rule {
@@ -15,6 +15,7 @@ export type Scope = "any" | "own";
 
 const VALID_KEY: Rule = {};
 const READ_KEYS = { any: "API_KEY:READ_ANY", own: "API_KEY:READ_OWN" } as const;
+const UPDATE_KEYS = { any: "API_KEY:UPDATE_ANY", own: "API_KEY:UPDATE_OWN" } as const;
 
 /** The rules by type and field. Introspection needs only a valid key. */
 export const RULES = {
@@ -22,11 +23,16 @@ export const RULES = {
     me: VALID_KEY,
     apiKeys: READ_KEYS,
     apiKey: READ_KEYS,
+    apiKeyConnection: READ_KEYS,
     apiKeysByName: READ_KEYS,
+    apiKeysBySecretHash: { any: "API_KEY:READ_ANY" },
     apiKeysExist: READ_KEYS,
     auditEvents: { any: "LOGS:READ_ANY" },
-    previewEffectivePermissions: VALID_KEY,
+    apiKeyPossibleRoles: VALID_KEY,
+    apiKeyPossiblePermissions: VALID_KEY,
     getPermissionsForRoles: VALID_KEY,
+    previewEffectivePermissions: VALID_KEY,
+    getAvailableAuthActions: VALID_KEY,
   },
   Mutation: {
     apiKey: VALID_KEY,
@@ -34,13 +40,28 @@ export const RULES = {
   ApiKeyMutations: {
     /** The caller also needs every right of the new key. To replace a key, it needs the permission to delete that key. */
     create: { any: "API_KEY:CREATE_ANY" },
+    /** The caller also needs every right that the change grants; see `keys/granted_rights.ts`. */
+    update: UPDATE_KEYS,
+    addRole: UPDATE_KEYS,
+    removeRole: UPDATE_KEYS,
+    rotate: UPDATE_KEYS,
     delete: { any: "API_KEY:DELETE_ANY", own: "API_KEY:DELETE_OWN" },
     refusesTakenNames: VALID_KEY,
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Rule>>>>;
 
 /** Types without rules. The rule of the field that returns such a type also covers the fields of the type. */
-export const DATA_TYPES: readonly string[] = ["ApiKey", "Permission", "Me", "AuditEvent", "AuditKey"];
+export const DATA_TYPES: readonly string[] = [
+  "ApiKey",
+  "Permission",
+  "Me",
+  "ApiKeyConnection",
+  "ApiKeyEdge",
+  "PageInfo",
+  "AuditEvent",
+  "AuditKey",
+  "AuditChange",
+];
 
 /**
  * Returns which keys a rule allows a caller to act on.
@@ -79,4 +100,19 @@ export function requirePermission(rule: Rule, caller: Caller, isOwn: boolean, ac
 export function describeRule({ any, own }: Rule): string {
   if (any === undefined) return "a valid key";
   return own === undefined ? any : `${any}, or ${own} for the caller's own key and the keys that it created`;
+}
+
+/** The arguments of `@usePermissions`. */
+export interface StatedPermission {
+  readonly action: string;
+  readonly resource: string;
+}
+
+/**
+ * Returns the permission that the schema states for a rule: the one for every key. `undefined` if the rule needs only a
+ * valid key.
+ */
+export function statedPermission({ any }: Rule): StatedPermission | undefined {
+  const [stated] = groupByResource(any === undefined ? [] : [any]);
+  return stated && { action: stated.actions.join(), resource: stated.resource };
 }

@@ -2,23 +2,37 @@
 import { EVERY_RIGHT, type Rights, rightsOf } from "../../apikey/rights.ts";
 import type { StoredKey } from "../../store/stored_key.ts";
 
-export interface Caller {
-  /** The key that the request carries; `null` for the local caller. */
-  readonly key: StoredKey | null;
+export type Caller = LocalCaller | KeyCaller;
+
+/** A user whose command runs the server in its own process and sends no key. */
+export interface LocalCaller {
+  readonly key: null;
   readonly rights: Rights;
 }
 
-/** A caller with a key. */
-export type KeyCaller = Caller & { readonly key: StoredKey };
+/** A request with a key. */
+export interface KeyCaller {
+  readonly key: StoredKey;
+  readonly rights: Rights;
+  /** The SHA-256 of the secret that the request carries: the current secret of the key, or the one before. */
+  readonly secretHash: Uint8Array;
+}
 
-/**
- * The local caller: a user whose command runs the server in its own process and sends no key. The local caller has all
- * rights.
- */
-export const LOCAL_CALLER: Caller = { key: null, rights: EVERY_RIGHT };
+/** The local caller has all rights. */
+export const LOCAL_CALLER: LocalCaller = { key: null, rights: EVERY_RIGHT };
 
-export function callerOf(key: StoredKey): KeyCaller {
-  return { key, rights: rightsOf(key.roles, key.permissions) };
+export function callerOf(key: StoredKey, secretHash: Uint8Array): KeyCaller {
+  return { key, rights: rightsOf(key.roles, key.permissions), secretHash };
+}
+
+/** Returns when the secret of the request becomes invalid; `null` if never. */
+export function validUntil({ key, secretHash }: KeyCaller): Date | null {
+  return isCurrentSecret(key, secretHash) ? key.expiresAt : key.graceUntil;
+}
+
+/** Returns whether a secret, given by its hash, is the current secret of a key. */
+export function isCurrentSecret(key: StoredKey, secretHash: Uint8Array): boolean {
+  return key.secretHash.toHex() === secretHash.toHex();
 }
 
 /** Returns whether a key is the calling key or a key that the calling key created. `_OWN` permissions cover these keys. */

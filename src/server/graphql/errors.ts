@@ -31,10 +31,11 @@ export function codeOf(error: Error): FailureCode {
 export function toPublicError(error: Error, { exposeStoreErrors, logError }: ErrorOptions): GraphQLError {
   const code = codeOf(error);
   const extensions = { code };
-  if (code === "FAILED" || (UNAVAILABLE.includes(code) && !exposeStoreErrors)) {
-    const cause = error instanceof GraphQLError ? error.originalError ?? error : error;
+  const cause = error instanceof GraphQLError ? error.originalError ?? error : error;
+  const isUnexpected = code === "FAILED" && !(cause instanceof Failure);
+  if (isUnexpected || (UNAVAILABLE.includes(code) && !exposeStoreErrors)) {
     logError("A request failed: {error}", { error: cause });
-    const message = code === "FAILED"
+    const message = isUnexpected
       ? "The server failed unexpectedly. Its log has the details."
       : "The server cannot reach its store. Its log has the details. Try again later.";
     return new GraphQLError(message, { extensions });

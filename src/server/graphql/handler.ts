@@ -11,6 +11,8 @@ import { Authenticator, type HashSecret } from "../auth/authenticator.ts";
 import type { Caller } from "../auth/caller.ts";
 import { LastUse } from "../auth/last_use.ts";
 import { FailureThrottle } from "../auth/throttle.ts";
+import type { Lifetimes } from "../keys/expiry.ts";
+import { MAX_SCAN } from "../keys/pages/list_page.ts";
 import { RefusalAudit } from "../keys/refusal_audit.ts";
 import type { RequestContext } from "../keys/request_context.ts";
 import type { LogError } from "../telemetry/log_error.ts";
@@ -36,6 +38,8 @@ export interface HandlerOptions {
   /** The caller of a request without an `Authorization` header. If not set, such requests are rejected. */
   readonly anonymous?: Caller;
   readonly limits: DocumentLimits;
+  /** If it is not set, keys can live forever. */
+  readonly lifetimes?: Lifetimes | undefined;
   /** Documents that are known to be valid. They are not validated again. */
   readonly validDocuments?: readonly string[];
   /** See `FailureThrottle`. */
@@ -77,7 +81,7 @@ export interface GraphqlHandler {
 
 /** Creates the handler of `{base_url}/graphql`. */
 export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
-  const { store, hashSecret, maxAuthFailures, anonymous, limits, now, logError } = options;
+  const { store, hashSecret, maxAuthFailures, anonymous, limits, lifetimes = {}, now, logError } = options;
   const lastUse = new LastUse(store);
   const refusals = new RefusalAudit(store, logError);
   const throttle = new FailureThrottle(maxAuthFailures, options.clock);
@@ -143,6 +147,8 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
         countKey: createKeyCounter(size),
         size,
         refusals,
+        lifetimes,
+        scan: { left: MAX_SCAN },
       },
     };
     const [result, { status, headers = {} }] = await executeOperation({

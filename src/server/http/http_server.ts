@@ -7,6 +7,7 @@ import type { KeyStore } from "../../store/key_store.ts";
 import { createGraphqlHandler } from "../graphql/handler.ts";
 import { DEFAULT_LIMITS, type DocumentLimits } from "../graphql/limits.ts";
 import { createRetention } from "../keys/audit_retention.ts";
+import type { Lifetimes } from "../keys/expiry.ts";
 import { traceStore } from "../telemetry/traced_store.ts";
 import { openTelemetry } from "../telemetry/tracing.ts";
 import { behindProxies, proxyMatcher } from "./client_address.ts";
@@ -15,6 +16,7 @@ import { route } from "./routes.ts";
 
 export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress" | "isProxy"> {
   readonly limits: Omit<DocumentLimits, "responseSize">;
+  readonly lifetimes?: Lifetimes | undefined;
   /** How many times per minute a client address may fail to authenticate; 0 for no limit. */
   readonly maxAuthFailures: number;
   /** IP addresses and networks of proxies whose `X-Forwarded-For` is trusted. */

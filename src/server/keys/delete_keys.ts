@@ -2,6 +2,7 @@
 import type { StoredKey } from "../../store/stored_key.ts";
 import { requirePermission, RULES } from "../auth/authorization.ts";
 import { isOwn } from "../auth/caller.ts";
+import { requireCurrentSecret } from "./granted_rights.ts";
 import { recordNotFound, type Target, withRefusalAudit } from "./refusal_audit.ts";
 import { type RequestContext, throwIfAborted } from "./request_context.ts";
 import { sanitizeText } from "./sanitize_text.ts";
@@ -24,6 +25,7 @@ export function deleteKeys(ids: readonly string[], context: RequestContext): Pro
     target = stored ?? { id };
     if (stored === undefined) missing ??= id;
     requirePermission(RULES.ApiKeyMutations.delete, caller, stored !== undefined && isOwn(caller, stored));
+    if (stored !== undefined) requireCurrentSecret(caller, stored, "Deleting");
   };
   return withRefusalAudit("DELETE", () => target, context, async () => {
     const isDeleted = await store.remove(ids.map(sanitizeText), origin, precondition);

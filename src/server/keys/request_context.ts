@@ -1,6 +1,6 @@
 /**
- * The context that every GraphQL resolver receives. The other modules of this folder create and
- * delete keys, record refused changes in the audit trail, clean text from requests, and limit the size of responses.
+ * The context that every GraphQL resolver receives. The other modules of this folder create, change
+ * and delete keys, record refused changes in the audit trail, clean text from requests, and limit the size of responses.
  */
 import { Failure } from "../../apikey/failure.ts";
 import type { Origin } from "../../store/audit_event.ts";
@@ -10,6 +10,7 @@ import type { KeyStore } from "../../store/key_store.ts";
 import type { HashSecret } from "../auth/authenticator.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { LastUse } from "../auth/last_use.ts";
+import type { Lifetimes } from "./expiry.ts";
 import type { RefusalAudit } from "./refusal_audit.ts";
 
 export type RequestContext = {
@@ -28,6 +29,9 @@ export type RequestContext = {
   readonly countKey: (key: StoredKey) => void;
   readonly size: ResponseSize;
   readonly refusals: RefusalAudit;
+  readonly lifetimes: Lifetimes;
+  /** How many more keys the filters of the request may read. */
+  readonly scan: { left: number };
 };
 
 /**

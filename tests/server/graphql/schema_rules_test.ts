@@ -4,26 +4,56 @@
  */
 import { expect } from "expect";
 import { isInterfaceType, isObjectType } from "graphql";
+import * as z from "zod";
 import { DATA_TYPES, describeRule, type Rule, RULES } from "../../../src/server/auth/authorization.ts";
 import { schema } from "../../../src/server/graphql/schema.ts";
 import { SPEC_ACTIONS, SPEC_RESOURCES } from "../../apikey/rights_by_design.ts";
 import { keysIn, post, withServer } from "./graphql.ts";
 
+/** Returns the fields that have rules, and the names that RULES gives them. */
+const FIELDS = Object.values(schema.getTypeMap()).flatMap((type) => {
+  const isData = type.name.startsWith("__") || DATA_TYPES.includes(type.name);
+  if (isData || !(isObjectType(type) || isInterfaceType(type))) return [];
+  return Object.values(type.getFields()).map((field) => ({ name: `${type.name}.${field.name}`, type, field }));
+});
+
+const ruleOf: Readonly<Record<string, Readonly<Record<string, Rule>>>> = RULES;
+
 Deno.test("Every field, except the fields of data types, has an authorization rule, and its description states the rule", () => {
-  const rules: Readonly<Record<string, Readonly<Record<string, Rule>>>> = RULES;
-  const fields = Object.values(schema.getTypeMap()).flatMap((type) => {
-    const isData = type.name.startsWith("__") || DATA_TYPES.includes(type.name);
-    if (isData || !(isObjectType(type) || isInterfaceType(type))) return [];
-    return Object.values(type.getFields()).map((field) => ({ name: `${type.name}.${field.name}`, type, field }));
-  });
-  for (const { name, type, field } of fields) {
-    const rule = rules[type.name]?.[field.name];
+  for (const { name, type, field } of FIELDS) {
+    const rule = ruleOf[type.name]?.[field.name];
     expect([name, field.extensions["rule"]]).toEqual([name, rule ?? "a rule"]);
     expect(field.extensions["rule"]).toBe(rule);
     expect(field.description).toContain(`Needs ${describeRule(rule ?? {})}.`);
   }
-  const named = Object.entries(rules).flatMap(([type, ofType]) => Object.keys(ofType).map((name) => `${type}.${name}`));
-  expect(named.toSorted()).toEqual(fields.map(({ name }) => name).toSorted());
+  const named = Object.entries(RULES).flatMap(([type, rules]) => Object.keys(rules).map((name) => `${type}.${name}`));
+  expect(named.toSorted()).toEqual(FIELDS.map(({ name }) => name).toSorted());
+});
+
+Deno.test("Introspection states the permission of every field that needs one, in the form that other servers use", () =>
+  withServer(async ({ local }) => {
+    const { data } = await post(local, "{ __schema { types { name fields { name description } } } }");
+    const { __schema: { types } } = introspected.parse(data);
+    const stated = types.flatMap(({ name: type, fields }) =>
+      (fields ?? []).flatMap(({ name, description }) => {
+        const [, action, resource] = PERMISSION_IN_DESCRIPTION.exec(description ?? "") ?? [];
+        return resource === undefined ? [] : [[`${type}.${name}`, `${resource}:${action}`]];
+      })
+    );
+    const required = Object.entries(ruleOf).flatMap(([type, rules]) =>
+      Object.entries(rules).flatMap(([name, { any }]) => any === undefined ? [] : [[`${type}.${name}`, any]])
+    );
+    expect(Object.fromEntries(stated)).toEqual(Object.fromEntries(required));
+    expect(stated.length).toBe(required.length);
+  }));
+
+Deno.test("The directive @usePermissions of each field states the same permission as the description", () => {
+  for (const { name, field } of FIELDS) {
+    const [, action, resource] = PERMISSION_IN_DESCRIPTION.exec(field.description ?? "") ?? [];
+    const directives = action === undefined ? undefined : { usePermissions: { action, resource } };
+    expect([name, field.extensions["directives"]]).toEqual([name, directives]);
+  }
+  expect(schema.getDirective("usePermissions")?.locations).toEqual(["FIELD_DEFINITION"]);
 });
 
 Deno.test("The fields of data types take no arguments and return only data", () => {
@@ -42,15 +72,32 @@ Deno.test("The fields of data types take no arguments and return only data", () 
   }
 });
 
-/** For each field, a document that uses it. */
+const PERMISSION_IN_DESCRIPTION =
+  /^#### Required Permissions:\n\n- Action: \*\*([A-Z_]+)\*\*\n- Resource: \*\*([A-Z_]+)\*\*\n\n#### Description:\n\n\S/;
+
+const introspected = z.object({
+  __schema: z.object({
+    types: z.array(z.object({
+      name: z.string(),
+      fields: z.array(z.object({ name: z.string(), description: z.string().nullable() })).nullable(),
+    })),
+  }),
+});
+
+/** For each field, a document that uses it. `key_self` stands for the calling key, `key_other` for a key with a role. */
 const DOCUMENTS = {
   Query: {
     me: "{ me { id } }",
     apiKeys: "{ apiKeys { id } }",
     apiKey: '{ apiKey(id: "key_other") { id } }',
+    apiKeyConnection: "{ apiKeyConnection { edges { cursor node { id } } pageInfo { hasNextPage } } }",
+    apiKeysBySecretHash: `{ apiKeysBySecretHash(hashes: ["${"0".repeat(64)}"]) { id } }`,
     apiKeysByName: '{ apiKeysByName(name: "other") { id } }',
     apiKeysExist: "{ apiKeysExist }",
     auditEvents: "{ auditEvents { id } }",
+    apiKeyPossibleRoles: "{ apiKeyPossibleRoles }",
+    apiKeyPossiblePermissions: "{ apiKeyPossiblePermissions { resource } }",
+    getAvailableAuthActions: "{ getAvailableAuthActions }",
     previewEffectivePermissions: "{ previewEffectivePermissions { resource } }",
     getPermissionsForRoles: "{ getPermissionsForRoles(roles: [ADMIN]) { resource } }",
   },
@@ -60,6 +107,10 @@ const DOCUMENTS = {
   ApiKeyMutations: {
     create:
       'mutation { apiKey { create(input: { name: "new", permissions: [{ resource: API_KEY, actions: [CREATE_OWN] }] }) { id } } }',
+    update: 'mutation { apiKey { update(input: { id: "key_self", description: "new" }) { id } } }',
+    addRole: 'mutation { apiKey { addRole(input: { apiKeyId: "key_other", role: GUEST }) } }',
+    removeRole: 'mutation { apiKey { removeRole(input: { apiKeyId: "key_self", role: GUEST }) } }',
+    rotate: 'mutation { apiKey { rotate(input: { id: "key_self" }) { key } } }',
     delete: 'mutation { apiKey { delete(input: { ids: ["key_other"] }) } }',
     refusesTakenNames: "mutation { apiKey { refusesTakenNames } }",
   },
@@ -102,9 +153,11 @@ for (const [type, rules] of Object.entries<Readonly<Record<string, Rule>>>(RULES
       }));
 
     Deno.test(`${type}.${field} is allowed for a key that has only ${any}`, () =>
-      withServer(async ({ network, keyWith }) => {
-        const { key } = await keyWith(any);
-        expect(await post(network, query, {}, key)).toMatchObject({ status: 200, codes: [] });
+      withServer(async ({ network, create, keyWith }) => {
+        const { id, key } = await keyWith(any);
+        const other = await create({ name: "other", roles: ["GUEST"] });
+        const document = query.replace("key_self", id).replace("key_other", other.id);
+        expect(await post(network, document, {}, key)).toMatchObject({ status: 200, codes: [] });
       }));
   }
 }
