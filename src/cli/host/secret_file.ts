@@ -22,7 +22,7 @@ export interface SecretFile {
 }
 
 /** The end of the name of a temporary file: a full stop, 16 hexadecimal digits and `.tmp`. */
-const TEMPORARY = /^\.[0-9a-f]{16}\.tmp$/;
+const TEMPORARY = /\.[0-9a-f]{16}\.tmp$/;
 
 /** Bytes that are written before the request is sent, so that a full disk is found before a secret is issued. */
 const RESERVED_BYTES = 512;
@@ -131,18 +131,21 @@ function failureFor(path: string, cause: unknown): Failure {
 }
 
 /**
- * Removes the temporary files that killed processes have left next to a file. Call it only while no other process can be
- * writing this file.
+ * Removes the temporary files that killed processes have left next to these files. Call it only while no other process can
+ * be writing the files.
  *
  * @throws {Failure} `FAILED`
  */
-export async function removeTemporaryFiles(path: string): Promise<void> {
-  const [, directory = "", name = path] = /^(.*[\\/])?([^\\/]*)$/s.exec(path) ?? [];
-  try {
-    for await (const { name: found } of Deno.readDir(directory === "" ? "." : directory)) {
-      if (found.startsWith(name) && TEMPORARY.test(found.slice(name.length))) await Deno.remove(`${directory}${found}`);
+export async function removeTemporaryFiles(paths: readonly string[]): Promise<void> {
+  const byDirectory = Map.groupBy(paths, (path) => /^.*[\\/]/s.exec(path)?.[0] ?? "");
+  await Promise.all([...byDirectory].map(async ([directory, inside]) => {
+    const names = new Set(inside.map((path) => path.slice(directory.length)));
+    try {
+      for await (const { name } of Deno.readDir(directory === "" ? "." : directory)) {
+        if (TEMPORARY.test(name) && names.has(name.replace(TEMPORARY, ""))) await Deno.remove(`${directory}${name}`);
+      }
+    } catch (error) {
+      throw failureFor(directory, error);
     }
-  } catch (error) {
-    throw failureFor(path, error);
-  }
+  }));
 }

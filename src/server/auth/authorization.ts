@@ -25,7 +25,7 @@ export const RULES = {
     apiKey: READ_KEYS,
     apiKeyConnection: READ_KEYS,
     apiKeysByName: READ_KEYS,
-    apiKeysBySecretHash: { any: "API_KEY:READ_ANY" },
+    apiKeysBySecretHash: READ_KEYS,
     apiKeysExist: READ_KEYS,
     auditEvents: { any: "LOGS:READ_ANY" },
     apiKeyPossibleRoles: VALID_KEY,

@@ -1,7 +1,8 @@
 /** Finds keys by the hashes of their secrets, so that a client can tell whether a secret is valid without sending it. */
 import { Failure } from "../../apikey/failure.ts";
 import type { StoredKey } from "../../store/stored_key.ts";
-import { isCurrentSecret } from "../auth/caller.ts";
+import type { Scope } from "../auth/authorization.ts";
+import { isCurrentSecret, isOwn } from "../auth/caller.ts";
 import type { RequestContext } from "./request_context.ts";
 
 /** The maximum number of hashes in one list. */
@@ -11,12 +12,14 @@ export const MAX_HASHES = 1000;
  * Returns, for each hash, the key whose current secret has this hash, or `null`.
  *
  * @param hashes SHA-256 in hexadecimal
+ * @param scope which keys the caller may read; for any other key, the result is `null` too
  * @throws {Failure} `USAGE` if there are too many hashes, if one of them is not a SHA-256, or if the response exceeds a
  * limit
  */
 export async function findBySecretHashes(
   hashes: readonly string[],
-  { store, countKey }: RequestContext,
+  scope: Scope,
+  { store, caller, countKey }: RequestContext,
 ): Promise<readonly ({ readonly key: StoredKey } | null)[]> {
   if (hashes.length > MAX_HASHES) throw new Failure("USAGE", `hashes can have at most ${MAX_HASHES} items.`);
   if (!hashes.every((hash) => /^[0-9a-f]{64}$/i.test(hash))) {
@@ -27,6 +30,7 @@ export async function findBySecretHashes(
     const state = await store.findBySecretHash(hash);
     const key = state === undefined || state.isPrevious ? undefined : await store.findById(state.id);
     if (key === undefined || !isCurrentSecret(key, hash)) return null;
+    if (scope === "own" && !isOwn(caller, key)) return null;
     countKey(key);
     return { key };
   }));

@@ -123,7 +123,7 @@ Deno.test("temporary files that killed processes have left can be removed, and n
     const others = ["ci.key", "ci.key.tmp", "ci.key.0123456789abcdef", "b.ci.key.0123456789abcdef.tmp"];
     const names = [...others, "ci.key.0123456789abcdef.tmp"];
     await Promise.all(names.map((name) => Deno.writeTextFile(`${directory}/${name}`, "")));
-    await removeTemporaryFiles(`${directory}/ci.key`);
+    await removeTemporaryFiles([`${directory}/ci.key`]);
     expect((await namesIn(directory)).toSorted()).toEqual(others.toSorted());
   });
 });

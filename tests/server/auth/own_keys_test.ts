@@ -1,5 +1,6 @@
 /** `_OWN` permissions cover the calling key itself and the keys that it created. */
 import { expect } from "expect";
+import { hashSecret } from "../../../src/apikey/secret.ts";
 import {
   type ApiKey,
   CREATE,
@@ -19,6 +20,7 @@ import {
 } from "../graphql/graphql.ts";
 
 const BY_NAME = "query ($name: String!) { apiKeysByName(name: $name) { id } }";
+const BY_HASH = "query ($hashes: [String!]!) { apiKeysBySecretHash(hashes: $hashes) { id } }";
 const CREATED_BY = "query ($id: PrefixedID!) { apiKey(id: $id) { createdBy } }";
 const RIGHTS = ["API_KEY:CREATE_ANY", "API_KEY:READ_OWN", "API_KEY:DELETE_OWN"];
 
@@ -79,6 +81,15 @@ Deno.test("A key with READ_OWN does not learn which other keys exist, by id or b
     expect(existing.messages).toEqual(missing.messages);
     expect(existing.messages[0]).toContain("API_KEY:READ_ANY");
     expect((await asParent(BY_NAME, { name: "stranger" })).data).toEqual({ apiKeysByName: [] });
+  }));
+
+Deno.test("A key with READ_OWN learns by hash which of its own secrets are current, and nothing about other keys", () =>
+  withFamily(async ({ parent, children: [one], stranger, asParent }) => {
+    const keys = [parent, one, stranger];
+    const hashes = await Promise.all(keys.map(async ({ key }) => (await hashSecret(key)).toHex()));
+    expect((await asParent(BY_HASH, { hashes })).data).toEqual({
+      apiKeysBySecretHash: [{ id: parent.id }, { id: one.id }, null],
+    });
   }));
 
 Deno.test("The _OWN permissions of a key do not cover its parent (the creator), its siblings or its grandchildren", () =>

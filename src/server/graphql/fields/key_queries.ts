@@ -67,9 +67,10 @@ export const apiKeysBySecretHash = authorized<{ readonly hashes: readonly string
   type: required(new GraphQLList(apiKey)),
   description:
     "For each hash, the key whose current secret has this SHA-256 hash (hexadecimal), even if the key is disabled or has " +
-    `expired. Null if the secret is unknown or was replaced by rotation. At most ${MAX_HASHES} hashes.`,
+    "expired. Null if the secret is unknown or was replaced by rotation, or if the caller may not read the key. At most " +
+    `${MAX_HASHES} hashes.`,
   args: { hashes: { type: listOf(GraphQLString) } },
-  resolve: ({ hashes }, context) => findBySecretHashes(hashes, context),
+  resolve: ({ hashes }, context, scope) => findBySecretHashes(hashes, scope, context),
 });
 
 export const apiKeysExist = authorized(Query.apiKeysExist, {
