@@ -78,7 +78,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, RegExp>> = {
     /^src\/(apikey|server|store)\/|^graphql(-http)?$|^node:(buffer|crypto|https?|net|stream|timers\/promises)$/,
   "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers\/promises)$/,
   "src/cli":
-    /^src\/|^deno\.json$|^@(commander-js|clack)\/|^(yaml|zod\/mini|fast-string-truncated-width)$|^node:(crypto|fs|process|readline|stream)$/,
+    /^src\/|^deno\.json$|^@(commander-js|clack)\/|^(graphql|yaml|zod\/mini|fast-string-truncated-width)$|^node:(crypto|fs|process|readline|stream)$/,
 };
 
 for (const [folder, allowed] of Object.entries(ALLOWED_IMPORTS)) {

@@ -49,7 +49,7 @@ Deno.test("README.md lists every error code with its exit code", () => {
   expect(Object.fromEntries(codes)).toEqual(EXIT_CODES);
 });
 
-const COMMANDS = ["apikey", "request", "serve", "audit", "config", "login", "logout", "completions"];
+const COMMANDS = ["apikey", "request", "needs", "serve", "audit", "config", "login", "logout", "completions"];
 const HELP = new Map(
   await Promise.all(COMMANDS.map(async (name) => [name, (await inProcess([name, "--help"])).stdout] as const)),
 );

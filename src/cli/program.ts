@@ -18,6 +18,7 @@ import type { KnownCommand } from "./usage_failure.ts";
 const COMMANDS = [
   ["apikey", "create or delete API keys"],
   ["request", "send a GraphQL request with a key"],
+  ["needs", "print the permissions that a GraphQL document needs"],
   ["serve", "run the embedded server on HTTP"],
   ["audit", "print the audit trail of key changes"],
   ["config", "print the settings in effect and their sources"],

@@ -34,7 +34,7 @@ export async function sendBody(endpoint: Endpoint, body: string): Promise<BodyRe
 /** Whether a body is a GraphQL request that contains no mutation, and therefore changes nothing. */
 function isQuery(body: string): boolean {
   const { data } = z.safeParse(z.looseObject({ query: z.string() }), parseJson(body));
-  return data !== undefined && !data.query.includes("mutation");
+  return data !== undefined && !/\bmutation\b/.test(data.query);
 }
 
 /** @returns the parsed text; `undefined` if it is not JSON */

@@ -8,6 +8,7 @@ import { registerCompletions } from "../completions/completions.ts";
 import { registerConfig } from "./config.ts";
 import { registerLogin } from "./login.ts";
 import { registerLogout } from "./logout.ts";
+import { registerNeeds } from "./needs/needs.ts";
 import { registerRequest } from "./request.ts";
 import { registerServe } from "./serve/serve.ts";
 
@@ -17,6 +18,7 @@ export { usageFailure } from "../usage_failure.ts";
 /** Every command except `apikey`, by name. */
 export const COMMANDS = {
   request: registerRequest,
+  needs: registerNeeds,
   serve: registerServe,
   audit: registerAudit,
   config: registerConfig,

@@ -1,4 +1,4 @@
 /** The entry point for the prompts of all commands. It is loaded only if a command prompts. */
-export { promptForKey } from "./apikey/create_prompts.ts";
+export { confirmKey, promptForKey } from "./apikey/create_prompts.ts";
 export { confirmDeletion, promptForKeys } from "./apikey/delete_prompts.ts";
 export { openPrompts } from "../prompts/prompts.ts";

@@ -1,6 +1,5 @@
 /** `request`: sends a GraphQL request with a key (spec section 4.3). */
 import type { Command } from "@commander-js/extra-typings";
-import * as z from "zod/mini";
 import { Failure } from "../../apikey/failure.ts";
 import type { CommandContext } from "../command.ts";
 import type { UseClient } from "../connection/connection.ts";
@@ -8,9 +7,9 @@ import { withClient } from "../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { escapeInJson, reportFailure } from "../report.ts";
+import { GRAPHQL_TEXT, JSON_OBJECT, PARSED_JSON, readArgument } from "../settings/argument.ts";
 import { parseSetting } from "../settings/schema.ts";
 import { withServerFlags } from "../settings/server_flags.ts";
-import { readSettingFile, readStandardInput } from "../settings/setting.ts";
 
 /** Registers the command. */
 export function registerRequest(command: Command, { host, log, setExitCode }: CommandContext): void {
@@ -71,31 +70,6 @@ async function printText(text: string, host: Host): Promise<void> {
   await host.stdout.write(shown.endsWith("\n") ? shown : `${shown}\n`);
 }
 
-const PARSED_JSON = z.pipe(
-  z.string(),
-  z.transform((text: string, { issues }): unknown => {
-    try {
-      return JSON.parse(text);
-    } catch (error) {
-      // Keeps only the position. The rest of the message repeats the text, which may be a secret.
-      const [position = ""] = / at position .*$/s.exec(String(error)) ?? [];
-      issues.push({ code: "custom", message: `is not valid JSON${position}.`, input: text });
-      return z.NEVER;
-    }
-  }),
-);
-
-const JSON_OBJECT = z.pipe(
-  PARSED_JSON,
-  z.record(z.string(), z.unknown(), 'must be a JSON object, for example {"id":"key_1"}.'),
-);
-
-/** A script that reads the document with `jq` passes the word `null` if there is none. */
-const DOCUMENT = z.string().check(
-  z.regex(/\S/, "is empty. Pass a GraphQL document."),
-  z.regex(/^(?!\s*null\s*$)/, "is null. Pass a GraphQL document."),
-);
-
 /**
  * Builds the request body: the value of `--body` unchanged, or the query and its variables as JSON.
  *
@@ -111,16 +85,10 @@ async function readBody(flags: RequestFlags, host: Host): Promise<string> {
     return value;
   }
   if (query === undefined) throw new Failure("USAGE", "Missing request. Use --query or --body.");
-  const document = parseSetting({ name: "--query", value: await readArgument(query, "--query", host) }, DOCUMENT);
+  const document = parseSetting({ name: "--query", value: await readArgument(query, "--query", host) }, GRAPHQL_TEXT);
   if (variables === undefined) return JSON.stringify({ query: document });
   const value = await readArgument(variables, "--variables", host);
   return JSON.stringify({ query: document, variables: parseSetting({ name: "--variables", value }, JSON_OBJECT) });
-}
-
-/** Reads an argument: `@file` reads the file, `-` reads standard input, any other value is used unchanged. */
-async function readArgument(value: string, flag: string, host: Host): Promise<string> {
-  if (value.startsWith("@")) return await readSettingFile(value.slice(1), flag);
-  return value === "-" ? await readStandardInput(flag, host) : value;
 }
 
 const NOTES = `

@@ -2,7 +2,7 @@
  * Completes the word at the cursor for a shell. Completion creates and deletes nothing, never prompts, and prints only
  * the answer. If anything fails, the answer has no candidates.
  */
-import type { CommandUnknownOpts, Option } from "@commander-js/extra-typings";
+import type { Argument, CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { isRepeatable } from "../command.ts";
 import { SUBCOMMANDS } from "../commands/apikey/subcommands.ts";
 import type { Host } from "../host/host.ts";
@@ -43,7 +43,9 @@ async function answerForCommand(words: readonly string[], command: CommandUnknow
   const line = parseCommandLine(words, command);
   const { cursor } = line;
   if (cursor.kind === "value") return await completeValue(cursor, line, command, host);
-  const operands = await operandCandidates(command, line, host);
+  const argument = argumentAt(command, line);
+  if (argument?.name() === "document" && cursor.typed.startsWith("@")) return { kind: "files", prefix: "@" };
+  const operands = await operandCandidates(command, argument, line, host);
   return offer(
     cursor.typed,
     cursor.kind === "operand" ? operands : [...operands, ...flagCandidates(command, line.given)],
@@ -63,14 +65,20 @@ function commandCandidates(program: CommandUnknownOpts): readonly Candidate[] {
   }));
 }
 
+function argumentAt(
+  { registeredArguments: known }: CommandUnknownOpts,
+  { operands }: CommandLine,
+): Argument | undefined {
+  const last = known.at(-1);
+  return known[operands.length] ?? (last?.variadic ? last : undefined);
+}
+
 async function operandCandidates(
   command: CommandUnknownOpts,
+  argument: Argument | undefined,
   line: CommandLine,
   host: Host,
 ): Promise<readonly Candidate[]> {
-  const { registeredArguments: known } = command;
-  const last = known.at(-1);
-  const argument = known[line.operands.length] ?? (last?.variadic ? last : undefined);
   if (argument?.name() === "name" && command.name() !== "create") return await fetchKeyNames(line, host);
   return (argument?.argChoices ?? []).map((word) => ({ word, description: "" }));
 }
@@ -81,6 +89,7 @@ export const CONFLICTING_FLAGS: readonly (readonly [string, string])[] = [
   ["--create", "--id"],
   ["--delete", "--roles"],
   ["--delete", "--permissions"],
+  ["--delete", "--permissions-for"],
   ["--delete", "--description"],
   ["--delete", "--overwrite"],
   ["--delete", "--secret-file"],

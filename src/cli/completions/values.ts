@@ -19,7 +19,7 @@ const PATH_PLACEHOLDERS: Readonly<Record<string, "files" | "directories">> = {
 };
 
 /** Flags whose value can be a text, `@` and a path, or `-`. */
-const TEXT_OR_FILE_FLAGS = ["--query", "--variables", "--body"];
+const TEXT_OR_FILE_FLAGS = ["--query", "--variables", "--body", "--permissions-for"];
 
 /** Completes the value at the cursor. Free text has no candidates. */
 export async function completeValue(

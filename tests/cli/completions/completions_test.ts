@@ -46,7 +46,7 @@ Deno.test("the argument of the completions command completes to the shells", asy
 });
 
 Deno.test("every flag in the help of a command is offered with a description on one line", async () => {
-  const commands = ["apikey", "request", "serve", "audit", "config", "login", "logout", "completions"];
+  const commands = ["apikey", "request", "needs", "serve", "audit", "config", "login", "logout", "completions"];
   for (const command of [...commands.map((name) => [name]), ...SUBCOMMANDS.map(([name]) => ["apikey", name])]) {
     // deno-lint-ignore no-await-in-loop -- one command at a time
     const help = (await inProcess([...command, "--help"])).stdout;
@@ -155,6 +155,8 @@ Deno.test("flags for paths complete to files or directories, and a value after @
     [["apikey", "--data-dir", "/"], ":directories\t"],
     [["request", "--query", "@q"], ":files\t@"],
     [["request", "--body=@q"], ":files\t--body=@"],
+    [["apikey", "--permissions-for", "@q"], ":files\t@"],
+    [["needs", "@q"], ":files\t@"],
   ];
   for (const [words, directive] of directives) {
     // deno-lint-ignore no-await-in-loop -- one line at a time
@@ -167,6 +169,7 @@ Deno.test("free text, words after -- and unknown words have no candidates", asyn
     ["apikey", "--description", ""],
     ["apikey", "--create", "--name", ""],
     ["request", "--query", ""],
+    ["needs", "--", ""],
     ["apikey", "--", ""],
     ["apikey", "--unknown="],
     ["unknown", ""],

@@ -86,7 +86,7 @@ and results.
 ${EXIT_STATUS}`;
 
 /** Flags that `--delete` rejects. */
-const CREATE_ONLY_FLAGS = ["roles", "permissions", "description", "overwrite", "secretFile"] as const;
+const CREATE_ONLY_FLAGS = ["roles", "permissions", "permissionsFor", "description", "overwrite", "secretFile"] as const;
 
 interface ApikeyFlags extends Omit<CreateFlags, "name"> {
   readonly name?: readonly string[] | undefined;
@@ -201,6 +201,13 @@ Other servers:
   and delete keys. A working key exists at every moment. If a step fails, the
   message says which keys exist and how to finish.
 
+Permissions for a document:
+  --permissions-for adds the permissions that a GraphQL document needs to those
+  of --permissions. The server states in its schema what a document needs, and
+  it could state more than it checks. --create therefore shows the rights of the
+  new key and asks for confirmation. If it cannot prompt, it needs --yes.
+  service-api needs --help describes how a schema states permissions.
+
 Prompting:
   The command can prompt if standard input and standard error are terminals and
   --no-input is not given. If it cannot prompt, a missing value is a usage
@@ -298,6 +305,8 @@ Examples:
   # Replace the key and its rights.
   service-api apikey --create --name "ci deploy" --overwrite --json \\
     --permissions DOCKER:READ_ANY,DOCKER:UPDATE_ANY
+  # Create a key with the permissions that a document needs.
+  service-api apikey --create --name report --permissions-for @report.graphql
   # Delete a key, and stop the script if that fails.
   service-api apikey --delete --name "ci deploy" || exit
   # Delete several keys. --id also reaches keys whose names break the rules.

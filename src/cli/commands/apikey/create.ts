@@ -6,7 +6,7 @@ import { type NamedPermission, parsePermissionsOf } from "../../../apikey/permis
 import { requireSomeRights } from "../../../apikey/rights.ts";
 import { parseRolesOf } from "../../../apikey/role.ts";
 import { UnknownName } from "../../../apikey/unknown_name.ts";
-import type { NewKey } from "../../../client/client.ts";
+import type { Client, NewKey } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
@@ -19,6 +19,7 @@ export interface CreateFlags extends PromptFlags {
   readonly name?: string | undefined;
   readonly roles?: readonly string[] | undefined;
   readonly permissions?: readonly string[] | undefined;
+  readonly permissionsFor?: string | undefined;
   readonly description?: string | undefined;
   readonly overwrite?: boolean | undefined;
   readonly secretFile?: string | undefined;
@@ -35,34 +36,66 @@ export interface KeyDraft {
 }
 
 /**
- * Creates a key and prints its secret, or writes it to the file of `--secret-file`. If a name and a role or permission are given, never prompts.
+ * Creates a key and prints its secret, or writes it to the file of `--secret-file`. If a name and a role or permission are
+ * given, never prompts. `--permissions-for` asks for confirmation.
  *
  * @throws {Failure} with any code; no key was created unless the message says that it was or may have been
  */
 export async function createKey(flags: CreateFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
-  const isComplete = flags.name !== undefined && (flags.roles ?? flags.permissions) !== undefined;
+  const { permissionsFor } = flags;
+  const isComplete = flags.name !== undefined && (flags.roles ?? flags.permissions ?? permissionsFor) !== undefined;
   const wasPrompted = !isComplete && canPrompt(flags, host);
+  if (permissionsFor !== undefined && !flags.yes && !canPrompt(flags, host)) throw cannotConfirm();
   const parse = (known: KnownNames): KeyDraft => parseDraft(flags, known);
   const parsed = parseKnownNames(parse);
-  if (!wasPrompted && !(parsed instanceof UnknownName)) requireComplete(parsed);
+  if (!wasPrompted && !(parsed instanceof UnknownName)) {
+    (permissionsFor === undefined ? requireComplete : requireName)(parsed);
+  }
   const { secretFile: path, overwrite = false } = flags;
   if (path === undefined && await host.isOutputClosed()) throw secretWouldBeLost();
   const secretFile = path === undefined
     ? undefined
     : await (await import("../../host/secret_file.ts")).openSecretFile(path, { overwrite }, host);
   const creating = useClient(async (connect, interrupted) => {
-    const draft = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, await connect()) : parsed;
+    const typed = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, await connect()) : parsed;
+    const draft = permissionsFor === undefined ? typed : await addPermissions(permissionsFor, typed, host, connect);
     const key = wasPrompted
       ? await (await import("#prompts")).promptForKey(draft, flags, host, connect, interrupted)
       : requireComplete(draft);
     const client = await connect();
+    const isForDocument = !wasPrompted && permissionsFor !== undefined;
+    if (isForDocument) {
+      await (await import("#prompts")).confirmKey(key, { initial: false }, flags, host, client, interrupted);
+    }
     // Asks before creating the key: nothing may delay or prevent the printing of its secret.
-    const rights = !wasPrompted && showsRights(flags, host) ? await client.effectivePermissions(key) : undefined;
+    const asksForRights = !wasPrompted && !isForDocument && showsRights(flags, host);
+    const rights = asksForRights ? await client.effectivePermissions(key) : undefined;
     const created = await client.createKey(key);
-    await printCreatedKey({ created, secretFile, rights, wasPrompted }, flags, host);
+    const hasPrompted = wasPrompted || (isForDocument && !flags.yes);
+    await printCreatedKey({ created, secretFile, rights, wasPrompted: hasPrompted }, flags, host);
   });
   await creating.finally(() => secretFile?.discard());
   return ExitCode.OK;
+}
+
+function cannotConfirm(): Failure {
+  return new Failure(
+    "USAGE",
+    "--permissions-for asks for confirmation, because the server decides which permissions it adds. If it cannot " +
+      "prompt, add --yes. To see the permissions first, run service-api needs.",
+  );
+}
+
+/** Adds the permissions that a document needs. */
+async function addPermissions(
+  document: string,
+  draft: KeyDraft,
+  host: Host,
+  connect: () => Promise<Client>,
+): Promise<KeyDraft> {
+  const { permissionsFor } = await import("#needs");
+  const needed = await permissionsFor(document, host, connect);
+  return { ...draft, permissions: [...new Set([...draft.permissions ?? [], ...needed])] };
 }
 
 function secretWouldBeLost(): Failure {
@@ -84,9 +117,16 @@ function parseDraft(flags: CreateFlags, { roles, resources }: KnownNames): KeyDr
   };
 }
 
+/** @throws {Failure} `USAGE` */
+function requireName({ name }: KeyDraft): Name {
+  if (name !== undefined) return name;
+  throw new Failure("USAGE", "--create needs --name if it cannot prompt.");
+}
+
 /** @throws {Failure} `USAGE`, `NO_RIGHTS` */
-function requireComplete({ name, roles = [], permissions = [], ...rest }: KeyDraft): NewKey {
-  if (name === undefined) throw new Failure("USAGE", "--create needs --name if it cannot prompt.");
+function requireComplete(draft: KeyDraft): NewKey {
+  const { roles = [], permissions = [] } = draft;
+  const name = requireName(draft);
   requireSomeRights(roles, permissions);
-  return { ...rest, name, roles, permissions };
+  return { ...draft, name, roles, permissions };
 }

@@ -43,10 +43,29 @@ export async function promptForKey(
   const permissions = draft.permissions ??
     await prompts.permissions({ label: "Permissions", roles, ...await rulesOfServer(roles, client) });
   const key = { name, description: description.trim() === "" ? undefined : description, roles, permissions, overwrite };
+  await confirmKey(key, { initial: true }, flags, host, client, interrupted);
+  return key;
+}
+
+/**
+ * Shows a key with its effective rights. Without `--yes`, asks for confirmation.
+ *
+ * @param initial the answer if the user only presses Enter
+ * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm
+ */
+export async function confirmKey(
+  key: NewKey,
+  { initial }: { readonly initial: boolean },
+  flags: PromptFlags,
+  host: Host,
+  client: Client,
+  interrupted: AbortSignal,
+): Promise<void> {
   await host.stderr.write(formatSummary(key, await client.effectivePermissions(key), host));
-  const label = overwrite ? "Create this key and replace any key with the same name?" : "Create this key?";
-  if (flags.yes || await prompts.confirm({ label, initial: true })) return key;
-  throw new Failure("INTERRUPTED", "Nothing was created.");
+  const label = key.overwrite ? "Create this key and replace any key with the same name?" : "Create this key?";
+  if (flags.yes) return;
+  const prompts = await openPrompts(host, interrupted);
+  if (!await prompts.confirm({ label, initial })) throw new Failure("INTERRUPTED", "Nothing was created.");
 }
 
 /**

@@ -6,6 +6,7 @@ import { collect } from "../../settings/server_flags.ts";
 export type KeyFlags = {
   readonly roles?: readonly string[] | undefined;
   readonly permissions?: readonly string[] | undefined;
+  readonly permissionsFor?: string | undefined;
   readonly description?: string | undefined;
   readonly overwrite?: true | undefined;
   readonly secretFile?: string | undefined;
@@ -29,6 +30,10 @@ export function withKeyFlags(command: CommandUnknownOpts): CommandUnknownOpts {
   return command
     .option("--roles <roles>", "comma-separated roles; repeatable", collect)
     .option("--permissions <perms>", "comma-separated RESOURCE:ACTION pairs; * stands for all; repeatable", collect)
+    .option(
+      "--permissions-for <document>",
+      "add the permissions that a GraphQL document needs (text, @file or -), after showing the rights of the key",
+    )
     .option("--description <desc>", "what the key is for, in at most 1,024 characters")
     .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately")
     .option("--secret-file <file>", "write the secret to this file, not to standard output");
