@@ -8,7 +8,11 @@ import type { StoredKey } from "../../src/store/stored_key.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
 import { addAll, allowAny, inParallel, listKeys, LOCAL, rejectTakenName } from "./changes.ts";
 import { type Engine, type Location, withNewStore, withStore } from "./engine.ts";
+import type { KeySort } from "../../src/store/key_order.ts";
+import { set } from "./update_contract.ts";
 import { activeState, newKey, newKeys } from "./stored_key.ts";
+
+const SORTS: readonly KeySort[] = ["CREATED", "NAME", "USED", "EXPIRES"];
 
 /** Returns everything that a reader can see of one key. */
 async function readAll(store: KeyStore, key: StoredKey): Promise<unknown> {
@@ -16,6 +20,10 @@ async function readAll(store: KeyStore, key: StoredKey): Promise<unknown> {
     isEmpty: await store.isEmpty(),
     list: await listKeys(store),
     own: await listKeys(store, key.id),
+    pages: await Promise.all(SORTS.map(async (sort) => {
+      const [first] = await store.listPage({ sort, limit: 1 });
+      return [first?.key, ...await store.listPage({ sort, limit: 1, after: first?.position })];
+    })),
     byId: await store.findById(key.id),
     byName: await store.findByName(key.name),
     bySecret: await store.findBySecretHash(key.secretHash),
@@ -35,12 +43,18 @@ export function testOpening(engine: Engine): void {
   test("Reading a missing store finds nothing and creates nothing", async (location) => {
     const [before, key] = [await location.contents(), await newKey("deploy")];
     await onDemand(location, async (store) => {
-      expect(await readAll(store, key)).toEqual({ isEmpty: true, list: [], own: [], events: [] });
+      expect(await readAll(store, key)).toEqual({
+        isEmpty: true,
+        list: [],
+        own: [],
+        pages: SORTS.map(() => [undefined]),
+        events: [],
+      });
     });
     expect(await location.contents()).toEqual(before);
   });
 
-  test("Deleting from a missing store, a refused change and a last use create nothing", async (location) => {
+  test("Deleting from a missing store, updating in it, a refused change and a last use create nothing", async (location) => {
     const before = await location.contents();
     await onDemand(location, async (store) => {
       expect(await store.remove(["key_nowhere"], LOCAL, allowAny)).toBe(false);
@@ -48,6 +62,7 @@ export function testOpening(engine: Engine): void {
       await store.recordEvent(refused);
       await store.recordUses(new Map([["key_nowhere", LOCAL.at]]));
       await store.dropEventsBefore(LOCAL.at);
+      expect(await store.update({ id: "key_nowhere" }, LOCAL, { action: "UPDATE" }, set({}))).toBeUndefined();
     });
     expect(await location.contents()).toEqual(before);
   });
@@ -87,6 +102,7 @@ export function testOpening(engine: Engine): void {
           isEmpty: false,
           list: [key],
           own: [key],
+          pages: SORTS.map(() => [key]),
           byId: key,
           byName: key,
           bySecret: activeState(key),
@@ -95,6 +111,19 @@ export function testOpening(engine: Engine): void {
         await store.recordUses(new Map([[key.id, LOCAL.at]]));
       });
       expect(await location.contents()).toEqual(before);
+    });
+
+    test(`The first update of a key in a store with schema ${schema} migrates the store`, async (location) => {
+      const key = await newKey("deploy");
+      await location.createOlder(schema, key);
+      await onDemand(location, async (store) => {
+        const disabled = { ...key, enabled: false, revision: 2, updatedAt: LOCAL.at };
+        expect(await store.update({ id: key.id }, LOCAL, { action: "UPDATE" }, set({ enabled: false }))).toEqual(
+          disabled,
+        );
+        expect((await store.findBySecretHash(key.secretHash))?.status).toBe("disabled");
+        await withStore(location, async (other) => expect(await listKeys(other)).toEqual([disabled]));
+      });
     });
 
     test(`The first change to a store with schema ${schema} migrates it and keeps its keys`, async (location) => {

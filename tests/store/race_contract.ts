@@ -20,6 +20,7 @@ import {
   rejectTakenName,
   REMOTE,
 } from "./changes.ts";
+import { FUTURE, renameTo, rotateTo } from "./update_contract.ts";
 import { type Engine, withNewStore, withStore, withTwoStores } from "./engine.ts";
 import { startRacer } from "./racers.ts";
 import { newKey, newKeys } from "./stored_key.ts";
@@ -117,6 +118,68 @@ export function testRaces(engine: Engine): void {
         expect(tally(outcomes)).toEqual({ true: 1, false: 3 });
       });
       expect(await one.isEmpty()).toBe(true);
+    }));
+
+  test("A hundred concurrent updates of one key by two stores all take effect", () =>
+    withTwoStores(engine, async (one, two) => {
+      const key = await newKey("deploy", { description: "" });
+      await addAll(one, [key]);
+      const marks = Array.from({ length: 100 }, (_, i) => String.fromCodePoint(0x4e00 + i));
+      const revisions = await Promise.all(marks.map(async (mark, i) => {
+        const store = i % 2 === 0 ? one : two;
+        const selector = i % 4 < 2 ? { id: key.id } : { name: key.name };
+        const updated = await store.update(selector, LOCAL, { action: "UPDATE" }, (held) => ({
+          ...held,
+          description: `${held.description}${mark}`,
+        }));
+        return updated?.revision;
+      }));
+      expect(revisions.toSorted((a = 0, b = 0) => a - b)).toEqual(marks.map((_mark, i) => i + 2));
+      expect([...(await one.findById(key.id))?.description ?? ""].toSorted()).toEqual(marks);
+      expect(await tallyOfTrail(two)).toEqual({ "CREATE DONE": 1, "UPDATE DONE": 100 });
+    }));
+
+  test("If many keys are renamed to one name and created with it at once, exactly one gets the name", () =>
+    withTwoStores(engine, async (one, two) => {
+      const keys = await newKeys(20);
+      await addInParallel(one, keys);
+      const outcomes = await Promise.all(keys.flatMap(({ id }, i) => [
+        outcomeOf((i % 2 === 0 ? one : two).update({ id }, LOCAL, ...renameTo("wanted")).then(() => "won")),
+        outcomeOf(
+          newKey("wanted").then((key) => (i % 2 === 0 ? two : one).add(key, LOCAL, rejectTakenName)).then(() => "won"),
+        ),
+      ]));
+      expect(tally(outcomes)).toEqual({ won: 1, ALREADY_EXISTS: 39 });
+      expect((await listKeys(two)).filter(({ name }) => name === "wanted")).toHaveLength(1);
+    }));
+
+  test("While a key is replaced repeatedly, every update by its name finds a key", () =>
+    withTwoStores(engine, async (one, two) => {
+      const keys = await inParallel(40, () => newKey("deploy"));
+      await addAll(one, keys.slice(0, 1));
+      const name = parseName("deploy");
+      const updated: unknown[] = [];
+      await repeatUntilDone(inSequence(keys.slice(1), (key) => one.add(key, LOCAL, allowAny)), async () => {
+        updated.push((await two.update({ name }, LOCAL, { action: "UPDATE" }, (held) => held))?.name);
+      });
+      expect(tally(updated)).toEqual({ deploy: updated.length });
+    }));
+
+  test("While a key is rotated repeatedly, its newest secret and the one before it are always active", () =>
+    withTwoStores(engine, async (one, two) => {
+      const key = await newKey("deploy");
+      const secrets = [key, ...await newKeys(30, "secret")];
+      await addAll(one, [key]);
+      await inSequence(secrets.slice(1).entries(), async ([i, fresh]) => {
+        const rotation = one.update({ id: key.id }, LOCAL, { action: "ROTATE" }, rotateTo(fresh, FUTURE));
+        const during = await two.findBySecretHash(secrets[i]?.secretHash ?? fresh.secretHash);
+        expect(during?.status).toBe("active");
+        await rotation;
+        const states = await Promise.all(secrets.map(({ secretHash }) => two.findBySecretHash(secretHash)));
+        expect(states.map((state) => state?.status)).toEqual(
+          secrets.map((_secret, n) => n === i || n === i + 1 ? "active" : undefined),
+        );
+      });
     }));
 
   test("Concurrent recordUses calls with the same keys in different orders do not deadlock, and the latest use is stored", () =>

@@ -8,6 +8,8 @@ import type { Engine, Location } from "./engine.ts";
 import { testKeys } from "./key_store_contract.ts";
 import { insertIntoOlder } from "./older_schema.ts";
 import { testOpening } from "./opening_contract.ts";
+import { testPages } from "./page_contract.ts";
+import { testUpdates } from "./update_contract.ts";
 import { testRaces } from "./race_contract.ts";
 import { sqliteRacer } from "./racers.ts";
 import { inTemporaryDirectory } from "./temporary_store.ts";
@@ -48,6 +50,8 @@ function locationAt(directory: string, beforeCommit?: () => Promise<void>): Loca
 }
 
 testKeys(sqlite("SQLite"));
+testUpdates(sqlite("SQLite"));
+testPages(sqlite("SQLite"));
 testAuditTrail(sqlite("SQLite"));
 testRaces(sqlite("SQLite"));
 testOpening(sqlite("SQLite"));

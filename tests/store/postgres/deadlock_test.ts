@@ -9,6 +9,7 @@ import { failureOfPromise } from "../../apikey/failure_of.ts";
 import { readTrail } from "../audit_trail_contract.ts";
 import { addAll, allowAny, inSequence, listKeys, LOCAL, rejectTakenName, REMOTE } from "../changes.ts";
 import { newKey } from "../stored_key.ts";
+import { FUTURE, renameTo, rotateTo, set } from "../update_contract.ts";
 import { testOnPostgres } from "./server.ts";
 
 /** The origin of a change that a key requests. */
@@ -87,6 +88,43 @@ await testOnPostgres("PostgreSQL deadlocks", {}, (server) => {
         expect(outcomes.filter((outcome) => outcome !== "done" && outcome !== "UNAUTHENTICATED")).toEqual([]);
         await one.remove([child.id], LOCAL, allowAny);
       });
+      expect(retried).toEqual([]);
+    }));
+
+  Deno.test("PostgreSQL: keys that update, rotate, rename, replace, delete and use each other at the same time do not deadlock", () =>
+    withTwoStores(async (one, two, _name, retried) => {
+      await inSequence(Array(20).keys(), async (round) => {
+        const names = ["a", "b", "c", "d"].map((name) => `${name} ${round}`);
+        const [a, b, c, d] = await Promise.all([
+          newKey(`a ${round}`),
+          newKey(`b ${round}`),
+          newKey(`c ${round}`),
+          newKey(`d ${round}`),
+        ]);
+        const [newA, newC, fresh] = await Promise.all([newKey(a.name), newKey(c.name), newKey("fresh")]);
+        const keys = round % 2 === 0 ? [a, b, c, d] : [d, c, b, a];
+        await addAll(one, keys);
+        const uses = keys.map(({ id }): [string, Date] => [id, LOCAL.at]);
+        const update = { action: "UPDATE" } as const;
+        const outcomes = await Promise.all([
+          outcomeOf(one.update({ id: a.id }, by(b), ...renameTo(b.name))),
+          outcomeOf(two.update({ id: b.id }, by(a), ...renameTo(a.name))),
+          outcomeOf(one.update({ name: c.name }, by(d), ...renameTo(d.name))),
+          outcomeOf(two.update({ name: d.name }, by(c), ...renameTo(c.name))),
+          outcomeOf(one.update({ name: d.name }, by(a), { action: "ROTATE" }, rotateTo(fresh, FUTURE))),
+          outcomeOf(two.update({ name: a.name }, by(c), update, set({ enabled: false }))),
+          outcomeOf(one.add(newA, by(c), allowAny)),
+          outcomeOf(two.add(newC, by(c), allowAny)),
+          outcomeOf(one.remove([d.id, b.id], by(a), allowAny)),
+          outcomeOf(two.recordUses(new Map(uses.toReversed()))),
+          outcomeOf(one.recordUses(new Map(uses))),
+        ]);
+        const expected = ["done", "UNAUTHENTICATED", "ALREADY_EXISTS"];
+        expect(outcomes.filter((outcome) => !expected.includes(outcome))).toEqual([]);
+        const left = (await listKeys(two)).filter(({ name }) => names.includes(name));
+        await one.remove(left.map(({ id }) => id), LOCAL, allowAny);
+      });
+      expect(await listKeys(one)).toEqual([]);
       expect(retried).toEqual([]);
     }));
 

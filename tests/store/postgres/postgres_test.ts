@@ -6,6 +6,8 @@ import type { Engine } from "../engine.ts";
 import { testKeys } from "../key_store_contract.ts";
 import { insertIntoOlder } from "../older_schema.ts";
 import { testOpening } from "../opening_contract.ts";
+import { testPages } from "../page_contract.ts";
+import { testUpdates } from "../update_contract.ts";
 import { type PostgresServer, testOnPostgres } from "./server.ts";
 import { postgresRacer } from "../racers.ts";
 import { testRaces } from "../race_contract.ts";
@@ -52,6 +54,8 @@ function postgresOn(server: PostgresServer): Engine {
 await testOnPostgres("PostgreSQL", {}, (server) => {
   const engine = postgresOn(server);
   testKeys(engine);
+  testUpdates(engine);
+  testPages(engine);
   testAuditTrail(engine);
   testRaces(engine);
   testOpening(engine);
