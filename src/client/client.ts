@@ -3,7 +3,7 @@
  * lists under "Other servers". Each operation has its own file.
  */
 import { createKey } from "./create/create_key.ts";
-import { CREATE_ON_EMBEDDED, type CreatedKey, type NewKey } from "./create/create_request.ts";
+import { CREATE_ON_EMBEDDED, type NewKey } from "./create/create_request.ts";
 import { ENUM_NAMES, type EnumNames, listEnumNames } from "./create/list_enum_names.ts";
 import { LIST_SECRETS } from "./create/list_secrets.ts";
 import { DELETE, deleteKeys } from "./delete_keys.ts";
@@ -11,10 +11,11 @@ import type { Endpoint } from "./endpoint.ts";
 import type { Failure } from "../apikey/failure.ts";
 import { FIND_ON_EMBEDDED, findKeys } from "./find_keys.ts";
 import { findKeyInUse, identify, ME } from "./identify.ts";
-import type { KeyReference, KeySummary } from "./key.ts";
+import type { IssuedKey, KeyReference, KeySummary } from "./key.ts";
 import type { ApiKey } from "./keys/api_key.ts";
 import { findKey, type KeySelector } from "./keys/find_key.ts";
 import { readKeys, type ReadOptions } from "./keys/read_keys.ts";
+import { ROTATE, rotateKey, type Rotation } from "./keys/rotate_key.ts";
 import { type SchemaField, SERVER_FIELDS, type ServerFields, serverFields, unsupported } from "./keys/server_fields.ts";
 import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
 import { LIST, LIST_SUMMARIES, listKeys } from "./list_keys.ts";
@@ -30,13 +31,14 @@ import { type BodyResponse, sendBody } from "./send_body.ts";
 export type {
   ApiKey,
   AuditEvent,
-  CreatedKey,
   EffectivePermissions,
+  IssuedKey,
   KeyReference,
   KeySelector,
   KeySummary,
   NewKey,
   ReadOptions,
+  Rotation,
   SchemaField,
   ServerFields,
 };
@@ -45,7 +47,7 @@ export type {
  * The operations on one server. The file of each operation describes it. Every operation throws what `execute` throws.
  */
 export interface Client {
-  createKey(key: NewKey): Promise<CreatedKey>;
+  createKey(key: NewKey): Promise<IssuedKey>;
   findKeys(name: NewKey["name"]): Promise<readonly KeyReference[]>;
   listKeys(): Promise<readonly KeySummary[]>;
   readKeys(options?: ReadOptions): AsyncIterable<readonly ApiKey[]>;
@@ -54,6 +56,7 @@ export interface Client {
   unsupported(field: SchemaField, alternative: string): Failure;
   identify(): Promise<KeyReference | undefined>;
   findKeyInUse(): Promise<KeyReference | undefined>;
+  rotateKey(rotation: Rotation): Promise<IssuedKey>;
   deleteKeys(keys: readonly KeyReference[]): Promise<boolean>;
   effectivePermissions(rights: Pick<NewKey, "roles" | "permissions">): Promise<EffectivePermissions>;
   roleDescriptions(): Promise<ReadonlyMap<string, string>>;
@@ -73,6 +76,7 @@ export function createClient(endpoint: Endpoint): Client {
     unsupported: (field, alternative) => unsupported(endpoint, field, alternative),
     identify: () => identify(endpoint),
     findKeyInUse: () => findKeyInUse(endpoint),
+    rotateKey: (rotation) => rotateKey(endpoint, rotation),
     deleteKeys: (keys) => deleteKeys(endpoint, keys),
     effectivePermissions: (rights) => effectivePermissions(endpoint, rights),
     roleDescriptions: () => roleDescriptions(endpoint),
@@ -93,6 +97,7 @@ export const DOCUMENTS: readonly string[] = [
   LIST_SECRETS,
   ME,
   FIND_ON_EMBEDDED,
+  ROTATE,
   DELETE,
   PREVIEW_PERMISSIONS,
   PERMISSIONS_FOR_ROLES,

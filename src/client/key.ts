@@ -24,6 +24,18 @@ export function keyReference() {
   return z.object({ id: z.string().check(z.minLength(1)), name: z.string() });
 }
 
+/** A key with the secret that the server has just issued for it. */
+export interface IssuedKey extends KeyReference {
+  /** The secret: one or more visible ASCII characters. */
+  readonly key: string;
+}
+
+/** Returns the zod schema of an {@linkcode IssuedKey}. */
+// deno-lint-ignore explicit-function-return-type explicit-module-boundary-types -- TypeScript infers the type from the schema
+export function issuedKey() {
+  return z.extend(keyReference(), { key: z.string().check(z.regex(/^[\x21-\x7e]+$/)) });
+}
+
 /** The command that deletes a key, for messages. The id is quoted for a POSIX shell if necessary. */
 export function deleteCommand({ id }: Pick<KeyReference, "id">): string {
   return `service-api apikey --delete --id ${shellWord(id)}`;

@@ -10,6 +10,11 @@ export function maybeExecuted(mayChange: boolean): string {
   return mayChange ? MAYBE_EXECUTED : "";
 }
 
+/** Whether the server may have executed the request that failed. The messages of this program and its server say so. */
+export function mayHaveExecuted({ message }: Failure): boolean {
+  return /may have (executed|taken effect)/.test(message);
+}
+
 /** Patterns for the runtime's messages, each with a code and an explanation for the user. The first match counts. */
 type Explanations = readonly (readonly [RegExp, FailureCode, string])[];
 

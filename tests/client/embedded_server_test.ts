@@ -107,6 +107,7 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     client.findKeys(NEW_KEY.name),
     client.listKeys(),
     client.identify(),
+    client.rotateKey({ selector: { name: NEW_KEY.name }, grace: 0, expiresAt: undefined }),
     client.deleteKeys([{ id: "key_1", name: "a" }]),
     client.effectivePermissions(NEW_KEY),
     client.roleDescriptions(),

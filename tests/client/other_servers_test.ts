@@ -210,3 +210,15 @@ for (const errors of [{ message: "no" }, ["no"], [{ msg: "no" }], "no"]) {
     expect(code).toBe(4);
   });
 }
+
+Deno.test("on a server without expiry, a key that is to expire is not created, and the error names the missing field", async () => {
+  await using server = startForeignServer([]);
+  const create = ["apikey", "--create", "--name", "new", "--roles", "ADMIN", "--expires-in", "1d", "--json"];
+  const { code, stdout } = await inProcess(create, { env: { SERVICE_API_URL: server.url } });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toEqual({
+    code: "UNSUPPORTED",
+    error: expect.stringMatching(/lacks CreateApiKeyInput\.expiresAt\. Its keys do not expire\./),
+  });
+  expect(server.keys).toEqual([]);
+});

@@ -309,6 +309,65 @@ export const CASES: readonly Case[] = [
     },
   },
   {
+    rule: "rotate issues a new secret for the same key, and the old secret stops working immediately",
+    isSmokeTest: true,
+    check: async (program) => {
+      const old = jsonLine(await program(create("--name", "ci", "--permissions", "ME:READ_OWN", "--json")));
+      const rotated = await program(["apikey", "rotate", "ci", "--json"]);
+      const { key, ...rest } = jsonLine(rotated);
+      expect({ code: rotated.code, rest }).toEqual({ code: 0, rest: { name: "ci", id: old["id"] } });
+      expect(key).toMatch(SECRET);
+      expect(key).not.toBe(old["key"]);
+      const me = ["request", "--query", "{ me { name } }", "--json"];
+      expect((await program(me, { env: { SERVICE_API_KEY: String(key) } })).code).toBe(0);
+      const stale = await program(me, { env: { SERVICE_API_KEY: String(old["key"]) } });
+      expectFailure(stale, 3, "UNAUTHENTICATED", /was rotated/);
+    },
+  },
+  {
+    rule: "rotate --grace keeps the old secret valid, and rotate prints only the new secret",
+    check: async (program) => {
+      const old = jsonLine(await program(create("--name", "ci", "--permissions", "ME:READ_OWN", "--json")));
+      const rotated = await program(["apikey", "rotate", "--id", String(old["id"]), "--grace", "1h"]);
+      expect(rotated).toEqual({ code: 0, stderr: "", stdout: expect.stringMatching(/^sak_\w{49}\n$/) });
+      const me = ["request", "--query", "{ me { name } }"];
+      const answers = await Promise.all(
+        [String(old["key"]), rotated.stdout.trim()].map((key) => program(me, { env: { SERVICE_API_KEY: key } })),
+      );
+      expect(answers.map(({ code }) => code)).toEqual([0, 0]);
+    },
+  },
+  {
+    rule: "rotate of an unknown name fails with NOT_FOUND and suggests the nearest name",
+    check: async (program) => {
+      await program(create("--name", "ci deploy", "--roles", "GUEST"));
+      const unknown = await program(["apikey", "rotate", "ci deply", "--json"]);
+      expectFailure(unknown, 1, "NOT_FOUND", /^No API key found with name: ci deply\. Did you mean "ci deploy"\?$/);
+      const unknownId = await program(["apikey", "rotate", "--id", "key_1", "--json"]);
+      expectFailure(unknownId, 1, "NOT_FOUND", /^No API key found with id: key_1\. /);
+    },
+  },
+  {
+    rule: "--expires-in and --expires-at set when a key expires, on create and on rotate",
+    check: async (program) => {
+      const expiryOf = async (name: string): Promise<number> => {
+        const { stdout } = await program(["request", "--query", "{ apiKeys { name expiresAt } }"]);
+        const { data: { apiKeys } }: { data: { apiKeys: { name: string; expiresAt: string }[] } } = JSON.parse(stdout);
+        return Date.parse(apiKeys.find((key) => key.name === name)?.expiresAt ?? "");
+      };
+      const before = Date.now();
+      await program(create("--name", "for a week", "--roles", "GUEST", "--expires-in", "1w"));
+      const expiry = await expiryOf("for a week") - 7 * 86_400_000;
+      expect(expiry >= before && expiry <= Date.now()).toBe(true);
+      await program(create("--name", "until", "--roles", "GUEST", "--expires-at", "2200-01-02T03:04:05+01:00"));
+      expect(await expiryOf("until")).toBe(Date.parse("2200-01-02T02:04:05Z"));
+      expect((await program(["apikey", "rotate", "until"])).code).toBe(0);
+      expect(await expiryOf("until")).toBe(Date.parse("2200-01-02T02:04:05Z"));
+      expect((await program(["apikey", "rotate", "until", "--expires-at", "2201-01-01T00:00:00Z"])).code).toBe(0);
+      expect(await expiryOf("until")).toBe(Date.parse("2201-01-01T00:00:00Z"));
+    },
+  },
+  {
     rule: "request prints the response body",
     isSmokeTest: true,
     check: async (program) => {

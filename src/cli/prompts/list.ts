@@ -125,11 +125,12 @@ export async function selectMany<Value>(
 }
 
 /** The text in lower case and in Unicode NFC, with one space in place of each sequence of white space. */
-function toSearchText(text: string): string {
+export function toSearchText(text: string): string {
   return text.normalize("NFC").toLowerCase().replace(/\s+/g, " ");
 }
 
-function labelColumnWidth(items: readonly ListItem<unknown>[]): number {
+/** The width of the column with the labels, in terminal columns. */
+export function labelColumnWidth(items: readonly ListItem<unknown>[]): number {
   return Math.min(MAX_LABEL_WIDTH, items.reduce((width, { label }) => Math.max(width, widthOf(label)), 0));
 }
 
@@ -142,7 +143,8 @@ function formatSelection<Value>(selected: ReadonlySet<ListItem<Value>>, items: r
   return labels.length > MAX_NAMED ? `${named} and ${labels.length - MAX_NAMED} more` : named;
 }
 
-function itemLine(
+/** The line of an item: its label and, if there is room, its hint. */
+export function itemLine(
   { label, hint = "" }: ListItem<unknown>,
   isFocused: boolean,
   mark: string,

@@ -10,6 +10,7 @@ import { selectMany, selectOne } from "./list.ts";
 import type { ConfirmOptions, ListOptions, PermissionsOptions, TextOptions } from "./options.ts";
 import { selectPermissions } from "./permission_grid.ts";
 import type { Screen } from "./run_prompt.ts";
+import { searchOne } from "./search.ts";
 import { promptForSecret, promptForText } from "./text.ts";
 
 /**
@@ -25,6 +26,8 @@ export interface Prompts {
   confirm(options: ConfirmOptions): Promise<boolean>;
   /** One item from a short list. */
   selectOne<Value>(options: ListOptions<Value>): Promise<Value>;
+  /** One item from a list of any length. */
+  searchOne<Value>(options: ListOptions<Value>): Promise<Value>;
   /** Any number of items from a list of any length. */
   select<Value>(options: ListOptions<Value>): Promise<readonly Value[]>;
   /** `RESOURCE:ACTION` pairs from a grid of all resources and actions. */
@@ -43,6 +46,7 @@ export async function openPrompts(host: Host, interrupted?: AbortSignal): Promis
     secret: (options) => promptForSecret(options, screen),
     confirm: (options) => confirm(options, screen),
     selectOne: (options) => selectOne(options, screen),
+    searchOne: (options) => searchOne(options, screen),
     select: (options) => selectMany(options, screen),
     permissions: (options) => selectPermissions(options, screen),
   };

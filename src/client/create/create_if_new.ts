@@ -2,10 +2,10 @@
 import { Failure, quote, toSentence } from "../../apikey/failure.ts";
 import { hasName, nameTaken } from "../../apikey/name.ts";
 import type { Endpoint } from "../endpoint.ts";
-import { deleteCommand } from "../key.ts";
+import { deleteCommand, type IssuedKey } from "../key.ts";
 import { findEarlierKey } from "./competing_keys.ts";
 import { confirmDeletion } from "./confirm_deletion.ts";
-import { CREATE, type CreatedKey, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
+import { CREATE, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
 import { existedBefore, type ExistingKey, listSecrets } from "./list_secrets.ts";
 import { failureOf, forCleanUp, retryIfNotExecuted } from "./retry.ts";
 
@@ -15,7 +15,7 @@ import { failureOf, forCleanUp, retryIfNotExecuted } from "./retry.ts";
  *
  * @throws {Failure} `ALREADY_EXISTS`, or any failure of {@linkcode execute}
  */
-export async function createIfNew(endpoint: Endpoint, key: NewKey): Promise<CreatedKey> {
+export async function createIfNew(endpoint: Endpoint, key: NewKey): Promise<IssuedKey> {
   const before = await listSecrets(endpoint);
   if (before.some((existing) => hasName(existing, key.name))) throw nameTaken(key.name);
   const created = await requestNew(endpoint, key, before);
@@ -36,7 +36,7 @@ async function requestNew(
   endpoint: Endpoint,
   key: NewKey,
   before: readonly ExistingKey[],
-): Promise<CreatedKey> {
+): Promise<IssuedKey> {
   try {
     const created = await retryIfNotExecuted(endpoint, () => requestKey(endpoint, CREATE, key));
     if (!existedBefore(created, before)) return created;

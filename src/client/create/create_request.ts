@@ -5,7 +5,7 @@ import type { Name } from "../../apikey/name.ts";
 import { groupByResource, type NamedPermission } from "../../apikey/permission.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute } from "../execute.ts";
-import { deleteCommand, type KeyReference, keyReference } from "../key.ts";
+import { deleteCommand, type IssuedKey, issuedKey, keyReference } from "../key.ts";
 
 export interface NewKey {
   readonly name: Name;
@@ -15,12 +15,8 @@ export interface NewKey {
   readonly permissions: readonly NamedPermission[];
   /** Whether the new key replaces an existing key with the same name. */
   readonly overwrite: boolean;
-}
-
-/** A new key with its secret. */
-export interface CreatedKey extends KeyReference {
-  /** The secret: one or more visible ASCII characters. */
-  readonly key: string;
+  /** From this time on, the server rejects the key. If it is not set, the default of the server applies. */
+  readonly expiresAt?: Date | undefined;
 }
 
 export const CREATE = `mutation CreateApiKey($input: CreateApiKeyInput!) {
@@ -40,7 +36,7 @@ export class CreatedWithErrors extends Failure {
   /** The error that the server reported, without the secret. */
   readonly reported: Failure;
 
-  constructor(readonly created: CreatedKey, cause: Failure) {
+  constructor(readonly created: IssuedKey, cause: Failure) {
     const message = created.key === "" ? cause.message : cause.message.replaceAll(created.key, "…");
     super(
       "FAILED",
@@ -66,11 +62,10 @@ export async function requestKey(
   document: string,
   key: NewKey,
   name: string = key.name,
-): Promise<CreatedKey> {
+): Promise<IssuedKey> {
   const variables = { input: { ...inputFor(key), name } };
   const { apiKey } = await execute(endpoint, document, variables, () => {
-    const created = z.extend(keyReference(), { key: z.string().check(z.regex(/^[\x21-\x7e]+$/)) });
-    const fields = { create: created };
+    const fields = { create: issuedKey() };
     const embeddedFields = { ...fields, refusesTakenNames: z.literal(true) };
     return z.object({ apiKey: z.object(document === CREATE ? fields : embeddedFields) });
   }, (data, failure) => {
@@ -81,11 +76,14 @@ export async function requestKey(
   return apiKey.create;
 }
 
-function inputFor({ description, roles, permissions, overwrite }: NewKey): Readonly<Record<string, unknown>> {
+function inputFor(
+  { description, roles, permissions, overwrite, expiresAt }: NewKey,
+): Readonly<Record<string, unknown>> {
   return {
     ...(description === undefined ? {} : { description }),
     ...(roles.length === 0 ? {} : { roles }),
     ...(permissions.length === 0 ? {} : { permissions: groupByResource(permissions) }),
     ...(overwrite ? { overwrite: true } : {}),
+    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
   };
 }

@@ -6,11 +6,11 @@
 import { Failure, quote, toSentence } from "../../apikey/failure.ts";
 import { hasName } from "../../apikey/name.ts";
 import type { Endpoint } from "../endpoint.ts";
-import { deleteCommand, type KeyReference } from "../key.ts";
+import { deleteCommand, type IssuedKey, type KeyReference } from "../key.ts";
 import { listReferences } from "../list_keys.ts";
 import { findEarlierKey } from "./competing_keys.ts";
 import { confirmDeletion } from "./confirm_deletion.ts";
-import { CREATE, type CreatedKey, type NewKey, requestKey } from "./create_request.ts";
+import { CREATE, type NewKey, requestKey } from "./create_request.ts";
 import { findKeyInUse, withKey } from "./key_in_use.ts";
 import { existedBefore, type ExistingKey, listSecrets } from "./list_secrets.ts";
 import { requestRename } from "./rename_request.ts";
@@ -30,7 +30,7 @@ import { createTemporaryKey, deleteTemporaryKey } from "./temporary_key.ts";
 interface Replacement {
   readonly endpoint: Endpoint;
   readonly key: NewKey;
-  readonly temporary: CreatedKey;
+  readonly temporary: IssuedKey;
   /** The keys to replace. */
   readonly old: readonly KeyReference[];
   /** Whether the new key replaces the key in use. It then takes its name before the old keys are deleted. */
@@ -46,7 +46,7 @@ class Unfinished extends Failure {}
  *
  * @throws {Failure} any failure of {@linkcode execute}; the message says what exists now and how to finish the job
  */
-export async function replaceKey(endpoint: Endpoint, key: NewKey): Promise<CreatedKey> {
+export async function replaceKey(endpoint: Endpoint, key: NewKey): Promise<IssuedKey> {
   const before = await listSecrets(endpoint);
   const temporary = await createTemporaryKey(endpoint, key, before);
   let wasListed = false;
@@ -173,12 +173,12 @@ async function rename(replacement: Replacement): Promise<boolean> {
  * Creates the key once more, under its final name, waits until the server lists it, and deletes the temporary key. The
  * server may lag and return an old key, so compares the key with all earlier keys.
  */
-async function createAgain(replacement: Replacement, earlier: readonly ExistingKey[]): Promise<CreatedKey> {
+async function createAgain(replacement: Replacement, earlier: readonly ExistingKey[]): Promise<IssuedKey> {
   const { endpoint, key, temporary } = replacement;
-  const isNew = (created: CreatedKey): boolean => !existedBefore(created, [...earlier, temporary]);
-  let created: CreatedKey | undefined;
+  const isNew = (created: IssuedKey): boolean => !existedBefore(created, [...earlier, temporary]);
+  let created: IssuedKey | undefined;
   try {
-    const request = (): Promise<CreatedKey> => requestKey(endpoint, CREATE, { ...key, overwrite: false });
+    const request = (): Promise<IssuedKey> => requestKey(endpoint, CREATE, { ...key, overwrite: false });
     const answered = await poll(endpoint, () => retryIfNotExecuted(endpoint, request), isNew);
     if (!isNew(answered)) throw new Failure("FAILED", `${endpoint.label} answered with the old key again.`);
     created = answered;
@@ -215,7 +215,7 @@ function unfinished(
 }
 
 /** Deletes the new key, because another caller has created a key with the same name a moment earlier. */
-async function yieldTo(earlier: KeyReference, created: CreatedKey, endpoint: Endpoint): Promise<Unfinished> {
+async function yieldTo(earlier: KeyReference, created: IssuedKey, endpoint: Endpoint): Promise<Unfinished> {
   const failure = await failureOf(confirmDeletion(forCleanUp(endpoint), [created]));
   const conflict = `Another caller replaced the key ${quote(created.name)} at the same time (${earlier.id}).`;
   return new Unfinished(

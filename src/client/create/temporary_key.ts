@@ -1,11 +1,11 @@
 /** The new key under its temporary name, while it replaces an old key. */
 import { Failure, quote } from "../../apikey/failure.ts";
 import type { Endpoint } from "../endpoint.ts";
-import { deleteCommand, type KeyReference } from "../key.ts";
+import { deleteCommand, type IssuedKey, type KeyReference } from "../key.ts";
 import { listReferences } from "../list_keys.ts";
 import { MAYBE_EXECUTED } from "../network_failure.ts";
 import { confirmDeletion } from "./confirm_deletion.ts";
-import { CREATE, type CreatedKey, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
+import { CREATE, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
 import { existedBefore, type ExistingKey } from "./list_secrets.ts";
 import { describeFailure, failureOf, forCleanUp, poll, retry, retryIfNotExecuted, wasNotExecuted } from "./retry.ts";
 
@@ -21,9 +21,9 @@ export async function createTemporaryKey(
   endpoint: Endpoint,
   key: NewKey,
   before: readonly ExistingKey[],
-): Promise<CreatedKey> {
+): Promise<IssuedKey> {
   const name = `${key.name} ${randomDigits()}`;
-  const request = (): Promise<CreatedKey> => requestKey(endpoint, CREATE, { ...key, overwrite: false }, name);
+  const request = (): Promise<IssuedKey> => requestKey(endpoint, CREATE, { ...key, overwrite: false }, name);
   try {
     const created = await retryIfNotExecuted(endpoint, request);
     if (!existedBefore(created, before)) return created;

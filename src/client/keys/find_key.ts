@@ -95,7 +95,8 @@ async function filterKeys(endpoint: Endpoint, isWanted: (key: ApiKey) => boolean
 /** The maximum number of names that are compared for a suggestion. */
 const MAX_NAMES = 10_000;
 
-async function notFound(endpoint: Endpoint, selector: KeySelector): Promise<Failure> {
+/** Returns the failure for a key that does not exist. Asks the server for names, to suggest the nearest one. */
+export async function notFound(endpoint: Endpoint, selector: KeySelector): Promise<Failure> {
   if ("id" in selector) {
     return new Failure(
       "NOT_FOUND",

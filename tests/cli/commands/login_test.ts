@@ -381,6 +381,7 @@ function preparedPrompts(answers: { readonly text: string; readonly secret: stri
       secret: answer("secret"),
       confirm: unexpected,
       selectOne: unexpected,
+      searchOne: unexpected,
       select: unexpected,
       permissions: unexpected,
     },

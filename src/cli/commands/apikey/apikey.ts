@@ -86,7 +86,16 @@ and results.
 ${EXIT_STATUS}`;
 
 /** Flags that `--delete` rejects. */
-const CREATE_ONLY_FLAGS = ["roles", "permissions", "permissionsFor", "description", "overwrite", "secretFile"] as const;
+const CREATE_ONLY_FLAGS = [
+  "roles",
+  "permissions",
+  "permissionsFor",
+  "description",
+  "expiresIn",
+  "expiresAt",
+  "overwrite",
+  "secretFile",
+] as const;
 
 interface ApikeyFlags extends Omit<CreateFlags, "name"> {
   readonly name?: readonly string[] | undefined;
@@ -191,6 +200,13 @@ Rights:
   For example, a CI pipeline's key needs API_KEY:CREATE_ANY, API_KEY:READ_OWN,
   API_KEY:DELETE_OWN and every right of the keys that it creates, if the
   pipeline replaces or deletes this key and keys created with it.
+
+Expiry:
+  --expires-in and --expires-at say when the key expires. From then on, the
+  server rejects it. Without these flags, a key of the embedded server does not
+  expire, unless serve runs with --max-key-lifetime or --default-key-lifetime.
+  An expired key keeps its name until it is deleted. service-api apikey rotate
+  with --expires-in issues a new secret for it.
 
 Other servers:
   If a role or resource is not in these lists, --create asks the server for its

@@ -1,6 +1,7 @@
 /** `apikey --create` (spec section 4.1). */
 import { parseDescription } from "../../../apikey/description.ts";
 import { Failure } from "../../../apikey/failure.ts";
+import { type ExpiryFlags, expiryFrom } from "../../../apikey/lifetime.ts";
 import { type Name, parseName } from "../../../apikey/name.ts";
 import { type NamedPermission, parsePermissionsOf } from "../../../apikey/permission.ts";
 import { requireSomeRights } from "../../../apikey/rights.ts";
@@ -11,11 +12,11 @@ import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
-import { printCreatedKey, showsRights } from "./create_output.ts";
+import { openDestination, printCreatedKey, showsRights } from "./create_output.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "./known_names.ts";
 
 /** The flags as typed. */
-export interface CreateFlags extends PromptFlags {
+export interface CreateFlags extends PromptFlags, ExpiryFlags {
   readonly name?: string | undefined;
   readonly roles?: readonly string[] | undefined;
   readonly permissions?: readonly string[] | undefined;
@@ -33,6 +34,7 @@ export interface KeyDraft {
   readonly roles: readonly string[] | undefined;
   readonly permissions: readonly NamedPermission[] | undefined;
   readonly overwrite: boolean;
+  readonly expiresAt: Date | undefined;
 }
 
 /**
@@ -46,16 +48,12 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
   const isComplete = flags.name !== undefined && (flags.roles ?? flags.permissions ?? permissionsFor) !== undefined;
   const wasPrompted = !isComplete && canPrompt(flags, host);
   if (permissionsFor !== undefined && !flags.yes && !canPrompt(flags, host)) throw cannotConfirm();
-  const parse = (known: KnownNames): KeyDraft => parseDraft(flags, known);
+  const parse = (known: KnownNames): KeyDraft => parseDraft(flags, known, host.now());
   const parsed = parseKnownNames(parse);
   if (!wasPrompted && !(parsed instanceof UnknownName)) {
     (permissionsFor === undefined ? requireComplete : requireName)(parsed);
   }
-  const { secretFile: path, overwrite = false } = flags;
-  if (path === undefined && await host.isOutputClosed()) throw secretWouldBeLost();
-  const secretFile = path === undefined
-    ? undefined
-    : await (await import("../../host/secret_file.ts")).openSecretFile(path, { overwrite }, host);
+  const secretFile = await openDestination(flags, host, "Nothing was created.");
   const creating = useClient(async (connect, interrupted) => {
     const typed = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, await connect()) : parsed;
     const draft = permissionsFor === undefined ? typed : await addPermissions(permissionsFor, typed, host, connect);
@@ -98,22 +96,18 @@ async function addPermissions(
   return { ...draft, permissions: [...new Set([...draft.permissions ?? [], ...needed])] };
 }
 
-function secretWouldBeLost(): Failure {
-  return new Failure(
-    "FAILED",
-    "Standard output is closed or is /dev/null, so the secret of the new key would be lost. Nothing was created. " +
-      "Write standard output to a file or a pipe, for example with | cat.",
-  );
-}
-
-/** @throws {Failure} `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION`; `USAGE` if the description is too long */
-function parseDraft(flags: CreateFlags, { roles, resources }: KnownNames): KeyDraft {
+/**
+ * @throws {Failure} `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION`; `USAGE` if the description is too long or the
+ * expiry is not in the future
+ */
+function parseDraft(flags: CreateFlags, { roles, resources }: KnownNames, now: Date): KeyDraft {
   return {
     name: flags.name === undefined ? undefined : parseName(flags.name),
     description: flags.description === undefined ? undefined : parseDescription(flags.description),
     roles: flags.roles === undefined ? undefined : parseRolesOf(roles, flags.roles),
     permissions: flags.permissions === undefined ? undefined : parsePermissionsOf(resources, flags.permissions),
     overwrite: flags.overwrite ?? false,
+    expiresAt: expiryFrom(flags, now),
   };
 }
 

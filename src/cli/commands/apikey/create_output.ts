@@ -3,14 +3,14 @@
  * on standard error.
  */
 import { escapeInvisible, Failure, quote, reasonOf } from "../../../apikey/failure.ts";
-import type { CreatedKey, EffectivePermissions } from "../../../client/client.ts";
+import type { EffectivePermissions, IssuedKey, KeyReference } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
 import type { SecretFile } from "../../host/secret_file.ts";
 import { writeJson } from "../../report.ts";
 
 /** A key that the server has created. */
 export interface Creation {
-  readonly created: CreatedKey;
+  readonly created: IssuedKey;
   /** Receives the secret instead of standard output. */
   readonly secretFile: SecretFile | undefined;
   /** The rights to show; `undefined` if `showsRights` returned false, or if prompts have shown them. */
@@ -19,8 +19,37 @@ export interface Creation {
   readonly wasPrompted: boolean;
 }
 
+interface DestinationFlags {
+  readonly secretFile?: string | undefined;
+  readonly overwrite?: boolean | undefined;
+}
+
 interface OutputFlags {
   readonly json?: boolean | undefined;
+}
+
+/**
+ * Opens the file for the secret, if the flags name one. If they do not, checks that standard output can receive the
+ * secret.
+ *
+ * @param unchanged the sentence that nothing has happened yet
+ * @throws {Failure} `FAILED` if standard output is closed; any failure of `openSecretFile`
+ */
+export async function openDestination(
+  { secretFile: path, overwrite = false }: DestinationFlags,
+  host: Host,
+  unchanged: string,
+): Promise<SecretFile | undefined> {
+  if (path !== undefined) {
+    const { openSecretFile } = await import("../../host/secret_file.ts");
+    return await openSecretFile(path, { overwrite }, host);
+  }
+  if (!await host.isOutputClosed()) return undefined;
+  throw new Failure(
+    "FAILED",
+    `Standard output is closed or is /dev/null, so the new secret would be lost. ${unchanged} ` +
+      "Write standard output to a file or a pipe, for example with | cat.",
+  );
 }
 
 /** Whether to show the rights of a key that is created without prompts. Scripts do not need them. */
@@ -44,7 +73,7 @@ export async function printCreatedKey(
     event: "was created",
     remedy: "Delete the key, or create it again with --overwrite.",
   });
-  if (rights !== undefined || wasPrompted) await writeNote(formatNextSteps(created, secretFile, host), host);
+  if (rights !== undefined || wasPrompted) await printNextSteps(created, secretFile, "Created", host);
 }
 
 /**
@@ -55,7 +84,7 @@ export async function printCreatedKey(
  * @throws {Failure} `FAILED` if the secret or the result cannot be written
  */
 export async function printSecret(
-  { key, name, id }: CreatedKey,
+  { key, name, id }: IssuedKey,
   secretFile: SecretFile | undefined,
   { json }: OutputFlags,
   host: Host,
@@ -78,6 +107,20 @@ export async function printSecret(
   }
 }
 
+/**
+ * Says on standard error where the secret is.
+ *
+ * @param participle what happened to the key: `Created` or `Rotated`
+ */
+export async function printNextSteps(
+  key: KeyReference,
+  secretFile: SecretFile | undefined,
+  participle: string,
+  host: Host,
+): Promise<void> {
+  await writeNote(formatNextSteps(key, secretFile, participle, host), host);
+}
+
 /** Writes a note to standard error. Ignores failures, because a lost note must not make the command fail. */
 async function writeNote(text: Promise<string>, host: Host): Promise<void> {
   try {
@@ -93,14 +136,15 @@ async function formatRights(rights: EffectivePermissions, host: Host): Promise<s
 }
 
 async function formatNextSteps(
-  { name, id }: CreatedKey,
+  { name, id }: KeyReference,
   secretFile: SecretFile | undefined,
+  participle: string,
   host: Host,
 ): Promise<string> {
   const { wrapText } = await import("#terminal");
   const where = host.stdout.isTerminal() ? "printed above" : "on standard output";
   const paragraphs = [
-    `Created API key ${quote(name)} (${escapeInvisible(id)}).`,
+    `${participle} API key ${quote(name)} (${escapeInvisible(id)}).`,
     secretFile === undefined
       ? `The secret is ${where} and cannot be shown again. Store it in a secrets manager or in a file that only you ` +
         "can read."

@@ -42,7 +42,14 @@ export async function promptForKey(
   const roles = draft.roles ?? await promptForRoles(prompts, client);
   const permissions = draft.permissions ??
     await prompts.permissions({ label: "Permissions", roles, ...await rulesOfServer(roles, client) });
-  const key = { name, description: description.trim() === "" ? undefined : description, roles, permissions, overwrite };
+  const key = {
+    ...draft,
+    name,
+    description: description.trim() === "" ? undefined : description,
+    roles,
+    permissions,
+    overwrite,
+  };
   await confirmKey(key, { initial: true }, flags, host, client, interrupted);
   return key;
 }
@@ -124,7 +131,7 @@ async function rulesOfServer(
 }
 
 function formatSummary(
-  { name, description, roles, permissions }: NewKey,
+  { name, description, roles, permissions, expiresAt }: NewKey,
   rights: EffectivePermissions,
   host: Host,
 ): string {
@@ -135,6 +142,7 @@ function formatSummary(
     ["Description", escapeInvisible(description ?? "")],
     ["Roles", roles.join(", ")],
     ["Permissions", permissions.join(", ")],
+    ["Expires", expiresAt?.toISOString() ?? ""],
   ] as const;
   const lines = rows.filter(([, value]) => value !== "").flatMap(([title, value]) =>
     wrapText(value, columns - TITLE_WIDTH - 1)

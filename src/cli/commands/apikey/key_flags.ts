@@ -9,6 +9,8 @@ export type KeyFlags = {
   readonly permissionsFor?: string | undefined;
   readonly description?: string | undefined;
   readonly overwrite?: true | undefined;
+  readonly expiresIn?: string | undefined;
+  readonly expiresAt?: string | undefined;
   readonly secretFile?: string | undefined;
 };
 
@@ -35,6 +37,8 @@ export function withKeyFlags(command: CommandUnknownOpts): CommandUnknownOpts {
       "add the permissions that a GraphQL document needs (text, @file or -), after showing the rights of the key",
     )
     .option("--description <desc>", "what the key is for, in at most 1,024 characters")
+    .option("--expires-in <duration>", "when the key expires: a number and s, m, h, d or w, for example 90d")
+    .option("--expires-at <time>", "the same as a time, for example 2026-12-31T23:59:59Z")
     .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately")
     .option("--secret-file <file>", "write the secret to this file, not to standard output");
 }

@@ -3,9 +3,12 @@
  * `apikey --create` starts fast.
  */
 import type { RegisterCommand } from "../../command.ts";
+import { registerRotate } from "./rotate.ts";
 import type { SubcommandName } from "./subcommands.ts";
 
 /** Every subcommand except `create` and `delete`, by name. */
-export const LIFECYCLE_COMMANDS = {} as const satisfies Readonly<
+export const LIFECYCLE_COMMANDS = {
+  rotate: registerRotate,
+} as const satisfies Readonly<
   Record<Exclude<SubcommandName, "create" | "delete">, RegisterCommand>
 >;

@@ -1,0 +1,141 @@
+/** `apikey rotate`: invalid command lines, other servers, lost responses, and the prompt for the key. */
+import { expect } from "expect";
+import { run } from "../../../../src/cli/program.ts";
+import { startForeignServer, startServer } from "../../../client/foreign_server.ts";
+import { embedded } from "../../../program/installations.ts";
+import { FakeHost, inProcess, type Surroundings } from "../../../program/program.ts";
+import { KEYS } from "../../../program/screen.ts";
+import { runAtTerminal } from "../../../program/terminal_host.ts";
+
+const ROTATE = ["apikey", "rotate"];
+
+for (
+  const [rule, args, message] of [
+    ["no name and no terminal", [], "apikey rotate needs a name or --id if it cannot prompt."],
+    ["a name and an id", ["ci", "--id", "key_1"], "Use either a name or --id, not both."],
+    ["two names", ["ci", "--name", "ci"], "The name is given twice. Use either the argument or --name."],
+    ["--overwrite without --secret-file", ["ci", "--overwrite"], "--overwrite works only with --secret-file."],
+    ["a malformed grace period", ["ci", "--grace", "soon"], expect.stringContaining('"soon" is not a duration')],
+    ["an expiry in the past", ["ci", "--expires-at", "2020-01-01T00:00:00Z"], expect.stringContaining("future")],
+  ] as const
+) {
+  Deno.test(`apikey rotate with ${rule} is a usage error`, async () => {
+    // An address without a server: a command that sends a request fails with UNREACHABLE.
+    const outcome = await inProcess([...ROTATE, ...args, "--json"], { env: { SERVICE_API_URL: "http://127.0.0.1:1" } });
+    expect(outcome.code).toBe(2);
+    expect(JSON.parse(outcome.stdout)).toEqual({ code: "USAGE", error: message });
+  });
+}
+
+Deno.test("on a server that cannot rotate keys, the message names the missing field and the command that replaces the key", async () => {
+  await using server = startForeignServer([{ id: "1", name: "ci deploy", key: "old" }]);
+  const { code, stdout } = await inProcess([...ROTATE, "ci deploy", "--json"], {
+    env: { SERVICE_API_URL: server.url },
+  });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toEqual({
+    code: "UNSUPPORTED",
+    error: expect.stringMatching(
+      /its schema lacks ApiKeyMutations\.rotate\. To replace "ci deploy" with a new key .* run: service-api apikey --create --name 'ci deploy' --roles GUEST --overwrite$/,
+    ),
+  });
+  const unknown = await inProcess([...ROTATE, "ci", "--json"], { env: { SERVICE_API_URL: server.url } });
+  expect(JSON.parse(unknown.stdout)).toMatchObject({ code: "NOT_FOUND" });
+});
+
+for (
+  const [rule, flags, message] of [
+    [
+      "without a grace period",
+      [],
+      /If it did, the old secret is no longer valid .* service-api apikey verify --key-file FILE\. .* run the same command again\./,
+    ],
+    ["with a grace period", ["--grace", "1h"], /The old secret is still valid\. .* run the same command again\./],
+  ] as const
+) {
+  Deno.test(`if the response to rotate is lost ${rule}, the message says what is known about the old secret`, async () => {
+    await using server = startServer(() => new Response("", { status: 502 }));
+    const { code, stderr } = await inProcess([...ROTATE, "ci", ...flags], { env: { SERVICE_API_URL: server.url } });
+    expect(code).toBe(4);
+    expect(stderr).toMatch(message);
+    expect(server.requests).toHaveLength(1);
+  });
+}
+
+Deno.test("if the server cannot be reached, the message does not say that the key may be rotated", async () => {
+  const server = startServer(() => new Response());
+  await server[Symbol.asyncDispose]();
+  const { code, stderr } = await inProcess([...ROTATE, "ci"], { env: { SERVICE_API_URL: server.url } });
+  expect(code).toBe(4);
+  expect(stderr).not.toMatch(/secret/);
+});
+
+/** Runs the program at another time. */
+async function runAt(time: Date, args: readonly string[], surroundings: Surroundings): Promise<FakeHost> {
+  const host = new FakeHost(args, surroundings);
+  host.now = () => time;
+  await run(host);
+  return host;
+}
+
+Deno.test("an expired key is rotated only with a new expiry", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST", "--expires-in", "1d"]);
+  const later = new Date(Date.now() + 2 * 86_400_000);
+  const refused = await runAt(later, [...ROTATE, "ci", "--json"], { env });
+  expect(JSON.parse(refused.stdout.text)).toEqual({
+    code: "EXPIRED",
+    error: expect.stringMatching(/expired at .*--expires-in/),
+  });
+  const rotated = await runAt(later, [...ROTATE, "ci", "--expires-in", "1d", "--json"], { env });
+  expect(JSON.parse(rotated.stdout.text)).toMatchObject({ key: expect.stringMatching(/^sak_/), name: "ci" });
+});
+
+Deno.test("rotate --secret-file replaces the file only with --overwrite, and prints no secret", async () => {
+  await using installation = await embedded(inProcess);
+  const { program } = installation;
+  const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
+  try {
+    const path = `${directory}/ci.key`;
+    await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST", "--secret-file", path]);
+    const old = await Deno.readTextFile(path);
+    const refused = await program([...ROTATE, "ci", "--secret-file", path, "--json"]);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ code: "USAGE" });
+    expect(await Deno.readTextFile(path)).toBe(old);
+    const rotated = await program([...ROTATE, "ci", "--secret-file", path, "--overwrite", "--json"]);
+    expect(JSON.parse(rotated.stdout)).toEqual({ name: "ci", id: expect.stringMatching(/^key_/), secretFile: path });
+    const me = await program(["request", "--query", "{ me { name } }", "--key-file", path]);
+    expect(me.code).toBe(0);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("at a terminal, rotate without a name lists the keys to select from, and asks for confirmation", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  for (const name of ["ci build", "ci deploy", "backup"]) {
+    // deno-lint-ignore no-await-in-loop -- the list is in the order of creation
+    await program(["apikey", "--create", "--name", name, "--roles", "GUEST"]);
+  }
+  const { host, screen, code } = runAtTerminal(ROTATE, { env });
+  await screen.until(/Key to rotate/);
+  screen.press(..."deploy");
+  expect(await screen.until(/deploy█/)).toBe(`\
+? Key to rotate: deploy█
+❯ ci deploy  GUEST
+  enter to select · type to filter`);
+  screen.press(KEYS.enter);
+  expect(await screen.until(/\(y\/N\)/)).toBe(`\
+✔ Key to rotate: ci deploy
+? Rotate this key? Its old secret stops working immediately. (y/N)`);
+  screen.press("y");
+  expect(await code).toBe(0);
+  expect(host.stdout.text).toMatch(/^sak_\w{49}\n$/);
+  expect(await screen.text()).toMatch(/Rotated API key "ci deploy" \(key_\w+\)\.\nThe secret is/);
+  const { stdout } = await program(["request", "--query", "{ apiKeys { name revision } }"]);
+  expect(JSON.parse(stdout).data.apiKeys.filter(({ revision }: { revision: number }) => revision > 1)).toEqual([
+    { name: "ci deploy", revision: 2 },
+  ]);
+});
