@@ -96,6 +96,7 @@ for (const [folder, allowed] of Object.entries(ALLOWED_IMPORTS)) {
  */
 const ENTRIES = [
   "src/cli/program.ts",
+  "src/cli/commands/apikey/lifecycle.ts",
   "src/cli/commands/commands.ts",
   "src/client/client.ts",
   "src/server/open_server.ts",

@@ -170,9 +170,9 @@ export function parsePermissionsOf<Name extends string>(
   return [...new Set(items.flatMap((text) => expandPermission(text, resources)))];
 }
 
-/** Groups permissions by resource. Resources and actions keep the order of the input. */
+/** Groups `RESOURCE:ACTION` pairs by resource. Resources and actions keep the order of the input. */
 export function groupByResource(
-  permissions: Iterable<NamedPermission>,
+  permissions: Iterable<string>,
 ): readonly { readonly resource: string; readonly actions: readonly string[] }[] {
   const groups = new Map<string, string[]>();
   for (const permission of permissions) {

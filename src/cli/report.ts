@@ -25,6 +25,8 @@ export function toJsonLine(value: unknown): string {
 
 /** Writes every invisible character as `\\uXXXX`, except spaces (U+0020), tabs and line feeds. Valid JSON stays valid. */
 export function escapeInJson(json: string): string {
+  // Most JSON is ASCII. This test takes a fifth of the time of the replacement.
+  if (/^[\t\n -~]*$/.test(json)) return json;
   return json.replace(
     /(?![ \t\n])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu,
     (character) => character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),

@@ -13,8 +13,8 @@ import { FIND_ON_EMBEDDED, findKeys } from "./find_keys.ts";
 import { findKeyInUse, identify, ME } from "./identify.ts";
 import type { IssuedKey, KeyReference, KeySummary } from "./key.ts";
 import type { ApiKey } from "./keys/api_key.ts";
-import { findKey, type KeySelector } from "./keys/find_key.ts";
-import { readKeys, type ReadOptions } from "./keys/read_keys.ts";
+import { FIND_BY_ID, FIND_BY_NAME, findKey, type KeySelector } from "./keys/find_key.ts";
+import { LIST_PAGE, readKeys, type ReadOptions } from "./keys/read_keys.ts";
 import { ROTATE, rotateKey, type Rotation } from "./keys/rotate_key.ts";
 import { type SchemaField, SERVER_FIELDS, type ServerFields, serverFields, unsupported } from "./keys/server_fields.ts";
 import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
@@ -58,7 +58,7 @@ export interface Client {
   findKeyInUse(): Promise<KeyReference | undefined>;
   rotateKey(rotation: Rotation): Promise<IssuedKey>;
   deleteKeys(keys: readonly KeyReference[]): Promise<boolean>;
-  effectivePermissions(rights: Pick<NewKey, "roles" | "permissions">): Promise<EffectivePermissions>;
+  effectivePermissions(rights: Parameters<typeof effectivePermissions>[1]): Promise<EffectivePermissions>;
   roleDescriptions(): Promise<ReadonlyMap<string, string>>;
   listEnumNames(): Promise<EnumNames>;
   listAuditEvents(after: string | undefined, first: number): Promise<readonly AuditEvent[]>;
@@ -104,5 +104,8 @@ export const DOCUMENTS: readonly string[] = [
   DESCRIBE_ROLES,
   ENUM_NAMES,
   SERVER_FIELDS,
+  LIST_PAGE,
+  FIND_BY_NAME,
+  FIND_BY_ID,
   EVENTS,
 ];

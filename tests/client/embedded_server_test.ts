@@ -119,6 +119,9 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     client.listEnumNames(),
     client.serverFields(),
     client.listAuditEvents(undefined, 10),
+    Array.fromAsync(reader.readKeys()),
+    reader.findKey({ name: NEW_KEY.name }),
+    reader.findKey({ id: "key_1" }),
   ]);
   expect(new Set(sent).difference(new Set(DOCUMENTS))).toEqual(new Set());
   expect(new Set(sent).size).toBe(DOCUMENTS.length);

@@ -1,6 +1,7 @@
 /** Reading all keys and finding one, on servers with different schemas. */
 import { expect } from "expect";
 import { buildSchema, graphql } from "graphql";
+import type { KeyFilter } from "../../src/apikey/key_filter.ts";
 import { parseName } from "../../src/apikey/name.ts";
 import { type ApiKey, type Client } from "../../src/client/client.ts";
 import { contractSdl } from "../contract.ts";
@@ -188,4 +189,54 @@ Deno.test("reading and finding keys fail with FORBIDDEN if the server says so", 
   });
   await expect(readAll(client)).rejects.toMatchObject({ code: "FORBIDDEN" });
   await expect(client.findKey({ name: parseName("ci") })).rejects.toMatchObject({ code: "FORBIDDEN" });
+});
+
+const GRANTS: Readonly<Record<string, readonly unknown[]>> = {
+  ADMIN: [{ resource: "DOCKER", actions: ["READ_ANY", "PURGE"] }],
+  AUDITOR: [{ resource: "BACKUPS", actions: ["READ_ANY"] }],
+};
+
+const KEYS = [
+  { ...PLAIN, id: "a1", permissions: [] },
+  { ...PLAIN, id: "a2", roles: ["ADMIN"], permissions: [] },
+  { ...PLAIN, id: "a3", roles: [], permissions: [{ resource: "DOCKER", actions: ["READ_ANY"] }] },
+  { ...PLAIN, id: "a4", roles: ["AUDITOR"], permissions: [] },
+];
+
+Deno.test("a filter by right uses what another server says about its roles, and asks once for each role", async () => {
+  const sdl = `${CONTRACT} extend type Query { getPermissionsForRoles(roles: [Role!]!): [Permission!]! }`;
+  const asked: string[] = [];
+  const getPermissionsForRoles = ({ roles: [role = ""] }: { readonly roles: readonly string[] }): unknown => {
+    asked.push(role);
+    return GRANTS[role];
+  };
+  const [client] = clientFor({ sdl, root: { apiKeys: KEYS, getPermissionsForRoles } });
+  const pages = await Array.fromAsync(client.readKeys({ filter: { can: "DOCKER:READ_ANY" } }));
+  expect(pages.flat().map(({ id }) => id)).toEqual(["a2", "a3"]);
+  expect(asked).toEqual(["AUDITOR", "ADMIN"]);
+});
+
+Deno.test("a filter by right is UNSUPPORTED if a key has a role and the server does not report what it grants", async () => {
+  const [client] = clientFor({ root: { apiKeys: KEYS } });
+  const read = (filter: KeyFilter): Promise<unknown> => Array.fromAsync(client.readKeys({ filter }));
+  await expect(read({ can: "DOCKER:READ_ANY" })).rejects.toMatchObject({
+    code: "UNSUPPORTED",
+    message: expect.stringContaining("lacks Query.getPermissionsForRoles"),
+  });
+  expect(await read({ can: "DOCKER:READ_ANY", match: "other" })).toEqual([[]]);
+});
+
+Deno.test("on another server, a time that is not a time matches no filter", async () => {
+  const sdl = `${CONTRACT} extend type ApiKey { expiresAt: String lastUsedAt: String }`;
+  const apiKeys = [
+    { ...PLAIN, id: "a1", expiresAt: "soon", lastUsedAt: "yesterday" },
+    { ...PLAIN, id: "a2", expiresAt: "2026-01-01T00:00:00Z", lastUsedAt: null, createdAt: "long ago" },
+    { ...PLAIN, id: "a3", expiresAt: null, lastUsedAt: "2026-01-01T00:00:00Z" },
+  ];
+  const [client] = clientFor({ sdl, root: { apiKeys } });
+  const now = new Date("2026-03-01T00:00:00Z");
+  const idsOf = async (filter: KeyFilter): Promise<readonly string[]> =>
+    (await Array.fromAsync(client.readKeys({ filter, now }))).flat().map(({ id }) => id);
+  expect(await idsOf({ expired: true })).toEqual(["a2"]);
+  expect(await idsOf({ unusedSince: now })).toEqual(["a3"]);
 });

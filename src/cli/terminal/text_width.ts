@@ -27,6 +27,23 @@ export function truncate(text: string, columns: number, ellipsis: string): strin
   return `${text.slice(0, index)}${end}`;
 }
 
+/** Shortens a text to a width in columns by replacing its middle with the ellipsis, so that its start and end remain. */
+export function truncateMiddle(text: string, columns: number, ellipsis: string): string {
+  const total = widthOf(text);
+  const room = columns - widthOf(ellipsis);
+  if (total <= columns || room < 2) return truncate(text, columns, ellipsis);
+  const start = truncate(text, Math.ceil(room / 2), "");
+  // The end begins at the first letter that leaves at most the rest of the room.
+  let rest = total;
+  let index = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    if (rest <= room - widthOf(start)) break;
+    rest -= widthOf(segment);
+    index += segment.length;
+  }
+  return `${start}${ellipsis}${text.slice(index)}`;
+}
+
 /** Truncates a text or pads it with spaces to exactly this width in columns. */
 export function fit(text: string, columns: number, ellipsis: string): string {
   const shown = truncate(text, columns, ellipsis);

@@ -106,8 +106,3 @@ export function toApiKey(key: KeyInResponse): ApiKey {
     revision: key.revision ?? null,
   };
 }
-
-/** A key as commands print it with `--json`: all members except the revision, in this order. */
-export function toKeyJson({ revision: _, ...shown }: ApiKey): Omit<ApiKey, "revision"> {
-  return shown;
-}

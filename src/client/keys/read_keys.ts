@@ -1,5 +1,6 @@
 /** Reads the keys of a server, page by page if the server can. */
 import * as z from "zod/mini";
+import type { KeyFilter } from "../../apikey/key_filter.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute, withFallback } from "../execute.ts";
 import { listReferences } from "../list_keys.ts";
@@ -13,10 +14,15 @@ import {
   selectFields,
   toApiKey,
 } from "./api_key.ts";
+import { createKeyFilter, fieldsOf } from "./filter_keys.ts";
 import { serverFields, unsupported } from "./server_fields.ts";
 
 export interface ReadOptions {
-  /** The fields without which the keys are of no use. By default none, except the id and the name. */
+  /** Reads only the keys that this filter selects. By default, reads all keys. */
+  readonly filter?: KeyFilter | undefined;
+  /** The time for filters on this side. A server that filters uses its own clock. */
+  readonly now?: Date | undefined;
+  /** The fields that the caller needs, besides the id, the name and the fields that the filter reads. */
   readonly needs?: readonly KeyField[] | undefined;
 }
 
@@ -26,52 +32,64 @@ const PAGE_SIZE = 1000;
 /** The first page is smaller, so that its keys are there sooner. */
 const FIRST_PAGE_SIZE = 100;
 
-export const LIST_PAGE = pageDocument(KEY_FIELDS);
-
-function pageDocument(fields: readonly KeyField[]): string {
-  return `query ListApiKeys($first: Int!, $after: String) {
-  apiKeyConnection(first: $first, after: $after) {
-    edges { node { ${selectFields(fields)} } }
-    pageInfo { hasNextPage endCursor }
-  }
+export const LIST_PAGE = `query ListApiKeys($first: Int!, $after: String, $filter: ApiKeyFilter) {
+  apiKeyConnection(first: $first, after: $after, filter: $filter) { ${selectPage(KEY_FIELDS)} }
 }`;
+
+function selectPage(fields: readonly KeyField[]): string {
+  return `edges { node { ${selectFields(fields)} } } pageInfo { hasNextPage endCursor }`;
 }
 
-/** The keys of a response, and the document and cursor of the next request. */
 interface Page {
   readonly keys: readonly KeyInResponse[];
-  readonly next?: { readonly document: string; readonly after: string } | undefined;
+  /** Reads the next page. Not set on the last page. */
+  readonly next?: () => Promise<Page>;
 }
 
 /**
- * Reads every key that the caller may read, and yields them page by page. On a server with pages, requests the next page
- * only after the caller has processed the previous one, and the keys are in the order of creation: a key that exists
- * during the whole time is in exactly one page.
+ * Reads the keys that the caller may read, and yields them page by page. A page can be empty. On a server with pages,
+ * requests the next page only after the caller has used the previous one, and the keys are in the order of creation: a
+ * key that exists during the whole time is in exactly one page.
  *
- * @throws {Failure} `UNSUPPORTED` if the server does not report a field of `needs`; any failure of {@linkcode execute}
+ * @throws {Failure} `UNSUPPORTED` if the server does not report a field that the caller or the filter needs; any failure
+ * of {@linkcode execute}
  */
 export async function* readKeys(
   endpoint: Endpoint,
-  { needs = [] }: ReadOptions = {},
+  { filter, now = new Date(), needs = [] }: ReadOptions = {},
 ): AsyncGenerator<readonly ApiKey[], void> {
-  let page = await withFallback(
-    () => requestPage(endpoint, LIST_PAGE, FIRST_PAGE_SIZE),
-    () => readOnOtherServer(endpoint, needs),
+  const noFilter = (keys: readonly ApiKey[]): Promise<readonly ApiKey[]> => Promise.resolve(keys);
+  let select = noFilter;
+  let page: Page | undefined = await withFallback(
+    () => requestPage(endpoint, LIST_PAGE, { filter: filter && toFilterInput(filter) }),
+    async () => {
+      if (filter !== undefined) select = createKeyFilter(endpoint, filter, now);
+      return await readOnOtherServer(endpoint, [...needs, ...fieldsOf(filter ?? {})]);
+    },
   );
-  while (true) {
-    yield page.keys.map(toApiKey);
-    const { next } = page;
-    if (next === undefined) return;
+  while (page !== undefined) {
+    // deno-lint-ignore no-await-in-loop -- one page at a time
+    yield await select(page.keys.map(toApiKey));
     // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
-    page = await requestPage(endpoint, next.document, PAGE_SIZE, next.after);
+    page = await page.next?.();
   }
 }
 
-async function requestPage(endpoint: Endpoint, document: string, first: number, after?: string): Promise<Page> {
+/** The filter as the GraphQL input `ApiKeyFilter`. */
+function toFilterInput({ expiresBefore, unusedSince, ...filter }: KeyFilter): Readonly<Record<string, unknown>> {
+  return { ...filter, expiresBefore: expiresBefore?.toISOString(), unusedSince: unusedSince?.toISOString() };
+}
+
+async function requestPage(
+  endpoint: Endpoint,
+  document: string,
+  variables: Readonly<Record<string, unknown>>,
+  after?: string,
+): Promise<Page> {
   const { apiKeyConnection: { edges, pageInfo: { hasNextPage, endCursor } } } = await execute(
     endpoint,
     document,
-    { first, after },
+    { ...variables, first: after === undefined ? FIRST_PAGE_SIZE : PAGE_SIZE, after },
     () =>
       z.object({
         apiKeyConnection: z.object({
@@ -82,7 +100,9 @@ async function requestPage(endpoint: Endpoint, document: string, first: number, 
   );
   const keys = edges.map(({ node }) => node);
   if (!hasNextPage) return { keys };
-  if (typeof endCursor === "string" && endCursor !== after) return { keys, next: { document, after: endCursor } };
+  if (typeof endCursor === "string" && endCursor !== after) {
+    return { keys, next: () => requestPage(endpoint, document, variables, endCursor) };
+  }
   throw badResponse("pageInfo.endCursor: expected the cursor of the next page", endpoint, { mayChange: false });
 }
 
@@ -91,10 +111,15 @@ async function readOnOtherServer(endpoint: Endpoint, needs: readonly KeyField[])
   const has = await serverFields(endpoint);
   const missing = needs.find((field) => !has.has(`ApiKey.${field}`));
   if (missing !== undefined) {
-    throw unsupported(endpoint, `ApiKey.${missing}`, "Without it, the server can still list all keys.");
+    throw unsupported(endpoint, `ApiKey.${missing}`, "Filters and sort orders that do not need this field work.");
   }
   const fields = KEY_FIELDS.filter((field) => has.has(`ApiKey.${field}`));
-  if (has.has("Query.apiKeyConnection")) return await requestPage(endpoint, pageDocument(fields), FIRST_PAGE_SIZE);
+  if (has.has("Query.apiKeyConnection")) {
+    const document = `query ListApiKeys($first: Int!, $after: String) {
+  apiKeyConnection(first: $first, after: $after) { ${selectPage(fields)} }
+}`;
+    return await requestPage(endpoint, document, {});
+  }
   return await withFallback(async () => {
     const document = `query ListApiKeys { apiKeys { ${selectFields(fields)} } }`;
     const { apiKeys } = await execute(endpoint, document, {}, () => z.object({ apiKeys: z.array(keyInResponse()) }));

@@ -1,7 +1,7 @@
 /** Asks a server which permissions a key would have, because the same role grants different permissions on other servers. */
 import * as z from "zod/mini";
 import { Failure, type FailureCode } from "../../apikey/failure.ts";
-import { groupByResource, type NamedPermission, ungroup } from "../../apikey/permission.ts";
+import { groupByResource, ungroup } from "../../apikey/permission.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute } from "../execute.ts";
 
@@ -33,7 +33,7 @@ export const PERMISSIONS_FOR_ROLES = `query PermissionsForRoles($roles: [Role!]!
  */
 export async function effectivePermissions(
   endpoint: Endpoint,
-  { roles, permissions }: { readonly roles: readonly string[]; readonly permissions: readonly NamedPermission[] },
+  { roles, permissions }: { readonly roles: readonly string[]; readonly permissions: readonly string[] },
 ): Promise<EffectivePermissions> {
   const preview = await ifAnswered(() =>
     execute(

@@ -330,7 +330,7 @@ Examples:
   # Select the keys to delete from a list.
   service-api apikey --delete
   # List the keys, and print the audit trail of their changes.
-  service-api request --query '{ apiKeys { name roles createdAt } }'
+  service-api apikey list
   service-api audit
 ${EXIT_STATUS}`;
 }

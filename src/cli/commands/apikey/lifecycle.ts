@@ -3,11 +3,13 @@
  * `apikey --create` starts fast.
  */
 import type { RegisterCommand } from "../../command.ts";
+import { registerList } from "./list/list.ts";
 import { registerRotate } from "./rotate.ts";
 import type { SubcommandName } from "./subcommands.ts";
 
 /** Every subcommand except `create` and `delete`, by name. */
 export const LIFECYCLE_COMMANDS = {
+  list: registerList,
   rotate: registerRotate,
 } as const satisfies Readonly<
   Record<Exclude<SubcommandName, "create" | "delete">, RegisterCommand>
