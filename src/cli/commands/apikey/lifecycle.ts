@@ -5,11 +5,13 @@
 import type { RegisterCommand } from "../../command.ts";
 import { registerList } from "./list/list.ts";
 import { registerRotate } from "./rotate.ts";
+import { registerShow } from "./show/show.ts";
 import type { SubcommandName } from "./subcommands.ts";
 
 /** Every subcommand except `create` and `delete`, by name. */
 export const LIFECYCLE_COMMANDS = {
   list: registerList,
+  show: registerShow,
   rotate: registerRotate,
 } as const satisfies Readonly<
   Record<Exclude<SubcommandName, "create" | "delete">, RegisterCommand>

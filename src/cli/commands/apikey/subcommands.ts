@@ -5,6 +5,7 @@ export const SUBCOMMANDS = [
   ["create", "create a key and print its secret once, like --create"],
   ["delete", "delete keys, like --delete"],
   ["list", "list keys, without their secrets"],
+  ["show", "show a key and its rights, without its secret"],
   ["rotate", "issue a new secret for a key"],
 ] as const;
 
