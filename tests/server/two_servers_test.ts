@@ -11,7 +11,20 @@ import { openPostgresStore } from "../../src/store/postgres.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { testOnPostgres } from "../store/postgres/server.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
-import { type ApiKey, CREATE, createdKey, DELETE, type Fetch, ME, post, READ, serverOver } from "./graphql/graphql.ts";
+import {
+  type ApiKey,
+  changedKey,
+  CREATE,
+  createdKey,
+  DELETE,
+  type Fetch,
+  ME,
+  post,
+  READ,
+  ROTATE,
+  serverOver,
+  UPDATE,
+} from "./graphql/graphql.ts";
 import { fetchFrom, startHttp, statusOf } from "./http/http_server.ts";
 
 const UNKNOWN_SECRET = makeSecret(new Uint8Array(32).fill(3));
@@ -71,6 +84,58 @@ function testTwoServers(
     const successor = createdKey(await post(one, CREATE, { input }, admin.key));
     expect((await post(two, ME, {}, known.key)).status).toBe(401);
     expect((await post(two, "{ me { roles } }", {}, successor.key)).data).toEqual({ me: { roles: ["VIEWER"] } });
+  });
+
+  test("after a key is disabled, enabled or rotated through one server, the other server sees it on the next request", async ({ one, two, admin, known }) => {
+    const { id } = known;
+    const use = async (secret: string): Promise<string> => {
+      const { status, messages } = await post(two, ME, {}, secret);
+      return [status, ...messages].join(" ");
+    };
+    await post(one, UPDATE, { input: { id, enabled: false } }, admin.key);
+    expect(await use(known.key)).toContain("401 The key is disabled.");
+    await post(one, UPDATE, { input: { id, enabled: true } }, admin.key);
+    expect(await use(known.key)).toBe("200");
+    const { key } = changedKey(await post(one, ROTATE, { input: { id, graceSeconds: 3600 } }, admin.key));
+    expect([await use(known.key), await use(key)]).toEqual(["200", "200"]);
+    const { key: last } = changedKey(await post(one, ROTATE, { input: { name: "known" } }, admin.key));
+    expect(await use(key)).toContain("401 The key was rotated");
+    expect([(await use(known.key)).slice(0, 3), await use(last)]).toEqual(["401", "200"]);
+  });
+
+  test("after a key is given other rights through one server, the other server uses them on the next request", async ({ one, two, admin, known }) => {
+    const names = async (): Promise<readonly unknown[]> =>
+      (await post(two, "{ apiKeys { name } }", {}, known.key)).codes;
+    await post(one, UPDATE, { input: { id: known.id, roles: ["VIEWER"] } }, admin.key);
+    expect(await names()).toEqual([]);
+    await post(one, UPDATE, { input: { id: known.id, roles: ["GUEST"] } }, admin.key);
+    expect(await names()).toEqual(["FORBIDDEN"]);
+  });
+
+  test("if a key expires, both servers reject it on its next request, even if they accepted it before", async ({ one, two, known, data }) => {
+    await data.execute(`UPDATE api_key SET expires_at = '2020-01-01T00:00:00.000Z' WHERE id = '${known.id}'`);
+    const results = await Promise.all([one, two].map((server) => post(server, ME, {}, known.key)));
+    expect(results.map(({ status, messages }) => [status, messages])).toEqual(
+      results.map(() => [401, ["The key has expired. Rotate it with a new expiry, or use another key."]]),
+    );
+  });
+
+  test("pages hold all keys in every order, and two renamings at once to one name have exactly one winner", async ({ one, two, admin, known }) => {
+    const pageOf =
+      "query ($sort: ApiKeySort) { apiKeyConnection(first: 1, sort: $sort) { edges { node { name } } pageInfo { endCursor } } }";
+    for (const sort of ["CREATED", "NAME", "USED", "EXPIRES"]) {
+      // deno-lint-ignore no-await-in-loop -- few requests
+      const { data, text } = await post(two, pageOf, { sort }, admin.key);
+      expect(data).toMatchObject({ apiKeyConnection: { edges: [{ node: { name: "admin" } }] } });
+      const after = /"endCursor":"([^"]+)"/.exec(text)?.[1];
+      // deno-lint-ignore no-await-in-loop -- few requests
+      const next = await post(two, pageOf.replace("first: 1", `first: 1, after: "${after}"`), { sort }, admin.key);
+      expect(next.data).toMatchObject({ apiKeyConnection: { edges: [{ node: { name: "known" } }] } });
+    }
+    const rename = async (server: Fetch, id: string): Promise<readonly unknown[]> =>
+      (await post(server, UPDATE, { input: { id, name: "one name" } }, admin.key)).codes;
+    const outcomes = await Promise.all([rename(one, admin.id), rename(two, known.id)]);
+    expect(outcomes.flat()).toEqual(["ALREADY_EXISTS"]);
   });
 
   test("text that cannot be a key id matches no key, and the audit trail records the text without secrets", async ({ one, admin }) => {

@@ -7,7 +7,8 @@ import { DEFAULT_LIMITS } from "../../../src/server/graphql/limits.ts";
 import { toFetch } from "../../../src/server/open_server.ts";
 import type { KeyStore } from "../../../src/store/key_store.ts";
 import type { StoredKey } from "../../../src/store/stored_key.ts";
-import { withNewStore } from "../../store/temporary_store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite.ts";
+import { inTemporaryDirectory, withNewStore } from "../../store/temporary_store.ts";
 
 export const GRAPHQL_URL = "http://127.0.0.1/graphql";
 
@@ -50,6 +51,19 @@ const key = z.object({
   createdAt: z.string(),
 });
 
+const life = key.extend({
+  enabled: z.boolean(),
+  createdBy: z.string().nullable(),
+  managedBy: z.string().nullable(),
+  updatedAt: z.string().nullable(),
+  expiresAt: z.string().nullable(),
+  graceUntil: z.string().nullable(),
+  revision: z.number(),
+});
+
+/** An `ApiKey` in a response, with everything about its life. */
+export type LivingKey = z.infer<typeof life>;
+
 /** An `ApiKey` in a response. */
 export type ApiKey = z.infer<typeof key>;
 
@@ -59,9 +73,17 @@ const read = z.object({ apiKey: key.nullable() });
 
 const FIELDS = "{ id key name description roles permissions { resource actions } createdAt }";
 
+/** Everything about a key. */
+export const LIFE_FIELDS = `{
+  id key name description roles permissions { resource actions } createdAt
+  enabled createdBy managedBy updatedAt expiresAt graceUntil revision
+}`;
+
 export const CREATE = `mutation ($input: CreateApiKeyInput!) { apiKey { create(input: $input) ${FIELDS} } }`;
 export const DELETE = "mutation ($ids: [PrefixedID!]!) { apiKey { delete(input: { ids: $ids }) } }";
 export const LIST = `{ apiKeys ${FIELDS} }`;
+export const UPDATE = `mutation ($input: UpdateApiKeyInput!) { apiKey { update(input: $input) ${LIFE_FIELDS} } }`;
+export const ROTATE = `mutation ($input: RotateApiKeyInput!) { apiKey { rotate(input: $input) ${LIFE_FIELDS} } }`;
 export const READ = `query ($id: PrefixedID!) { apiKey(id: $id) ${FIELDS} }`;
 export const ME = "{ me { name } }";
 
@@ -100,6 +122,15 @@ export function post(
 export function createdKey({ data, messages }: Result): ApiKey {
   if (messages.length > 0) throw new Error(messages.join("; "));
   return created.parse(data).apiKey.create;
+}
+
+/** Returns the key in a result of {@linkcode UPDATE} or {@linkcode ROTATE}. */
+export function changedKey({ data, messages }: Result): LivingKey {
+  if (messages.length > 0) throw new Error(messages.join("; "));
+  const { apiKey } = z.object({ apiKey: z.record(z.string(), life) }).parse(data);
+  const [changed] = Object.values(apiKey);
+  if (changed === undefined) throw new Error("no key");
+  return changed;
 }
 
 /** Returns the ids of the keys in a result of {@linkcode LIST}. */
@@ -161,19 +192,24 @@ export function handlerOver(
   );
 }
 
-export function serverOver(store: KeyStore): TestServer {
+/** @param options override the options of the handlers; the clock always shows `NOW` if they have no clock */
+export function serverOver(
+  store: KeyStore,
+  options: Pick<Partial<HandlerOptions>, "now" | "lifetimes"> = {},
+): TestServer {
   const errorLog: { message: string; properties: Record<string, unknown> }[] = [];
-  const options = {
+  const { now = () => NOW, lifetimes } = options;
+  const handlerOptions = {
     store,
-    now: () => NOW,
+    now,
     logError: (message: string, properties: Record<string, unknown>) => void errorLog.push({ message, properties }),
   };
-  const local = handlerOver({ ...options, anonymous: LOCAL_CALLER });
+  const local = handlerOver({ ...handlerOptions, anonymous: LOCAL_CALLER });
   const create: TestServer["create"] = async (input) => createdKey(await post(local, CREATE, { input }));
   let count = 0;
   return {
     store,
-    network: handlerOver(options),
+    network: handlerOver({ ...handlerOptions, lifetimes }),
     local,
     errorLog,
     create,
@@ -184,4 +220,31 @@ export function serverOver(store: KeyStore): TestServer {
 /** Runs a test on a new server with a new store. */
 export function withServer(test: (server: TestServer) => Promise<void>): Promise<void> {
   return withNewStore((store) => test(serverOver(store)));
+}
+
+/** A clock that a test sets. */
+export interface Clock {
+  now: Date;
+}
+
+/** Runs a test on a new server with a new store. Both use the same clock, which starts at `NOW`. */
+export function withClock(
+  test: (server: TestServer, clock: Clock) => Promise<void>,
+  options: Pick<HandlerOptions, "lifetimes"> = {},
+): Promise<void> {
+  return inTemporaryDirectory(async (directory) => {
+    const clock = { now: NOW };
+    const now = (): Date => clock.now;
+    const store = await openSqliteStore({ directory, busyTimeout: 5000, now });
+    try {
+      await test(serverOver(store, { ...options, now }), clock);
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+/** Returns the time that is this many seconds after `NOW`, in RFC 3339. */
+export function after(seconds: number): string {
+  return new Date(NOW.getTime() + seconds * 1000).toISOString();
 }

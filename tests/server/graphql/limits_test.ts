@@ -179,7 +179,9 @@ Deno.test("The limit on keys applies to all lists of one response together", () 
       // deno-lint-ignore no-await-in-loop -- one key after the other
       await execute(`mutation { apiKey { create(input: { name: "${name}", roles: [GUEST] }) { id } } }`);
     }
-    expectAccepted(await execute("{ one: apiKeys { name } two: apiKeys { name } }"));
+    const page = "apiKeyConnection { edges { node { id } } }";
+    expectAccepted(await execute(`{ one: apiKeys { name } two: ${page} }`));
+    expect((await execute(`{ one: ${page} two: ${page} three: ${page} }`)).codes).toEqual(["USAGE"]);
     const { codes, messages } = await execute("{ one: apiKeys { id } two: apiKeys { id } three: apiKeys { id } }");
     expect(codes).toEqual(["USAGE"]);
     expect(messages).toEqual(["The query returns more than 4 keys. Select fewer keys, for example by name or id."]);

@@ -44,6 +44,15 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
     .option(SETTINGS.profile.option, helpOf("profile"))
     .option(SETTINGS.config.option, helpOf("config"))
     .option("--audit-retention <duration>", "how long to keep audit events; 0: no limit", "365d")
+    .option(
+      "--max-key-lifetime <duration>",
+      "longest time until a key expires, for keys that clients create, update or rotate; without it, keys can live " +
+        "forever",
+    )
+    .option(
+      "--default-key-lifetime <duration>",
+      "time until a new key expires if the client does not give an expiry; without it, --max-key-lifetime",
+    )
     .optionsGroup("Limits:")
     .option("--request-timeout <duration>", "longest time from the headers of a request to its response", "30s")
     .option(
@@ -131,6 +140,8 @@ export interface ServeFlags extends StoreFlags, ProfileFlags {
   readonly allowHttp?: boolean | undefined;
   readonly trustProxy?: string | undefined;
   readonly auditRetention: string;
+  readonly maxKeyLifetime?: string | undefined;
+  readonly defaultKeyLifetime?: string | undefined;
   readonly requestTimeout: string;
   readonly idleTimeout: string;
   readonly drainTimeout: string;
@@ -151,6 +162,8 @@ const STORE_TIMEOUT = 5000;
 const SERVE_FLAGS = z.object({
   port: countUpTo(65_535),
   auditRetention: z.optional(durationUpToDays(3650)),
+  maxKeyLifetime: z.optional(durationUpToDays(36_500)),
+  defaultKeyLifetime: z.optional(durationUpToDays(36_500)),
   requestTimeout: durationUpToOneDay(),
   idleTimeout: durationUpToOneDay(),
   drainTimeout: durationUpToOneDay(),
@@ -213,10 +226,13 @@ async function readOptions(
   host: Host,
   log: Log,
 ): Promise<Omit<HttpServerOptions, "logAccess"> & { readonly drainTimeout: number }> {
-  const { maxDepth, maxAliases, maxTokens, maxKeys, ...parsed } = parseFlags(
+  const { maxDepth, maxAliases, maxTokens, maxKeys, maxKeyLifetime, defaultKeyLifetime, ...parsed } = parseFlags(
     { ...flags, auditRetention: flags.auditRetention === "0" ? undefined : flags.auditRetention },
     SERVE_FLAGS,
   );
+  if (maxKeyLifetime !== undefined && defaultKeyLifetime !== undefined && defaultKeyLifetime > maxKeyLifetime) {
+    throw new Failure("USAGE", "--default-key-lifetime must not be longer than --max-key-lifetime.");
+  }
   const tls = await readTlsFiles(flags.tlsCert, flags.tlsKey);
   if (tls === undefined && !isLoopback(flags.host) && !flags.allowHttp) {
     throw new Failure(
@@ -232,6 +248,7 @@ async function readOptions(
     tls,
     trustedProxies: flags.trustProxy?.split(",").map((proxy) => proxy.trim()) ?? [],
     auditRetention: parsed.auditRetention,
+    lifetimes: { max: maxKeyLifetime, default: defaultKeyLifetime },
     limits: { depth: maxDepth, aliases: maxAliases, tokens: maxTokens, keys: maxKeys },
     expectsTelemetry: ["true", "1"].includes(host.env("OTEL_DENO") ?? ""),
     now: () => host.now(),

@@ -46,6 +46,24 @@ function withServe(flags: readonly string[], test: (serving: Serving) => Promise
   });
 }
 
+/** Creates a key through the server and returns when the key expires, in milliseconds since the epoch. */
+async function expiryOf({ url, key }: Serving): Promise<number> {
+  const query = 'mutation { apiKey { create(input: { name: "new", roles: [GUEST] }) { expiresAt } } }';
+  const headers = { "authorization": `Bearer ${key}`, "content-type": "application/json" };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify({ query }) });
+  return Date.parse((await response.json()).data.apiKey.create.expiresAt);
+}
+
+for (const flags of [["--max-key-lifetime", "2d"], ["--max-key-lifetime", "1w", "--default-key-lifetime", "48h"]]) {
+  Deno.test(`with ${flags.join(" ")}, a new key expires after two days unless the client gives an expiry`, () =>
+    withServe(flags, async (serving) => {
+      const start = Date.now() + 2 * 86_400_000;
+      const expiry = await expiryOf(serving);
+      expect(expiry).toBeGreaterThanOrEqual(start);
+      expect(expiry).toBeLessThanOrEqual(Date.now() + 2 * 86_400_000);
+    }));
+}
+
 async function statusAt(url: string, init: RequestInit = {}): Promise<number> {
   const response = await fetch(url, init);
   await response.body?.cancel();
@@ -342,6 +360,12 @@ for (
     [["--idle-timeout", "0s"], /--idle-timeout must be a duration/],
     [["--drain-timeout", "soon"], /--drain-timeout must be a duration/],
     [["--audit-retention", "0s"], /--audit-retention must be a duration from 1ms to 3650d/],
+    [["--max-key-lifetime", "0s"], /--max-key-lifetime must be a duration/],
+    [["--default-key-lifetime", "forever"], /--default-key-lifetime must be a duration/],
+    [
+      ["--default-key-lifetime", "2d", "--max-key-lifetime", "1d"],
+      /--default-key-lifetime must not be longer than --max-key-lifetime/,
+    ],
     [["--trust-proxy", "proxy.example"], /--trust-proxy .*"proxy\.example"/],
     [["--trust-proxy", "127.0.0.1,,10.0.0.0/8"], /--trust-proxy .*""/],
     [["--data-dir", "/a", "--database-url", "postgres://a@b/c"], /Use either --data-dir or --database-url/],
