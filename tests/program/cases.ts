@@ -391,6 +391,25 @@ export const CASES: readonly Case[] = [
     },
   },
   {
+    rule: "needs prints the permissions of a document, and a key with just these permissions can send it",
+    isSmokeTest: true,
+    check: async (program) => {
+      const document = "{ apiKeys { id } auditEvents { id } me { id } }";
+      const found = await program(["needs", document]);
+      expect({ code: found.code, stdout: found.stdout }).toEqual({
+        code: 0,
+        stdout: "API_KEY:READ_ANY\nLOGS:READ_ANY\n",
+      });
+      const made = await program(create("--name", "reader", "--permissions-for", document, "--yes"));
+      const env = { SERVICE_API_KEY: made.stdout.trim() };
+      expect((await program(["request", "--query", document], { env })).code).toBe(0);
+      const other = await program(["request", "--query", "mutation { apiKey { delete(input: { ids: [] }) } }"], {
+        env,
+      });
+      expect(other).toMatchObject({ code: 3, stderr: expect.stringMatching(/API_KEY:DELETE_ANY/) });
+    },
+  },
+  {
     rule: "--version prints the name, the version, the commit and the target",
     check: async (program) => {
       const { code, stdout } = await program(["--version"]);
