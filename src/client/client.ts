@@ -9,11 +9,12 @@ import { LIST_SECRETS } from "./create/list_secrets.ts";
 import { DELETE, deleteKeys } from "./delete_keys.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Failure } from "../apikey/failure.ts";
-import { FIND_ON_EMBEDDED, findKeys } from "./find_keys.ts";
+import { FIND_ON_EMBEDDED, findKeys, type FoundKey } from "./find_keys.ts";
 import { findKeyInUse, identify, ME } from "./identify.ts";
 import type { IssuedKey, KeyReference, KeySummary } from "./key.ts";
-import type { ApiKey } from "./keys/api_key.ts";
+import type { ApiKey, KeyField } from "./keys/api_key.ts";
 import { FIND_BY_ID, FIND_BY_NAME, findKey, type KeySelector } from "./keys/find_key.ts";
+import { readAgain } from "./keys/read_again.ts";
 import { LIST_PAGE, readKeys, type ReadOptions } from "./keys/read_keys.ts";
 import { ROTATE, rotateKey, type Rotation } from "./keys/rotate_key.ts";
 import { type SchemaField, SERVER_FIELDS, type ServerFields, serverFields, unsupported } from "./keys/server_fields.ts";
@@ -32,7 +33,9 @@ export type {
   ApiKey,
   AuditEvent,
   EffectivePermissions,
+  FoundKey,
   IssuedKey,
+  KeyField,
   KeyReference,
   KeySelector,
   KeySummary,
@@ -48,9 +51,10 @@ export type {
  */
 export interface Client {
   createKey(key: NewKey): Promise<IssuedKey>;
-  findKeys(name: NewKey["name"]): Promise<readonly KeyReference[]>;
+  findKeys(name: NewKey["name"]): Promise<readonly FoundKey[]>;
   listKeys(): Promise<readonly KeySummary[]>;
   readKeys(options?: ReadOptions): AsyncIterable<readonly ApiKey[]>;
+  readAgain(ids: readonly string[], fields: readonly KeyField[]): Promise<readonly ApiKey[]>;
   findKey(selector: KeySelector): Promise<ApiKey>;
   serverFields(): Promise<ServerFields>;
   unsupported(field: SchemaField, alternative: string): Failure;
@@ -71,6 +75,7 @@ export function createClient(endpoint: Endpoint): Client {
     findKeys: (name) => findKeys(endpoint, name),
     listKeys: () => listKeys(endpoint),
     readKeys: (options) => readKeys(endpoint, options),
+    readAgain: (ids, fields) => readAgain(endpoint, ids, fields),
     findKey: (selector) => findKey(endpoint, selector),
     serverFields: () => serverFields(endpoint),
     unsupported: (field, alternative) => unsupported(endpoint, field, alternative),

@@ -65,7 +65,12 @@ export function startForeignServer(existing: readonly ForeignKey[]): TestServer 
   };
   const server = startServer(async ({ body }) => {
     const { query, variables } = JSON.parse(body);
-    const rootValue = { apiKeys: () => keys, apiKey: { create, delete: remove } };
+    const mutations = { create, delete: remove };
+    const rootValue = {
+      apiKeys: () => keys,
+      // The query has an argument, and the mutation has none.
+      apiKey: ({ id }: { readonly id?: string }) => id === undefined ? mutations : keys.find((key) => key.id === id),
+    };
     return Response.json(await graphql({ schema, source: query, variableValues: variables, rootValue }));
   });
   return { ...server, keys };

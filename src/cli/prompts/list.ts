@@ -56,7 +56,7 @@ export async function selectMany<Value>(
   const labelWidth = labelColumnWidth(items);
   const labels = items.map(({ label }) => toSearchText(label));
   const searchTexts = items.map(({ label, hint = "" }) => toSearchText(`${label} ${hint}`));
-  const selected = new Set<ListItem<Value>>();
+  const selected = new Set(items.filter(({ isSelected }) => isSelected));
   let filter = "";
   let matches = items;
   let focus = 0;

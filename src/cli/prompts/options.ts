@@ -27,6 +27,8 @@ export interface ListItem<Value> {
   readonly label: string;
   /** Shown beside the label. The filter searches it too. */
   readonly hint?: string;
+  /** Whether the item is selected when the prompt appears. By default, it is not. */
+  readonly isSelected?: boolean;
 }
 
 export interface PermissionsOptions {

@@ -16,7 +16,7 @@ import { collect, withServerFlags } from "../../settings/server_flags.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { type CreateFlags, createKey } from "./create.ts";
 import { deleteKeys } from "./delete.ts";
-import { withKeyFlags, withOutputFlags } from "./key_flags.ts";
+import { type DeleteOnlyFlags, withDeleteFlags, withKeyFlags, withOutputFlags } from "./key_flags.ts";
 import { SUBCOMMANDS } from "./subcommands.ts";
 
 /** Registers the command. */
@@ -38,7 +38,7 @@ export function registerApikey(command: Command, { host, log, setExitCode }: Com
     .optionsGroup("Key:")
     .option("--name <name>", "letters, digits and spaces; unique among keys; with --delete, repeatable", collect)
     .option("--id <id>", "with --delete: the id of a key; repeatable", collect);
-  withServerFlags(withOutputFlags(withKeyFlags(withModes)))
+  withServerFlags(withOutputFlags(withDeleteFlags(withKeyFlags(withModes))))
     .addHelpText("after", notes)
     .action(async (flags) => setExitCode(await apikey(flags, host, withClient(flags, host, log))));
 }
@@ -71,7 +71,7 @@ export function registerDelete(command: Command, { host, log, setExitCode }: Com
     .optionsGroup("Key:")
     .option("--name <name>", "the same as an argument; repeatable", collect)
     .option("--id <id>", "the id of a key; repeatable", collect);
-  withServerFlags(withOutputFlags(withNames))
+  withServerFlags(withOutputFlags(withDeleteFlags(withNames)))
     .addHelpText("after", SEE_APIKEY)
     .action(async (names, flags) => {
       const given = [...names, ...flags.name ?? []];
@@ -97,7 +97,10 @@ const CREATE_ONLY_FLAGS = [
   "secretFile",
 ] as const;
 
-interface ApikeyFlags extends Omit<CreateFlags, "name"> {
+/** Flags that `--create` rejects. */
+const DELETE_ONLY_FLAGS = ["id", "match", "expired", "unused", "ifExists"] as const;
+
+interface ApikeyFlags extends Omit<CreateFlags, "name">, DeleteOnlyFlags {
   readonly name?: readonly string[] | undefined;
   readonly id?: readonly string[] | undefined;
   readonly create?: true | undefined;
@@ -110,18 +113,26 @@ async function apikey(flags: ApikeyFlags, host: Host, useClient: UseClient): Pro
   if (mode === "create") return await createKey({ ...flags, name: nameToCreate(flags) }, host, useClient);
   const createOnly = CREATE_ONLY_FLAGS.find((flag) => flag in flags);
   if (createOnly !== undefined) {
-    const flag = createOnly.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    throw new Failure("USAGE", `--${flag} works only with --create, not with --delete.`);
+    throw new Failure("USAGE", `--${toFlag(createOnly)} works only with --create, not with --delete.`);
   }
   // The prompt for the mode is no confirmation, because a user can choose the wrong mode.
   return await deleteKeys(flags, { confirms: !flags.delete }, host, useClient);
 }
 
 /** @throws {Failure} `USAGE` */
-function nameToCreate({ name: [name, ...others] = [], id }: ApikeyFlags): string | undefined {
-  if (id !== undefined) throw new Failure("USAGE", "--id works only with --delete, not with --create.");
+function nameToCreate(flags: ApikeyFlags): string | undefined {
+  const { name: [name, ...others] = [] } = flags;
+  const deleteOnly = DELETE_ONLY_FLAGS.find((flag) => flag in flags);
+  if (deleteOnly !== undefined) {
+    throw new Failure("USAGE", `--${toFlag(deleteOnly)} works only with --delete, not with --create.`);
+  }
   if (others.length > 0) throw new Failure("USAGE", "--name is given twice. --create creates only one key.");
   return name;
+}
+
+/** The name of a flag as the user types it, without the hyphens at its start. */
+function toFlag(option: string): string {
+  return option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 async function promptForMode(flags: ApikeyFlags, host: Host): Promise<"create" | "delete"> {
@@ -129,7 +140,8 @@ async function promptForMode(flags: ApikeyFlags, host: Host): Promise<"create" |
   const { openPrompts } = await import("#prompts");
   const prompts = await openPrompts(host);
   const isGiven = (flags.name ?? flags.id) !== undefined;
-  const deletes = isGiven ? "with the given names and ids" : "selected from a list";
+  const isFiltered = (flags.match ?? flags.expired ?? flags.unused) !== undefined;
+  const deletes = isGiven ? "with the given names and ids" : isFiltered ? "that match" : "selected from a list";
   return await prompts.selectOne({
     label: "What do you want to do?",
     items: [

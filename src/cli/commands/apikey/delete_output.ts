@@ -14,10 +14,13 @@ export type Target =
   | { readonly kind: "name"; readonly value: Name }
   | { readonly kind: "id"; readonly value: string };
 
-/** A target whose keys were not deleted. */
-export interface FailedTarget {
-  readonly target: Target;
-  readonly code: FailureCode | "NOT_FOUND";
+/** A key, a name or an id whose keys were not deleted. */
+export interface FailedDeletion {
+  /** `null` if only a name was given. */
+  readonly id: string | null;
+  /** `null` if only an id was given. */
+  readonly name: string | null;
+  readonly code: FailureCode;
   readonly error: string;
 }
 
@@ -25,17 +28,28 @@ export type DeleteResult =
   | {
     readonly kind: "deleted";
     readonly keys: readonly KeyReference[];
-    /** Not empty only if there were several targets. */
-    readonly failed: readonly FailedTarget[];
+    /** Not empty only if several keys were to be deleted. */
+    readonly failed: readonly FailedDeletion[];
+    /** The keys that matched a filter, but that a client used or changed before they were deleted. */
+    readonly kept?: readonly KeyReference[];
   }
   /** The only target matches no key. */
   | { readonly kind: "not found"; readonly target: Target }
   | { readonly kind: "no keys" }
+  /** A filter matches no key, or only keys that were kept. */
+  | { readonly kind: "no matches"; readonly kept: readonly KeyReference[] }
   | { readonly kind: "none selected" };
 
+/** The flags about the result. */
+export interface ResultFlags {
+  readonly ifExists?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
 /** Whether the command did what the user asked for. */
-export function isSuccess(result: DeleteResult): boolean {
-  return result.kind === "deleted" ? result.failed.length === 0 : result.kind !== "not found";
+export function isSuccess(result: DeleteResult, { ifExists = false }: ResultFlags): boolean {
+  if (result.kind === "deleted") return result.failed.every(({ code }) => ifExists && code === "NOT_FOUND");
+  return ifExists || result.kind !== "not found";
 }
 
 /** The message for a target that matches no key (spec section 7, shape A). */
@@ -52,12 +66,12 @@ export function notFound({ kind, value }: Target): string {
 export async function printDeleteResult(
   result: DeleteResult,
   place: string,
-  { json }: { readonly json?: boolean | undefined },
+  flags: ResultFlags,
   host: Host,
 ): Promise<void> {
   try {
-    const text = json ? undefined : toText(result);
-    if (json) await writeJson(host.stdout, toJson(result));
+    const text = flags.json ? undefined : toText(result);
+    if (flags.json) await writeJson(host.stdout, toJson(result));
     else if (text !== undefined) await host.stdout.write(`${text}\n`);
   } catch (error) {
     const deleted = result.kind === "deleted" ? result.keys.length : 0;
@@ -65,24 +79,20 @@ export async function printDeleteResult(
     throw new DeletionFailure(deleted, new Failure("FAILED", message, { cause: error }));
   }
   // The result is complete without these lines.
-  await host.stderr.write(notes(result, place).map((note) => `service-api: ${note}\n`).join("")).catch(() => {});
+  await host.stderr.write(notes(result, place, flags).map((note) => `service-api: ${note}\n`).join("")).catch(() => {});
 }
 
 function toJson(result: DeleteResult): object {
   switch (result.kind) {
     case "deleted": {
       const keys = result.keys.map(({ id, name }) => ({ id, name }));
-      const failed = result.failed.map(({ target: { kind, value }, code, error }) => ({
-        id: kind === "id" ? value : null,
-        name: kind === "name" ? value : null,
-        code,
-        error: redactSecrets(error),
-      }));
+      const failed = result.failed.map((one) => ({ ...one, error: redactSecrets(one.error) }));
       return { deleted: keys.length, keys, ...(failed.length === 0 ? {} : { failed }) };
     }
     case "not found":
       return { deleted: 0, error: notFound(result.target) };
     case "no keys":
+    case "no matches":
       return { deleted: 0, message: "No API keys found to delete" };
     case "none selected":
       return { deleted: 0, message: "No keys selected for deletion" };
@@ -98,17 +108,22 @@ function toText(result: DeleteResult): string | undefined {
   return failed.every(({ code }) => code === "NOT_FOUND") ? "No API keys found to delete" : undefined;
 }
 
-/** The lines for standard error. */
-function notes(result: DeleteResult, place: string): readonly string[] {
-  const errors = result.kind === "not found"
-    ? [`${notFound(result.target)}.`]
-    : result.kind === "deleted"
-    ? result.failed.map(({ target, code, error }) =>
-      toSentence(code === "NOT_FOUND" ? error : `Could not delete ${quote(target.value)}: ${error}`)
-    )
-    : [];
-  const isMissing = result.kind === "not found" || result.kind === "no keys" ||
-    result.kind === "deleted" && result.failed.some(({ code }) => code === "NOT_FOUND");
+/** The lines for standard error. With `--if-exists`, a missing key is no problem. */
+function notes(result: DeleteResult, place: string, { ifExists }: ResultFlags): readonly string[] {
+  const failed = result.kind === "deleted" ? result.failed : [];
+  const missing = [
+    ...(result.kind === "not found" ? [`${notFound(result.target)}.`] : []),
+    ...failed.filter(({ code }) => code === "NOT_FOUND").map(({ error }) => `${error}.`),
+  ];
+  const refused = failed.filter(({ code }) => code !== "NOT_FOUND").map(({ id, name, error }) =>
+    toSentence(`Could not delete ${quote(name ?? id ?? "")}: ${error}`)
+  );
+  const { kept = [] } = "kept" in result ? result : {};
+  const keptNotes = kept.map(({ name }) => `Kept ${quote(name)}, because it was used or changed meanwhile.`);
+  const isMissing = missing.length > 0 || result.kind === "no keys";
   const searched = `Searched ${place}. To search elsewhere, use --base-url, --data-dir, --database-url or --profile.`;
-  return [...errors.map((error) => escapeInvisible(redactSecrets(error))), ...(isMissing ? [searched] : [])];
+  return [
+    ...[...(ifExists ? [] : missing), ...refused, ...keptNotes].map((note) => escapeInvisible(redactSecrets(note))),
+    ...(isMissing && !ifExists ? [searched] : []),
+  ];
 }

@@ -14,6 +14,14 @@ export type KeyFlags = {
   readonly secretFile?: string | undefined;
 };
 
+/** The flags that only `--delete` accepts, as typed. */
+export type DeleteOnlyFlags = {
+  readonly match?: string | undefined;
+  readonly expired?: true | undefined;
+  readonly unused?: string | undefined;
+  readonly ifExists?: true | undefined;
+};
+
 /** The flags for prompts (see `PromptFlags`) and output, as typed. */
 export type OutputFlags = {
   readonly yes?: true | undefined;
@@ -41,6 +49,19 @@ export function withKeyFlags(command: CommandUnknownOpts): CommandUnknownOpts {
     .option("--expires-at <time>", "the same as a time, for example 2026-12-31T23:59:59Z")
     .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately")
     .option("--secret-file <file>", "write the secret to this file, not to standard output");
+}
+
+/** Adds the flags of {@linkcode DeleteOnlyFlags}. */
+export function withDeleteFlags<Args extends unknown[], Flags extends OptionValues>(
+  command: Command<Args, Flags>,
+): Command<Args, Flags & DeleteOnlyFlags>;
+export function withDeleteFlags(command: CommandUnknownOpts): CommandUnknownOpts {
+  return command
+    .optionsGroup("Keys to delete:")
+    .option("--match <pattern>", "keys with matching names; * stands for any characters, ? for one")
+    .option("--expired", "keys that have expired")
+    .option("--unused <duration>", "keys not used for this long, for example 90d; at least 5m")
+    .option("--if-exists", "exit with 0 even if no key has a given name or id");
 }
 
 /** Adds the flags of {@linkcode OutputFlags}. */

@@ -1,12 +1,14 @@
 /**
- * Registers the subcommands of `apikey`, except `create` and `delete`. The program loads this module on demand, so that
- * `apikey --create` starts fast.
+ * Registers the subcommands of `apikey`, except `create` and `delete`, and deletes several keys. The program loads this
+ * module on demand, so that `apikey --create` starts fast.
  */
 import type { RegisterCommand } from "../../command.ts";
 import { registerList } from "./list/list.ts";
 import { registerRotate } from "./rotate.ts";
 import { registerShow } from "./show/show.ts";
 import type { SubcommandName } from "./subcommands.ts";
+
+export { deleteMany } from "./delete/delete_many.ts";
 
 /** Every subcommand except `create` and `delete`, by name. */
 export const LIFECYCLE_COMMANDS = {

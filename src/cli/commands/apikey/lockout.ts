@@ -10,7 +10,7 @@ import type { Host } from "../../host/host.ts";
 export interface GuardedKey {
   readonly id: string;
   readonly name: string;
-  readonly roles: readonly string[];
+  readonly roles?: readonly string[] | null | undefined;
   readonly permissions?: readonly string[] | null | undefined;
   readonly enabled?: boolean | null | undefined;
   /** RFC 3339; `null` also if the key does not expire. */
@@ -68,7 +68,7 @@ export function markRisks(
 }
 
 function isAdmin(key: GuardedKey, now: Date): boolean {
-  return key.roles.includes("ADMIN") && isUsable(key, now);
+  return (key.roles?.includes("ADMIN") ?? false) && isUsable(key, now);
 }
 
 function isUsable({ enabled, expiresAt }: GuardedKey, now: Date): boolean {
@@ -78,9 +78,9 @@ function isUsable({ enabled, expiresAt }: GuardedKey, now: Date): boolean {
 
 function losesRights(before: GuardedKey, after: GuardedKey | undefined, now: Date): boolean {
   if (after === undefined || isUsable(before, now) && !isUsable(after, now)) return true;
-  if (after.roles.includes("ADMIN")) return false;
-  const held = new Set([...after.roles, ...after.permissions ?? []]);
-  return [...before.roles, ...before.permissions ?? []].some((right) => !held.has(right));
+  if (after.roles?.includes("ADMIN")) return false;
+  const held = new Set([...after.roles ?? [], ...after.permissions ?? []]);
+  return [...before.roles ?? [], ...before.permissions ?? []].some((right) => !held.has(right));
 }
 
 /**

@@ -1,0 +1,334 @@
+/** `apikey --delete` with `--match`, `--expired` and `--unused`: which keys it deletes, prompts, and concurrent changes. */
+import { expect } from "expect";
+import type { KeyStore } from "../../../../src/store/key_store.ts";
+import type { StoredKey } from "../../../../src/store/stored_key.ts";
+import { startForeignServer, startServer, type TestServer } from "../../../client/foreign_server.ts";
+import { inProcess } from "../../../program/program.ts";
+import { KEYS } from "../../../program/screen.ts";
+import { runAtTerminal, type Running } from "../../../program/terminal_host.ts";
+import { LOCAL_ORIGIN } from "../../../server/graphql/graphql.ts";
+import { withHttp } from "../../../server/http/http_server.ts";
+import { newKey, newKeyWithSecret } from "../../../store/stored_key.ts";
+
+const DAY = 86_400_000;
+
+function daysAgo(days: number): Date {
+  return new Date(Date.now() - days * DAY);
+}
+
+/** What a request of the program does. */
+type Kind = "read again" | "delete" | "other";
+
+interface Fixture {
+  readonly store: KeyStore;
+  /** The variables with which the program uses the server, with the key "admin". */
+  readonly env: Readonly<Record<string, string>>;
+  readonly requests: readonly Kind[];
+  /** The names of the remaining keys. */
+  readonly names: () => Promise<readonly string[]>;
+}
+
+interface FixtureOptions {
+  /** The rights of the key with which the program authenticates. */
+  readonly caller?: Partial<StoredKey>;
+  /** Runs before the server gets a request. If it returns a response, the server does not get the request. */
+  readonly before?: (kind: Kind, store: KeyStore) => Promise<Response | void>;
+}
+
+/** Runs a test with a server of this program that has these keys and, as the first one, the key "admin". */
+function withKeys(
+  keys: readonly StoredKey[],
+  test: (fixture: Fixture) => Promise<void>,
+  { caller = { roles: ["ADMIN"] }, before = () => Promise.resolve() }: FixtureOptions = {},
+): Promise<void> {
+  return withHttp(async ({ store, url }) => {
+    const { key: admin, secret } = await newKeyWithSecret("admin", caller);
+    // deno-lint-ignore no-await-in-loop -- keeps the order of creation
+    for (const key of [admin, ...keys]) await store.add(key, LOCAL_ORIGIN, () => {});
+    const requests: Kind[] = [];
+    await using proxy: TestServer = startServer(async ({ body, headers }) => {
+      const kind = body.includes("ReadApiKeys") ? "read again" : body.includes("DeleteApiKeys") ? "delete" : "other";
+      requests.push(kind);
+      const response = await before(kind, store);
+      if (response instanceof Response) return response;
+      return await fetch(url, { method: "POST", body, headers: forwarded(headers) });
+    });
+    await test({
+      store,
+      requests,
+      env: { SERVICE_API_URL: proxy.url, SERVICE_API_KEY: secret },
+      names: async () => await Array.fromAsync(store.list(), ({ name }) => name),
+    });
+  });
+}
+
+function forwarded(headers: Headers): Readonly<Record<string, string>> {
+  return { "content-type": "application/json", authorization: headers.get("authorization") ?? "" };
+}
+
+const remove = (...flags: readonly string[]): readonly string[] => ["apikey", "--delete", ...flags];
+
+/** Keys named `ci 1`, `ci 2` and so on. */
+function ciKeys(count: number): Promise<readonly StoredKey[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => newKey(`ci ${index + 1}`)));
+}
+
+Deno.test("delete with several filters deletes only the keys that match all of them", async () => {
+  const keys = await Promise.all([
+    newKey("ci idle", { lastUsedAt: daysAgo(91) }),
+    newKey("ci busy", { lastUsedAt: daysAgo(1) }),
+    newKey("ci new", { createdAt: daysAgo(1) }),
+    newKey("ci never used", { createdAt: daysAgo(91) }),
+    newKey("backup idle", { lastUsedAt: daysAgo(91) }),
+  ]);
+  await withKeys(keys, async ({ env, names }) => {
+    const { code, stdout, stderr } = await inProcess(
+      remove("--match", "ci *", "--unused", "90d", "--yes", "--json"),
+      { env },
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const deleted = [keys[0], keys[3]].map((key) => ({ id: key?.id, name: key?.name }));
+    expect(JSON.parse(stdout)).toEqual({ deleted: 2, keys: deleted });
+    expect(await names()).toEqual(["admin", "ci busy", "ci new", "backup idle"]);
+  });
+});
+
+Deno.test("delete --expired deletes the expired keys", async () => {
+  const keys = await Promise.all([
+    newKey("expired", { expiresAt: daysAgo(1) }),
+    newKey("valid", { expiresAt: daysAgo(-1) }),
+    newKey("without expiry"),
+  ]);
+  await withKeys(keys, async ({ env, names }) => {
+    expect(await inProcess(remove("--expired", "--yes"), { env })).toEqual({
+      code: 0,
+      stdout: "Successfully deleted 1 API key\n",
+      stderr: "",
+    });
+    expect(await names()).toEqual(["admin", "valid", "without expiry"]);
+  });
+});
+
+Deno.test("if no key matches a filter, delete prints so and exits with 0 (spec 7, shape B)", () =>
+  withKeys([], async ({ env }) => {
+    const json = await inProcess(remove("--match", "ci *", "--json"), { env });
+    expect(json).toEqual({
+      code: 0,
+      stdout: '{"deleted":0,"message":"No API keys found to delete"}\n',
+      stderr: "",
+    });
+    expect(await inProcess(remove("--unused", "5m"), { env })).toEqual({
+      code: 0,
+      stdout: "No API keys found to delete\n",
+      stderr: "",
+    });
+  }));
+
+Deno.test("without a terminal and without --yes, delete with a filter says how many keys match, and deletes none", async () => {
+  await withKeys(await ciKeys(2), async ({ env, names }) => {
+    const json = await inProcess(remove("--match", "ci *", "--json"), { env });
+    expect(json.code).toBe(2);
+    expect(JSON.parse(json.stdout)).toEqual({
+      deleted: 0,
+      error: "2 keys match. Nothing was deleted. To delete them without a prompt, add --yes.",
+      code: "USAGE",
+    });
+    const plain = await inProcess(remove("--match", "ci 1"), { env });
+    expect(plain).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "service-api: 1 key matches. Nothing was deleted. To delete it without a prompt, add --yes.\n",
+    });
+    expect(await names()).toHaveLength(3);
+  });
+});
+
+function atTerminal(env: Readonly<Record<string, string>>, ...flags: readonly string[]): Running {
+  return runAtTerminal(remove(...flags), { env, columns: 100 });
+}
+
+Deno.test("at a terminal, delete with a filter shows the matching keys, all selected, and asks for confirmation", async () => {
+  const keys = await Promise.all([
+    newKey("idle", { lastUsedAt: new Date("2026-01-02T00:00:00Z"), description: "of a job" }),
+    newKey("never used"),
+    newKey("busy", { lastUsedAt: daysAgo(0) }),
+  ]);
+  await withKeys(keys, async ({ env, names }) => {
+    const { host, screen, code } = atTerminal(env, "--unused", "1w");
+    expect(await screen.until(/Keys to delete/)).toBe(`\
+? Keys to delete: █ (2 selected, 2 listed)
+❯ ◉ idle        GUEST  2026-02-03  [used 2026-01-02]  of a job
+  ◉ never used  GUEST  2026-02-03  [never used]
+  space to select · enter to confirm · type to filter · ctrl-a for all or none`);
+    screen.press(KEYS.down, KEYS.space, KEYS.enter);
+    await screen.until(/Delete the key "idle"\?/);
+    screen.press("y");
+    expect(await code).toBe(0);
+    expect(host.stdout.text).toBe("Successfully deleted 1 API key\n");
+    expect(await names()).toEqual(["admin", "never used", "busy"]);
+  });
+});
+
+Deno.test("if the user deselects all matching keys, delete deletes nothing and exits with 0", async () => {
+  await withKeys(await ciKeys(2), async ({ env, names }) => {
+    const { host, screen, code } = atTerminal(env, "--match", "ci ?");
+    await screen.until(/2 selected/);
+    screen.press(KEYS.ctrlA, KEYS.enter);
+    expect(await code).toBe(0);
+    expect(host.stdout.text).toBe("No keys selected for deletion\n");
+    expect(await names()).toHaveLength(3);
+  });
+});
+
+Deno.test("a list of matching keys marks the key in use and the last ADMIN, which is deleted after the user typed its name", async () => {
+  await withKeys(await ciKeys(1), async ({ env, names }) => {
+    const { host, screen, code } = atTerminal(env, "--match", "*");
+    expect(await screen.until(/Keys to delete/)).toContain("❯ ◉ admin  ADMIN  2026-02-03  [in use, last ADMIN]\n");
+    screen.press(KEYS.enter);
+    await screen.until(/Delete 2 keys\?/);
+    screen.press("y");
+    await screen.until(/"admin" is the key in use\. Without it, no key has the role ADMIN\./);
+    screen.press(..."admin", KEYS.enter);
+    expect(await code).toBe(0);
+    expect(host.stdout.text).toBe("Successfully deleted 2 API keys\n");
+    expect(await names()).toEqual([]);
+  });
+});
+
+Deno.test("a key that is used, changed, renamed or deleted after it was listed is not deleted", async () => {
+  const keys = await Promise.all(
+    ["used", "changed", "deleted", "same"].map((name) => newKey(`ci ${name}`, { lastUsedAt: daysAgo(91) })),
+  );
+  const [used, changed, deleted] = keys;
+  const meanwhile = async (kind: Kind, store: KeyStore): Promise<void> => {
+    if (kind !== "read again" || used === undefined || changed === undefined || deleted === undefined) return;
+    await store.recordUses(new Map([[used.id, new Date()]]));
+    await store.update(changed, LOCAL_ORIGIN, { action: "UPDATE" }, (held) => ({ ...held, description: "needed" }));
+    await store.remove([deleted.id], LOCAL_ORIGIN, () => {});
+  };
+  await withKeys(keys, async ({ env, names }) => {
+    const { code, stdout, stderr } = await inProcess(remove("--unused", "90d", "--match", "ci *", "--yes", "--json"), {
+      env,
+    });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ deleted: 1, keys: [{ id: keys[3]?.id, name: "ci same" }] });
+    expect(stderr).toBe(
+      'service-api: Kept "ci used", because it was used or changed meanwhile.\n' +
+        'service-api: Kept "ci changed", because it was used or changed meanwhile.\n',
+    );
+    expect(await names()).toEqual(["admin", "ci used", "ci changed"]);
+  }, { before: meanwhile });
+});
+
+Deno.test("if the server refuses some of the matching keys, delete deletes the others and reports each refused key", async () => {
+  const { key: caller, secret } = await newKeyWithSecret("caller", {
+    roles: [],
+    permissions: ["API_KEY:READ_ANY", "API_KEY:DELETE_OWN"],
+  });
+  const keys = await Promise.all([
+    newKey("ci 1", { createdBy: caller.id }),
+    newKey("ci 2"),
+    newKey("ci 3", { createdBy: caller.id }),
+  ]);
+  await withKeys([caller, ...keys], async ({ env, names }) => {
+    const { code, stdout, stderr } = await inProcess(remove("--match", "ci *", "--yes", "--json"), {
+      env: { ...env, SERVICE_API_KEY: secret },
+    });
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({
+      deleted: 2,
+      keys: [keys[0], keys[2]].map((key) => ({ id: key?.id, name: key?.name })),
+      failed: [{ id: keys[1]?.id, name: "ci 2", code: "FORBIDDEN", error: expect.stringContaining("DELETE_ANY") }],
+    });
+    expect(stderr).toMatch(/^service-api: Could not delete "ci 2": [^\n]*DELETE_ANY[^\n]*\n$/);
+    expect(await names()).toEqual(["admin", "caller", "ci 2"]);
+  });
+});
+
+Deno.test("many matching keys are deleted in batches of 100, and the key in use is deleted last", async () => {
+  await withKeys(await ciKeys(250), async ({ env, names, requests }) => {
+    expect(await inProcess(remove("--match", "*", "--yes"), { env })).toEqual({
+      code: 0,
+      stdout: "Successfully deleted 251 API keys\n",
+      stderr: "",
+    });
+    expect(await names()).toEqual([]);
+    const batch = ["read again", "delete"];
+    expect(requests.filter((kind) => kind !== "other")).toEqual([...batch, ...batch, ...batch]);
+  });
+});
+
+Deno.test("if the server fails during a later batch, the JSON says how many keys were deleted", async () => {
+  let deletions = 0;
+  const failSecond = (kind: Kind): Promise<Response | void> =>
+    Promise.resolve(kind === "delete" && ++deletions === 2 ? new Response("gone", { status: 502 }) : undefined);
+  await withKeys(await ciKeys(150), async ({ env, names }) => {
+    const { code, stdout } = await inProcess(remove("--match", "ci *", "--yes", "--json"), { env });
+    expect(code).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({
+      deleted: 100,
+      error: expect.stringMatching(/Before that, 100 keys were deleted\.$/),
+    });
+    expect(await names()).toHaveLength(51);
+  }, { before: failSecond });
+});
+
+Deno.test("on a server with only the published schema, --match works, and --expired and --unused fail with UNSUPPORTED", async () => {
+  const foreign = ["ci 1", "backup", "ci 2"].map((name, index) => ({ id: `${index}`, name, key: "secret" }));
+  await using server = startForeignServer(foreign);
+  const env = { SERVICE_API_URL: server.url, SERVICE_API_KEY: "secret" };
+  for (const [flags, field] of [[["--expired"], "expiresAt"], [["--unused", "90d"], "lastUsedAt"]] as const) {
+    // deno-lint-ignore no-await-in-loop -- one command at a time
+    const { code, stdout } = await inProcess(remove(...flags, "--match", "*", "--yes", "--json"), { env });
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({
+      deleted: 0,
+      error: expect.stringContaining(`ApiKey.${field}`),
+      code: "UNSUPPORTED",
+    });
+  }
+  expect(server.keys).toHaveLength(3);
+  const { code, stdout, stderr } = await inProcess(remove("--match", "ci *", "--yes"), { env });
+  expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "Successfully deleted 2 API keys\n", stderr: "" });
+  expect(server.keys.map(({ name }) => name)).toEqual(["backup"]);
+});
+
+Deno.test("without a terminal, the key in use or the last ADMIN among several keys is deleted only with --yes", async () => {
+  await withKeys(await ciKeys(1), async ({ env, names }) => {
+    const flags = ["--name", "admin", "--name", "ci 1"];
+    const refused = await inProcess(remove(...flags, "--json"), { env });
+    expect(refused.code).toBe(2);
+    expect(JSON.parse(refused.stdout)).toEqual({
+      deleted: 0,
+      error:
+        '"admin" is the key in use. Without it, no key has the role ADMIN. To delete it without a prompt, add --yes.',
+      code: "USAGE",
+    });
+    expect(await names()).toHaveLength(2);
+    const { code, stdout } = await inProcess(remove(...flags, "--yes"), { env });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "Successfully deleted 2 API keys\n" });
+    expect(await names()).toEqual([]);
+  });
+});
+
+Deno.test("a single key with a given name is deleted without a prompt and with two requests, even if it is the key in use", () =>
+  withKeys([], async ({ env, names, requests }) => {
+    const { host, code } = atTerminal(env, "--name", "admin");
+    expect(await code).toBe(0);
+    expect(host.stdout.text).toBe("Successfully deleted 1 API key\n");
+    expect(await names()).toEqual([]);
+    expect(requests).toEqual(["other", "delete"]);
+  }));
+
+Deno.test("the list of keys marks the key in use, which is deleted only after the user typed its name", () =>
+  withKeys([], async ({ env, names }) => {
+    const { screen, code } = atTerminal(env);
+    expect(await screen.until(/Keys to delete/)).toContain("❯ ◯ admin  ADMIN  2026-02-03  [in use, last ADMIN]\n");
+    screen.press(KEYS.space, KEYS.enter);
+    await screen.until(/Delete the key "admin"\?/);
+    screen.press("y");
+    await screen.until(/"admin" is the key in use\./);
+    screen.press(KEYS.ctrlC);
+    expect(await code).toBe(130);
+    expect(await names()).toEqual(["admin"]);
+  }));
