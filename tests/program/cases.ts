@@ -296,6 +296,52 @@ export const CASES: readonly Case[] = [
     },
   },
   {
+    rule: "delete --if-exists exits with 0 if a key is missing, prints the same result, and reports no error",
+    check: async (program) => {
+      const one = await program(remove("--name", "X", "--if-exists", "--json"));
+      expect(one.code).toBe(0);
+      expect(jsonLine(one)).toEqual({ deleted: 0, error: "No API key found with name: X" });
+      const { id } = jsonLine(await program(create("--name", "old", "--roles", "GUEST", "--json")));
+      const several = await program(remove("--name", "old", "--id", "key_none", "--if-exists", "--json"));
+      expect(several.code).toBe(0);
+      expect(jsonLine(several)).toEqual({
+        deleted: 1,
+        keys: [{ id, name: "old" }],
+        failed: [
+          { id: "key_none", name: null, code: "NOT_FOUND", error: "No API key found with id: key_none" },
+        ],
+      });
+      expect(await program(remove("--name", "X", "--if-exists"))).toEqual({
+        code: 0,
+        stdout: "No API keys found to delete\n",
+        stderr: "",
+      });
+    },
+  },
+  {
+    rule: "delete --match deletes the matching keys with --yes, and none without --yes",
+    isSmokeTest: true,
+    check: async (program) => {
+      for (const name of ["ci 1", "ci 2", "kept"]) {
+        // deno-lint-ignore no-await-in-loop -- keeps the order of creation
+        await program(create("--name", name, "--roles", "GUEST"));
+      }
+      const refused = await program(remove("--match", "ci *", "--json"));
+      expect(refused.code).toBe(2);
+      expect(jsonLine(refused)).toMatchObject({ deleted: 0, code: "USAGE" });
+      expect(await names(program)).toEqual(["ci 1", "ci 2", "kept"]);
+      const deleted = await program(remove("--match", "ci *", "--yes", "--json"));
+      expect(deleted.code).toBe(0);
+      expect(jsonLine(deleted)).toMatchObject({ deleted: 2, keys: [{ name: "ci 1" }, { name: "ci 2" }] });
+      expect(await names(program)).toEqual(["kept"]);
+      const none = await program(remove("--match", "ci *", "--yes", "--json"));
+      expect({ code: none.code, stdout: none.stdout }).toEqual({
+        code: 0,
+        stdout: '{"deleted":0,"message":"No API keys found to delete"}\n',
+      });
+    },
+  },
+  {
     rule: "delete with a name exits with 1 also if there are no keys at all (spec 7, shape A)",
     withoutAnyKey: true,
     check: async (program) => {

@@ -83,7 +83,8 @@ Deno.test("a flag is not offered if it conflicts with an earlier one", async () 
 
 Deno.test("the program rejects every pair of flags that completion treats as conflicting", async () => {
   await Promise.all(CONFLICTING_FLAGS.map(async ([first, second]) => {
-    const command = /^--(create|delete|expires)/.test(first) ? ["apikey"] : ["request"];
+    const command = /^--(create|delete|expires|name|id)/.test(first) ? ["apikey"] : ["request"];
+    if (/^--(name|id)/.test(first)) command.push("--delete");
     if (first.startsWith("--expires")) command.push("--create", "--name", "a", "--roles", "GUEST");
     if (first.startsWith("--base") || first.startsWith("--data")) command.push("--query", "{ a }");
     const { stdout: help } = await inProcess([command[0] ?? "", "--help"]);

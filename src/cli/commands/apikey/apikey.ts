@@ -34,7 +34,7 @@ export function registerApikey(command: Command, { host, log, setExitCode }: Com
     )
     .optionsGroup("Mode:")
     .option("--create", "create a key and print its secret once")
-    .option("--delete", "delete the keys with the given names and ids, or select keys from a list")
+    .option("--delete", "delete keys by name or id, by --match, --expired or --unused, or selected from a list")
     .optionsGroup("Key:")
     .option("--name <name>", "letters, digits and spaces; unique among keys; with --delete, repeatable", collect)
     .option("--id <id>", "with --delete: the id of a key; repeatable", collect);
@@ -72,7 +72,7 @@ export function registerDelete(command: Command, { host, log, setExitCode }: Com
     .option("--name <name>", "the same as an argument; repeatable", collect)
     .option("--id <id>", "the id of a key; repeatable", collect);
   withServerFlags(withOutputFlags(withDeleteFlags(withNames)))
-    .addHelpText("after", SEE_APIKEY)
+    .addHelpText("after", `${DELETING_MANY}${SEE_APIKEY}`)
     .action(async (names, flags) => {
       const given = [...names, ...flags.name ?? []];
       const keyFlags = { ...flags, name: given.length === 0 ? undefined : given };
@@ -84,6 +84,26 @@ const SEE_APIKEY = `
 service-api apikey --help describes names, roles, permissions, rights, prompts
 and results.
 ${EXIT_STATUS}`;
+
+const DELETING_MANY = `
+Deleting many keys:
+  --match, --expired and --unused select keys. If several are given, a key must
+  match all of them. They cannot be combined with names or ids. --match compares
+  the whole name, and case matters. Quote the pattern, so that the shell does
+  not expand it. --unused counts from the last use of a key or, if it was never
+  used, from its creation.
+  At a terminal, the command shows the matching keys, all of them selected, and
+  asks for confirmation. If it cannot prompt, it needs --yes.
+  The command deletes the keys in batches of at most 100. Right before that, it
+  reads each batch again, and keeps the keys that were used or changed since it
+  listed them. A use during the deletion itself goes unnoticed, and so does a
+  use that the server has not recorded yet. The embedded server records the use
+  of a key within 30 seconds.
+  Lists mark the key in use, which is the calling key, and the last key with the
+  role ADMIN. Before the command deletes one of them, it prompts for the name of
+  the key. If it cannot prompt, it needs --yes. A single key with a given name
+  or id is deleted without a prompt.
+`;
 
 /** Flags that `--delete` rejects. */
 const CREATE_ONLY_FLAGS = [
@@ -229,6 +249,7 @@ Other servers:
   and delete keys. A working key exists at every moment. If a step fails, the
   message says which keys exist and how to finish.
 
+${DELETING_MANY.trimStart()}
 Permissions for a document:
   --permissions-for adds the permissions that a GraphQL document needs to those
   of --permissions. The server states in its schema what a document needs, and
@@ -246,10 +267,11 @@ Prompting:
   If the name is taken and --overwrite is not given, --create asks before
   replacing the key, even with --yes. It fails instead if it does not prompt or
   if the calling key is not allowed to read keys.
-  --delete without --name or --id shows a list to select keys from, and asks for
-  confirmation. Without --create and --delete, the command prompts for the mode,
-  and deleting always asks for confirmation. --yes skips the final confirmation
-  of both modes.
+  --delete with one name or id never prompts. Without names, ids and filters, it
+  shows a list to select keys from, and asks for confirmation. Without --create
+  and --delete, the command prompts for the mode, and deleting always asks for
+  confirmation. --yes skips the final confirmation of both modes, and the
+  prompts for the names of keys to delete.
   In the lists of roles and keys, the arrow keys move the cursor, Tab selects,
   and Enter confirms. Space selects too, unless a filter is set. Typing filters
   the list, and a filter can contain spaces. Backspace deletes the last
@@ -281,15 +303,17 @@ Results:
                   with --secret-file
     deleted       {"deleted":1,"keys":[{"id":"key_...","name":"ci deploy"}]}
     unknown name  {"deleted":0,"error":"No API key found with name: ci deploy"}
-                  (exit status 1)
+                  (exit status 1; 0 with --if-exists)
     unknown id    {"deleted":0,"error":"No API key found with id: key_..."}
-                  (exit status 1)
+                  (exit status 1; 0 with --if-exists)
     no keys       {"deleted":0,"message":"No API keys found to delete"}
+                  also if no key matches --match, --expired and --unused
     no selection  {"deleted":0,"message":"No keys selected for deletion"}
     some failed   {"deleted":1,"keys":[...],"failed":[{"id":null,"name":"old",
-                  "code":"NOT_FOUND","error":"..."}]} (exit status 1)
-                  if several names or ids are given and a key is missing or the
-                  server refuses to delete it; null for what was not given
+                  "code":"NOT_FOUND","error":"..."}]} (exit status 1; 0 if keys
+                  are only missing and --if-exists is given)
+                  if one of several keys is missing or the server refuses to
+                  delete it; null for what was not given
     failure       {"error":"...","code":"..."}; with --delete also "deleted",
                   the number of keys deleted before the failure
 
@@ -339,6 +363,8 @@ Examples:
   service-api apikey --delete --name "ci deploy" || exit
   # Delete several keys. --id also reaches keys whose names break the rules.
   service-api apikey --delete --name "ci deploy" --name "ci build" --id key_1
+  # Delete the keys that no client has used for 90 days, without a prompt.
+  service-api apikey --delete --unused 90d --yes
   # Select the keys to delete from a list.
   service-api apikey --delete
   # List the keys, and print the audit trail of their changes.

@@ -32,12 +32,12 @@ export async function deleteKeys(
   host: Host,
   useClient: UseClient,
 ): Promise<ExitCode> {
-  const targets = parseTargets(flags);
-  const [target, ...others] = targets;
   const filterFlag = (["match", "expired", "unused"] as const).find((flag) => flags[flag] !== undefined);
-  if (target !== undefined && filterFlag !== undefined) {
+  if (filterFlag !== undefined && (flags.name ?? flags.id) !== undefined) {
     throw new Failure("USAGE", `--${filterFlag} cannot be combined with --name or --id. Run the command twice.`);
   }
+  const targets = parseTargets(flags);
+  const [target, ...others] = targets;
   if (target === undefined && filterFlag === undefined && !canPrompt(flags, host)) {
     throw new Failure("USAGE", "--delete needs --name or --id if it cannot prompt.");
   }

@@ -57,11 +57,11 @@ export function withDeleteFlags<Args extends unknown[], Flags extends OptionValu
 ): Command<Args, Flags & DeleteOnlyFlags>;
 export function withDeleteFlags(command: CommandUnknownOpts): CommandUnknownOpts {
   return command
-    .optionsGroup("Keys to delete:")
-    .option("--match <pattern>", "keys with matching names; * stands for any characters, ? for one")
-    .option("--expired", "keys that have expired")
-    .option("--unused <duration>", "keys not used for this long, for example 90d; at least 5m")
-    .option("--if-exists", "exit with 0 even if no key has a given name or id");
+    .optionsGroup("Deletion:")
+    .option("--match <pattern>", "delete keys whose names match; * stands for any characters, ? for one")
+    .option("--expired", "delete keys that have expired")
+    .option("--unused <duration>", "delete keys not used for this long, for example 90d; at least 5m")
+    .option("--if-exists", "succeed even if no key has a given name or id");
 }
 
 /** Adds the flags of {@linkcode OutputFlags}. */

@@ -50,6 +50,7 @@ for (
     ["both modes", ["--create", "--delete", "--name", "a"], "USAGE", /not both/],
     ["an unknown flag", ["--create", "--nam", "a"], "USAGE", /"--nam"\. Did you mean --name\?/],
     ["two names", ["--create", "--name", "a", "--name", "b", "--roles", "GUEST"], "USAGE", /--name is given twice/],
+    ["--if-exists", ["--create", "--name", "a", "--roles", "GUEST", "--if-exists"], "USAGE", /--if-exists .* --delete/],
     ["an id", ["--create", "--name", "a", "--roles", "GUEST", "--id", "key_1"], "USAGE", /--id .* --delete/],
     ["a repeated flag", ["--create", "--description", "a", "--description", "b"], "USAGE", /--description .*twice/],
   ] as const
@@ -69,6 +70,18 @@ for (
   const [rule, args, code, error] of [
     ["an invalid name", ["--name", "a-b"], "INVALID_NAME", expect.stringMatching(/may contain only letters, digits/)],
     ["no name and no terminal", [], "USAGE", "--delete needs --name or --id if it cannot prompt."],
+    [
+      "a filter and a name",
+      ["--name", "a", "--match", "*"],
+      "USAGE",
+      "--match cannot be combined with --name or --id. Run the command twice.",
+    ],
+    [
+      "a filter and an id",
+      ["--id", "key_1", "--expired"],
+      "USAGE",
+      "--expired cannot be combined with --name or --id. Run the command twice.",
+    ],
     ["an empty id", ["--id", " "], "USAGE", "--id is empty. Pass the id of a key, for example key_1."],
     [
       "a flag of --create",
