@@ -148,7 +148,7 @@ class PostgresStore implements KeyStore {
       if (id === undefined) await keepActor(sql, origin);
       const rows = id === undefined ? [] : await lockKeys(sql, [id], origin, true);
       const row = rows.find(({ name }) => name === key.name);
-      const held = row && rowToKey(row, this.#label);
+      const held = row && this.#toKey(row);
       precondition(held);
       if (held !== undefined) await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
       if (held !== undefined && replacesItself(held, origin)) {
@@ -175,7 +175,7 @@ class PostgresStore implements KeyStore {
       if (names.length > 0) await lockNames(sql, names);
       const id = "id" in selector ? selector.id : await findId(sql, selector.name);
       const [row] = await lockKeys(sql, id === undefined ? [] : [id], origin);
-      const held = row && rowToKey(row, this.#label);
+      const held = row && this.#toKey(row);
       if (held === undefined || (name !== undefined && held.name !== name)) return undefined;
       const key = { ...change(held), revision: held.revision + 1, updatedAt: origin.at };
       if (key.name !== held.name && await findId(sql, key.name) !== undefined) throw nameTaken(key.name);
@@ -190,7 +190,7 @@ class PostgresStore implements KeyStore {
     const distinctIds = [...new Set(ids)];
     return this.#change(async (sql) => {
       const rows = await lockKeys(sql, distinctIds, origin);
-      const held = new Map(rows.map((row) => [String(row["id"]), rowToKey(row, this.#label)]));
+      const held = new Map(rows.map((row) => [String(row["id"]), this.#toKey(row)]));
       for (const id of distinctIds) precondition(held.get(id), id);
       if (held.size < distinctIds.length) return false;
       await sql.query("DELETE FROM service_api.api_key WHERE id = ANY($1)", [distinctIds]);
@@ -249,7 +249,7 @@ class PostgresStore implements KeyStore {
       values,
     });
     return rows.map((row) => {
-      const key = rowToKey(row, this.#label);
+      const key = this.#toKey(row);
       return { key, position: positionOf(key, row["number"], sort) };
     });
   }
@@ -320,7 +320,11 @@ class PostgresStore implements KeyStore {
 
   async #find(text: string, value: string): Promise<StoredKey | undefined> {
     const [row] = await this.#rows({ text, values: [value] });
-    return row && rowToKey(row, this.#label);
+    return row && this.#toKey(row);
+  }
+
+  #toKey(row: Row): StoredKey {
+    return rowToKey(KEY_COLUMNS.map((column) => row[column]), this.#label);
   }
 
   async #rows(query: QueryConfig): Promise<readonly Row[]> {
