@@ -17,6 +17,7 @@ import { FIND_BY_ID, FIND_BY_NAME, findKey, type KeySelector } from "./keys/find
 import { readAgain } from "./keys/read_again.ts";
 import { LIST_PAGE, readKeys, type ReadOptions } from "./keys/read_keys.ts";
 import { ROTATE, rotateKey, type Rotation } from "./keys/rotate_key.ts";
+import { type KeyChanges, UPDATE, updateKey, type UpdateResult } from "./keys/update_key.ts";
 import { type SchemaField, SERVER_FIELDS, type ServerFields, serverFields, unsupported } from "./keys/server_fields.ts";
 import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
 import { LIST, LIST_SUMMARIES, listKeys } from "./list_keys.ts";
@@ -35,6 +36,7 @@ export type {
   EffectivePermissions,
   FoundKey,
   IssuedKey,
+  KeyChanges,
   KeyField,
   KeyReference,
   KeySelector,
@@ -44,6 +46,7 @@ export type {
   Rotation,
   SchemaField,
   ServerFields,
+  UpdateResult,
 };
 
 /**
@@ -60,6 +63,7 @@ export interface Client {
   unsupported(field: SchemaField, alternative: string): Failure;
   identify(): Promise<KeyReference | undefined>;
   findKeyInUse(): Promise<KeyReference | undefined>;
+  updateKey(key: ApiKey, changes: KeyChanges): Promise<UpdateResult>;
   rotateKey(rotation: Rotation): Promise<IssuedKey>;
   deleteKeys(keys: readonly KeyReference[]): Promise<boolean>;
   effectivePermissions(rights: Parameters<typeof effectivePermissions>[1]): Promise<EffectivePermissions>;
@@ -81,6 +85,7 @@ export function createClient(endpoint: Endpoint): Client {
     unsupported: (field, alternative) => unsupported(endpoint, field, alternative),
     identify: () => identify(endpoint),
     findKeyInUse: () => findKeyInUse(endpoint),
+    updateKey: (key, changes) => updateKey(endpoint, key, changes),
     rotateKey: (rotation) => rotateKey(endpoint, rotation),
     deleteKeys: (keys) => deleteKeys(endpoint, keys),
     effectivePermissions: (rights) => effectivePermissions(endpoint, rights),
@@ -102,6 +107,7 @@ export const DOCUMENTS: readonly string[] = [
   LIST_SECRETS,
   ME,
   FIND_ON_EMBEDDED,
+  UPDATE,
   ROTATE,
   DELETE,
   PREVIEW_PERMISSIONS,

@@ -1,7 +1,7 @@
 /** The requests that the client sends to the embedded server. They are as few as possible, and their documents are valid. */
 import { expect } from "expect";
 import { parseName } from "../../src/apikey/name.ts";
-import { type Client, DOCUMENTS } from "../../src/client/client.ts";
+import { type ApiKey, type Client, DOCUMENTS } from "../../src/client/client.ts";
 import { parse, specifiedRules, validate } from "graphql";
 import { DEFAULT_LIMITS, limitRule } from "../../src/server/graphql/limits.ts";
 import { schema } from "../../src/server/graphql/schema.ts";
@@ -45,6 +45,23 @@ async function withRecordedCalls(
     await Deno.remove(directory, { recursive: true });
   }
 }
+
+const READ_KEY: ApiKey = {
+  id: "key_1",
+  name: "a",
+  description: null,
+  roles: [],
+  permissions: [],
+  enabled: true,
+  createdAt: null,
+  createdBy: null,
+  managedBy: null,
+  updatedAt: null,
+  lastUsedAt: null,
+  expiresAt: null,
+  graceUntil: null,
+  revision: 1,
+};
 
 const NEW_KEY = {
   name: parseName("new"),
@@ -112,6 +129,7 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     client.findKeys(NEW_KEY.name),
     client.listKeys(),
     client.identify(),
+    reader.updateKey(READ_KEY, { name: "b" }),
     reader.rotateKey({ selector: { name: NEW_KEY.name }, grace: 0, expiresAt: undefined }),
     client.deleteKeys([{ id: "key_1", name: "a" }]),
     client.effectivePermissions(NEW_KEY),

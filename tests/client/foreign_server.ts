@@ -39,6 +39,8 @@ export interface ForeignKey {
   readonly id: string;
   readonly name: string;
   readonly key: string;
+  readonly roles?: readonly string[];
+  readonly permissions?: readonly { readonly resource: string; readonly actions: readonly string[] }[];
 }
 
 /** The fields of a key that tests do not set. */
@@ -48,10 +50,30 @@ interface CreateArguments {
   readonly input: { readonly name: string };
 }
 
-/** Starts a server that has only the schema of `tests/contract.ts`. If a name is taken, `create` returns the existing key. */
-export function startForeignServer(existing: readonly ForeignKey[]): TestServer & { readonly keys: ForeignKey[] } {
+/** The mutation with which most servers update keys. */
+const UPDATE_SDL = `
+input UpdateApiKeyInput { id: PrefixedID!  name: String  description: String
+                          roles: [Role!]  permissions: [AddPermissionInput!] }
+extend type ApiKeyMutations { update(input: UpdateApiKeyInput!): ApiKey! }
+`;
+
+interface UpdateArguments {
+  readonly input: Partial<ForeignKey>;
+}
+
+/**
+ * Starts a server that has only the schema of `tests/contract.ts`. If a name is taken, `create` returns the existing key.
+ *
+ * @param update if it is set, the server has the mutation `update`, which replaces the given members of a key. The
+ * function gets the updated key and returns the key that the server stores and answers with.
+ */
+export function startForeignServer(
+  existing: readonly ForeignKey[],
+  { update }: { readonly update?: (key: ForeignKey) => ForeignKey } = {},
+): TestServer & { readonly keys: ForeignKey[] } {
   const keys = existing.map((key): ForeignKey => ({ ...DETAILS, ...key }));
-  const schema = buildSchema(contractSdl({ roles: ROLES, resources: ["DOCKER"], actions: ["READ_ANY"] }));
+  const sdl = contractSdl({ roles: ROLES, resources: ["DOCKER"], actions: ["READ_ANY", "UPDATE_ANY"] });
+  const schema = buildSchema(update === undefined ? sdl : `${sdl}${UPDATE_SDL}`);
   const create = ({ input: { name } }: CreateArguments): ForeignKey => {
     const known = keys.find((key) => key.name === name);
     if (known !== undefined) return known;
@@ -63,9 +85,15 @@ export function startForeignServer(existing: readonly ForeignKey[]): TestServer 
     keys.splice(0, keys.length, ...keys.filter(({ id }) => !ids.includes(id)));
     return true;
   };
+  const change = ({ input }: UpdateArguments): ForeignKey => {
+    const index = keys.findIndex(({ id }) => id === input.id);
+    const key = keys[index];
+    if (key === undefined || update === undefined) throw new Error("API key not found");
+    return keys[index] = update({ ...key, ...input });
+  };
   const server = startServer(async ({ body }) => {
     const { query, variables } = JSON.parse(body);
-    const mutations = { create, delete: remove };
+    const mutations = { create, delete: remove, update: change };
     const rootValue = {
       apiKeys: () => keys,
       // The query has an argument, and the mutation has none.

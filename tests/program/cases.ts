@@ -355,6 +355,79 @@ export const CASES: readonly Case[] = [
     },
   },
   {
+    rule: "update changes only what its flags name, and prints the key with --json",
+    isSmokeTest: true,
+    check: async (program) => {
+      const made = jsonLine(await program(create("--name", "ci", "--roles", "GUEST", "--description", "d", "--json")));
+      const flags = [
+        "--add-permissions",
+        "docker:read_any,me:read_own",
+        "--add-roles",
+        "VIEWER",
+        "--remove-roles",
+        "guest",
+      ];
+      const updated = await program(["apikey", "update", "ci", ...flags, "--json"]);
+      const { createdAt, createdBy, updatedAt, ...rest } = jsonLine(updated);
+      expect(updated.code).toBe(0);
+      expect(rest).toEqual({
+        id: made["id"],
+        name: "ci",
+        description: "d",
+        roles: ["VIEWER"],
+        permissions: ["DOCKER:READ_ANY", "ME:READ_OWN"],
+        enabled: true,
+        managedBy: null,
+        lastUsedAt: null,
+        expiresAt: null,
+        graceUntil: null,
+      });
+      expect([typeof createdAt, typeof updatedAt, createdBy === undefined]).toEqual(["string", "string", false]);
+      const renamed = await program(["apikey", "update", "--id", String(made["id"]), "--rename", "ci release"]);
+      expect({ code: renamed.code, stdout: renamed.stdout }).toEqual({
+        code: 0,
+        stdout: 'Updated API key "ci release"\n',
+      });
+      const me = ["request", "--query", "{ me { name } }"];
+      expect((await program(me, { env: { SERVICE_API_KEY: String(made["key"]) } })).stdout).toContain("ci release");
+    },
+  },
+  {
+    rule: "a disabled key is rejected until it is enabled again",
+    check: async (program) => {
+      const key = (await program(create("--name", "ci", "--roles", "GUEST"))).stdout.trim();
+      const me = ["request", "--query", "{ me { name } }", "--json"];
+      expect((await program(["apikey", "update", "ci", "--disable"])).code).toBe(0);
+      expectFailure(await program(me, { env: { SERVICE_API_KEY: key } }), 3, "UNAUTHENTICATED", /is disabled/);
+      expect((await program(["apikey", "update", "ci", "--enable"])).code).toBe(0);
+      expect((await program(me, { env: { SERVICE_API_KEY: key } })).code).toBe(0);
+    },
+  },
+  {
+    rule: "update never leaves a key without rights, and refuses a name that is taken",
+    check: async (program) => {
+      await program(create("--name", "one", "--permissions", "ME:READ_OWN"));
+      await program(create("--name", "two", "--roles", "GUEST"));
+      const bare = await program(["apikey", "update", "one", "--remove-permissions", "*:*", "--json"]);
+      expectFailure(bare, 2, "NO_RIGHTS", /The key "one" would have no rights left\..* use --disable\./);
+      const taken = await program(["apikey", "update", "one", "--rename", "two", "--json"]);
+      expectFailure(taken, 1, "ALREADY_EXISTS", /A key named "two" already exists\. Choose another name\./);
+    },
+  },
+  {
+    rule: "updates at the same time do not undo each other",
+    check: async (program) => {
+      await program(create("--name", "ci", "--roles", "GUEST"));
+      const added = ["DOCKER:READ_ANY", "LOGS:READ_ANY", "VMS:READ_ANY", "SHARE:READ_ANY"];
+      const outcomes = await Promise.all(
+        added.map((permission) => program(["apikey", "update", "ci", "--add-permissions", permission])),
+      );
+      expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+      const { permissions } = jsonLine(await program(["apikey", "update", "ci", "--enable", "--json"]));
+      expect(Array.isArray(permissions) && permissions.toSorted()).toEqual(added.toSorted());
+    },
+  },
+  {
     rule: "rotate issues a new secret for the same key, and the old secret stops working immediately",
     isSmokeTest: true,
     check: async (program) => {

@@ -6,6 +6,7 @@ import type { RegisterCommand } from "../../command.ts";
 import { registerList } from "./list/list.ts";
 import { registerRotate } from "./rotate.ts";
 import { registerShow } from "./show/show.ts";
+import { registerUpdate } from "./update/update.ts";
 import type { SubcommandName } from "./subcommands.ts";
 
 export { deleteMany } from "./delete/delete_many.ts";
@@ -14,6 +15,7 @@ export { deleteMany } from "./delete/delete_many.ts";
 export const LIFECYCLE_COMMANDS = {
   list: registerList,
   show: registerShow,
+  update: registerUpdate,
   rotate: registerRotate,
 } as const satisfies Readonly<
   Record<Exclude<SubcommandName, "create" | "delete">, RegisterCommand>

@@ -6,6 +6,7 @@ export const SUBCOMMANDS = [
   ["delete", "delete keys, like --delete"],
   ["list", "list keys, without their secrets"],
   ["show", "show a key and its rights, without its secret"],
+  ["update", "change a key: its name, rights, expiry or state"],
   ["rotate", "issue a new secret for a key"],
 ] as const;
 

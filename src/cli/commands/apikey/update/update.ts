@@ -1,0 +1,174 @@
+/** `apikey update`: changes the name, description, rights, expiry or state of a key. */
+import type { Command } from "@commander-js/extra-typings";
+import { Failure, quote } from "../../../../apikey/failure.ts";
+import { UnknownName } from "../../../../apikey/unknown_name.ts";
+import type { ApiKey, Client, KeyChanges, KeySelector } from "../../../../client/client.ts";
+import type { CommandContext } from "../../../command.ts";
+import type { UseClient } from "../../../connection/connection.ts";
+import { withClient } from "../../../connection/with_client.ts";
+import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
+import type { PromptFlags } from "../../../host/can_prompt.ts";
+import type { Host } from "../../../host/host.ts";
+import { writeJson } from "../../../report.ts";
+import { collect, withServerFlags } from "../../../settings/server_flags.ts";
+import { listAdmins } from "../delete/delete_safely.ts";
+import { withOutputFlags } from "../key_flags.ts";
+import { toKeyJson } from "../key_output.ts";
+import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
+import { confirmRisks, findRisks, type Risk } from "../lockout.ts";
+import { parseSelector, promptForSelector, type SelectorFlags, withSelector } from "../select/select_key.ts";
+import { describeChanges } from "./describe_changes.ts";
+import { type ChangeFlags, changesOf, type KeyChange, parseChange } from "./key_change.ts";
+
+/** Registers the subcommand. */
+export function registerUpdate(command: Command, { host, log, setExitCode }: CommandContext): void {
+  const withChanges = withSelector(
+    command.description(
+      "Change the name, description, rights, expiry or state of a key. Its id and secret\nstay the same. " +
+        "What no flag names stays unchanged.",
+    ),
+  )
+    .optionsGroup("Changes:")
+    .option("--rename <name>", "the new name: letters, digits and spaces")
+    .option("--description <desc>", "the new description; an empty text removes it")
+    .option("--roles <roles>", "replace all roles; comma-separated, repeatable", collect)
+    .option("--add-roles <roles>", "add roles; comma-separated, repeatable", collect)
+    .option("--remove-roles <roles>", "remove roles; comma-separated, repeatable", collect)
+    .option("--permissions <perms>", "replace all permissions: RESOURCE:ACTION pairs; repeatable", collect)
+    .option("--add-permissions <perms>", "add permissions; * stands for all; repeatable", collect)
+    .option("--remove-permissions <perms>", "remove permissions; * stands for all; repeatable", collect)
+    .option("--expires-in <duration>", "the new expiry: a number and s, m, h, d or w, for example 90d")
+    .option("--expires-at <time>", "the same as a time, for example 2026-12-31T23:59:59Z")
+    .option("--no-expiry", "the key does not expire")
+    .option("--disable", "the server rejects the key until it is enabled again")
+    .option("--enable", "the server accepts the key again");
+  withServerFlags(withOutputFlags(withChanges))
+    .addHelpText("after", NOTES)
+    .action(async (name, flags) => setExitCode(await update(name, flags, host, withClient(flags, host, log))));
+}
+
+interface UpdateFlags extends SelectorFlags, PromptFlags, ChangeFlags {
+  readonly json?: true | undefined;
+}
+
+async function update(
+  name: string | undefined,
+  flags: UpdateFlags,
+  host: Host,
+  useClient: UseClient,
+): Promise<ExitCode> {
+  const given = parseSelector(name, flags, "update", host);
+  const parse = (known: KnownNames): KeyChange => parseChange(flags, known, host.now());
+  const parsed = parseKnownNames(parse);
+  return await useClient(async (connect, interrupted) => {
+    const client = await connect();
+    const change = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, client) : parsed;
+    const selector = given ?? await promptForSelector("Key to update", client, host, interrupted);
+    const confirm = (key: ApiKey, changes: KeyChanges): Promise<void> =>
+      confirmUpdate(key, changes, { ...flags, asks: given === undefined }, client, host, interrupted);
+    const { key, hasChanged } = await updateKey(selector, change, client, confirm);
+    if (flags.json) await writeJson(host.stdout, toKeyJson(key));
+    else await host.stdout.write(`${hasChanged ? "Updated" : "Nothing to change about"} API key ${quote(key.name)}\n`);
+    return ExitCode.OK;
+  });
+}
+
+/** How often to repeat an update if other callers change the key at the same time. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * Reads a key and updates it. If another caller changes the key in between, applies the change to the new state of the
+ * key, so that neither change is lost.
+ *
+ * @param confirm asks for confirmation before each attempt
+ */
+async function updateKey(
+  selector: KeySelector,
+  change: KeyChange,
+  client: Client,
+  confirm: (key: ApiKey, changes: KeyChanges) => Promise<void>,
+): Promise<{ readonly key: ApiKey; readonly hasChanged: boolean }> {
+  let key = await client.findKey(selector);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const changes = changesOf(key, change);
+    if (Object.keys(changes).length === 0) return { key, hasChanged: false };
+    // deno-lint-ignore no-await-in-loop -- one attempt after the other
+    await confirm(key, changes);
+    // deno-lint-ignore no-await-in-loop -- one attempt after the other
+    const result = await client.updateKey(key, changes);
+    if (result.kind === "updated") return { key: result.key, hasChanged: true };
+    key = result.current;
+  }
+  throw new Failure(
+    "FAILED",
+    `Other callers changed the key ${quote(key.name)} at the same time, ${MAX_ATTEMPTS} times in a row. This update ` +
+      "changed nothing. Run the same command again.",
+  );
+}
+
+/** Shows the changes. Asks for confirmation if the key was selected from a list, or if the update is a risk. */
+async function confirmUpdate(
+  key: ApiKey,
+  changes: KeyChanges,
+  flags: UpdateFlags & { readonly asks: boolean },
+  client: Client,
+  host: Host,
+  interrupted: AbortSignal,
+): Promise<void> {
+  if (!flags.json) await host.stderr.write(describeChanges(key, changes));
+  if (flags.yes) return;
+  const risks = await findLockout(key, { ...key, ...changes }, client, host.now());
+  await confirmRisks(risks, "update", flags, host, interrupted);
+  if (!flags.asks || risks.length > 0) return;
+  const { openPrompts } = await import("#prompts");
+  const prompts = await openPrompts(host, interrupted);
+  if (await prompts.confirm({ label: "Update this key?", initial: true })) return;
+  throw new Failure("INTERRUPTED", "Nothing was changed.");
+}
+
+/** Asks the server only what the change makes necessary: which key is in use, and which other keys have the role ADMIN. */
+async function findLockout(before: ApiKey, after: ApiKey, client: Client, now: Date): Promise<readonly Risk[]> {
+  const possible = findRisks([before], [after], before.id, now);
+  if (possible.length === 0) return [];
+  const keyInUse = possible.some(({ isInUse }) => isInUse) ? await client.findKeyInUse() : undefined;
+  const admins = possible.some(({ endsAdmin }) => endsAdmin) ? await listAdmins(client) : [];
+  const others = admins.filter(({ id }) => id !== before.id);
+  return findRisks([...others, before], [...others, after], keyInUse?.id, now);
+}
+
+const NOTES = `
+Changes:
+  The command shows what changes, before and after, on standard error. If all
+  values are already as requested, it says so and changes nothing.
+  A key must keep at least one role or permission.
+  --disable blocks the key at once. It keeps its name and its rights.
+  If another caller changes the key at the same time, the command reads the key
+  again and applies the change to the new state.
+
+Prompting:
+  If the calling key or the last key with the role ADMIN would lose rights, the
+  command asks for its name. Without a terminal, this needs --yes.
+  Without a name, the command lists the keys to select from.
+
+Rights:
+  On the embedded server, the calling key needs API_KEY:UPDATE_ANY and
+  API_KEY:READ_ANY. API_KEY:UPDATE_OWN and API_KEY:READ_OWN are enough for the
+  calling key itself and for the keys that it created. It also needs the rights
+  that the change adds. To enable a key or extend its life, it needs all rights
+  of that key; with API_KEY:UPDATE_OWN alone, it cannot do so for itself.
+
+Other servers:
+  Their keys cannot be disabled and do not expire. They replace the roles and
+  permissions of a key as a whole, so the command sends all of them. If the
+  response shows that another caller changed the key meanwhile, it fails.
+
+Results:
+  With --json, standard output has one line:
+    updated, or nothing to change  the key, as with apikey show --json
+    failure                        {"error":"...","code":"..."}
+
+Examples:
+  service-api apikey update "ci deploy" --add-permissions DOCKER:UPDATE_ANY
+  service-api apikey update "ci deploy" --rename "ci release" --expires-in 90d
+  service-api apikey update "ci deploy" --disable
+${EXIT_STATUS}`;
