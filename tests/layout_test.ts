@@ -159,6 +159,13 @@ Deno.test("completions load the client, the server and the store only to complet
   ).toEqual([]);
 });
 
+Deno.test("only the command needs loads the parser of graphql, and only when it runs", async () => {
+  const loaded = [...await loadedFrom("src/cli/commands/commands.ts")];
+  expect(loaded).toContain("src/cli/commands/needs/needs.ts");
+  expect(loaded.filter((module) => module === "graphql")).toEqual([]);
+  expect(await loadedFrom("src/cli/commands/needs/document_needs.ts")).toContain("graphql");
+});
+
 Deno.test("prompts, the rights matrix and the progress bar are not loaded at start", async () => {
   const loaded = [...await loadedFrom("main.ts")];
   expect(

@@ -23,7 +23,8 @@ import type { Host } from "../../host/host.ts";
 import { writeJson } from "../../report.ts";
 import { GRAPHQL_TEXT, JSON_OBJECT, readArgument } from "../../settings/argument.ts";
 import { parseSetting } from "../../settings/schema.ts";
-import { findNeeds, type Needs, type Variables } from "./find_needs.ts";
+import { findNeeds, type Needs } from "./find_needs.ts";
+import type { Variables } from "./key_input.ts";
 import { fetchSchema, positionOf, readSchema } from "./schema.ts";
 
 /** The flags of `needs`, as typed. */

@@ -7,6 +7,7 @@ import {
   type GraphQLField,
   type GraphQLNamedType,
   type GraphQLSchema,
+  type InlineFragmentNode,
   isAbstractType,
   isInterfaceType,
   isObjectType,
@@ -15,41 +16,38 @@ import {
   type SelectionNode,
   type SelectionSetNode,
   valueFromASTUntyped,
-  type ValueNode,
-  visit,
 } from "graphql";
-import * as z from "zod/mini";
 import type { NamedPermission } from "../../../apikey/permission.ts";
+import { type KeyInput, readKeyInput, type Variables } from "./key_input.ts";
 import { statedPermission } from "./stated_permission.ts";
 
-/** The values of variables, by name. */
-export type Variables = Readonly<Record<string, unknown>>;
-
-export interface Needs {
+export interface Needs extends Pick<KeyInput, "grants" | "unknownVariables"> {
   /** The permissions, sorted. */
   readonly permissions: readonly NamedPermission[];
   /** The number of fields for which the schema states no permission: neither for the field, nor above or below it. */
   readonly unstated: number;
-  /** What the document grants to keys: roles, permissions, and in words all rights of a key. */
-  readonly grants: readonly string[];
-  /** The variables without a value that decide about permissions or grants. */
-  readonly unknownVariables: readonly string[];
 }
 
-/** What the selections below a field state. */
-interface Stated {
+/** The result of walking through a part of a document. It may list an item several times. */
+interface Found extends Needs {
+  /** Whether the schema states a permission for any field. */
   readonly isStated: boolean;
-  /** See `Needs`. */
-  readonly unstated: number;
 }
 
-const NOTHING: Stated = { isStated: false, unstated: 0 };
+const NOTHING: Found = { permissions: [], isStated: false, unstated: 0, grants: [], unknownVariables: [] };
 
-/** The type that groups the changes of keys. The input of its fields decides about further permissions and grants. */
+function merge(parts: readonly Found[]): Found {
+  return {
+    permissions: parts.flatMap(({ permissions }) => permissions),
+    isStated: parts.some(({ isStated }) => isStated),
+    unstated: parts.reduce((sum, { unstated }) => sum + unstated, 0),
+    grants: parts.flatMap(({ grants }) => grants),
+    unknownVariables: parts.flatMap(({ unknownVariables }) => unknownVariables),
+  };
+}
+
+/** The type that groups the changes of keys. */
 const KEY_MUTATIONS = "ApiKeyMutations";
-
-const ROLES = z.array(z.string());
-const PERMISSIONS = z.array(z.object({ resource: z.string(), actions: z.union([z.string(), z.array(z.string())]) }));
 
 /**
  * Walks through all operations of a document.
@@ -62,143 +60,98 @@ export function findNeeds(document: DocumentNode, schema: GraphQLSchema, variabl
       node,
     ) => [node.name.value, node]),
   );
-  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
-  const walks = operations.map((operation) => walkOperation(operation, fragments, schema, variables));
-  const union = <Item>(items: (walk: Walk) => Iterable<Item>): readonly Item[] =>
-    [...new Set(walks.flatMap((walk) => [...items(walk)]))].toSorted();
+  const { permissions, unstated, grants, unknownVariables } = merge(
+    document.definitions
+      .filter((node) => node.kind === Kind.OPERATION_DEFINITION)
+      .map((operation) => new Walk(operation, fragments, schema, variables).run()),
+  );
   return {
-    permissions: union(({ permissions }) => permissions),
-    unstated: walks.reduce((sum, walk) => sum + walk.unstated, 0),
-    grants: union(({ grants }) => grants),
-    unknownVariables: union(({ unknownVariables }) => unknownVariables),
+    permissions: sortedSet(permissions),
+    unstated,
+    grants: sortedSet(grants),
+    unknownVariables: sortedSet(unknownVariables),
   };
 }
 
-interface Walk extends Stated {
-  readonly permissions: ReadonlySet<NamedPermission>;
-  readonly grants: ReadonlySet<string>;
-  readonly unknownVariables: ReadonlySet<string>;
+function sortedSet<Item extends string>(items: readonly Item[]): readonly Item[] {
+  return [...new Set(items)].toSorted();
 }
 
-function walkOperation(
-  operation: OperationDefinitionNode,
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
-  schema: GraphQLSchema,
-  given: Variables,
-): Walk {
-  const permissions = new Set<NamedPermission>();
-  const grants = new Set<string>();
-  const unknownVariables = new Set<string>();
-  const visited = new Set<string>();
-  const variables = { ...defaultsOf(operation), ...given };
+/** Walks through one operation. In all methods, `isCovered` says if the schema states a permission for a field above. */
+class Walk {
+  /** The variables with a value or a default value. */
+  readonly #variables: Variables;
+  readonly #visited = new Set<string>();
 
-  function walk(set: SelectionSetNode, parent: GraphQLNamedType | undefined, isCovered: boolean): Stated {
-    return set.selections
-      .filter((selection) => !isOmitted(selection, given))
-      .map((selection) => walkSelection(selection, parent, isCovered))
-      .reduce((all, one) => ({
-        isStated: all.isStated || one.isStated,
-        unstated: all.unstated + one.unstated,
-      }), NOTHING);
+  constructor(
+    readonly operation: OperationDefinitionNode,
+    readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+    readonly schema: GraphQLSchema,
+    readonly given: Variables,
+  ) {
+    const { variableDefinitions = [] } = operation;
+    const defaults = variableDefinitions.flatMap(({ variable, defaultValue }) =>
+      defaultValue === undefined ? [] : [[variable.name.value, valueFromASTUntyped(defaultValue)]]
+    );
+    this.#variables = { ...Object.fromEntries(defaults), ...given };
   }
 
-  function walkSelection(selection: SelectionNode, parent: GraphQLNamedType | undefined, isCovered: boolean): Stated {
-    if (selection.kind === Kind.FIELD) return walkField(selection, parent, isCovered);
-    if (selection.kind === Kind.INLINE_FRAGMENT) return walkFragment(selection, parent, isCovered);
-    const fragment = fragments.get(selection.name.value);
-    // A fragment can be spread so often that visiting each spread would never end.
-    const visit = `${selection.name.value} ${isCovered}`;
-    if (fragment === undefined || visited.has(visit)) return NOTHING;
-    visited.add(visit);
-    return walkFragment(fragment, parent, isCovered);
+  run(): Found {
+    const { operation: { operation, selectionSet }, schema } = this;
+    return this.#selections(selectionSet, schema.getRootType(operation) ?? undefined, false);
   }
 
-  function walkFragment(
-    { typeCondition, selectionSet }: Pick<FragmentDefinitionNode, "selectionSet"> & {
-      readonly typeCondition?: FragmentDefinitionNode["typeCondition"] | undefined;
-    },
+  #selections({ selections }: SelectionSetNode, parent: GraphQLNamedType | undefined, isCovered: boolean): Found {
+    return merge(
+      selections
+        .filter((selection) => !isOmitted(selection, this.given))
+        .map((selection) => this.#selection(selection, parent, isCovered)),
+    );
+  }
+
+  #selection(selection: SelectionNode, parent: GraphQLNamedType | undefined, isCovered: boolean): Found {
+    if (selection.kind === Kind.FIELD) return this.#field(selection, parent, isCovered);
+    if (selection.kind === Kind.INLINE_FRAGMENT) return this.#fragment(selection, parent, isCovered);
+    const { name: { value: name } } = selection;
+    const fragment = this.fragments.get(name);
+    // A document can spread fragments so often that visiting every spread would not end.
+    const visit = `${name} ${isCovered}`;
+    if (fragment === undefined || this.#visited.has(visit)) return NOTHING;
+    this.#visited.add(visit);
+    return this.#fragment(fragment, parent, isCovered);
+  }
+
+  #fragment(
+    { typeCondition, selectionSet }: FragmentDefinitionNode | InlineFragmentNode,
     parent: GraphQLNamedType | undefined,
     isCovered: boolean,
-  ): Stated {
-    return walk(selectionSet, typeCondition ? schema.getType(typeCondition.name.value) : parent, isCovered);
+  ): Found {
+    const type = typeCondition === undefined ? parent : this.schema.getType(typeCondition.name.value);
+    return this.#selections(selectionSet, type, isCovered);
   }
 
-  function walkField(node: FieldNode, parent: GraphQLNamedType | undefined, isCovered: boolean): Stated {
+  #field(node: FieldNode, parent: GraphQLNamedType | undefined, isCovered: boolean): Found {
     // Every valid key may read __typename, __schema and __type.
     if (node.name.value.startsWith("__")) return NOTHING;
-    const fields = fieldsOf(parent, node.name.value, schema);
-    const stated = fields.map(statedPermission).filter((permission) => permission !== undefined);
-    stated.forEach((permission) => permissions.add(permission));
-    if (parent?.name === KEY_MUTATIONS) readKeyInput(node);
-    const isStated = stated.length > 0;
+    const fields = fieldsOf(parent, node.name.value, this.schema);
+    const permissions = fields.map(statedPermission).filter((permission) => permission !== undefined);
+    const isStated = permissions.length > 0;
     const [field] = fields;
     const below = node.selectionSet === undefined || field === undefined
       ? NOTHING
-      : walk(node.selectionSet, getNamedType(field.type), isCovered || isStated);
-    if (isStated || below.isStated) return { isStated: true, unstated: below.unstated };
-    return { isStated: false, unstated: isCovered ? 0 : 1 };
+      : this.#selections(node.selectionSet, getNamedType(field.type), isCovered || isStated);
+    const isUnstated = !isCovered && !isStated && !below.isStated;
+    return merge([
+      { ...NOTHING, permissions, isStated },
+      parent?.name === KEY_MUTATIONS ? this.#keyInput(node) : NOTHING,
+      { ...below, unstated: isUnstated ? 1 : below.unstated },
+    ]);
   }
 
-  function readKeyInput({ name, arguments: given = [] }: FieldNode): void {
-    const input = given.find((argument) => argument.name.value === "input")?.value;
-    if (input === undefined) return;
-    const read = (member: string): unknown => readMember(input, member);
-    switch (name.value) {
-      case "create":
-        if (read("overwrite") === true) permissions.add("API_KEY:DELETE_ANY");
-        return addGrants(read("roles"), read("permissions"));
-      case "update":
-        if (read("managedBy") !== undefined) permissions.add("API_KEY:DELETE_ANY");
-        if (read("enabled") === true || read("expiresAt") !== undefined) grants.add("all rights of the updated key");
-        return addGrants(read("roles"), read("permissions"));
-      case "addRole":
-        return addGrants(read("role"), []);
-      case "rotate":
-        return void grants.add("all rights of the rotated key");
-    }
+  #keyInput(node: FieldNode): Found {
+    const { needsDelete, grants, unknownVariables } = readKeyInput(node, this.#variables);
+    return { ...NOTHING, permissions: needsDelete ? ["API_KEY:DELETE_ANY"] : [], grants, unknownVariables };
   }
-
-  function addGrants(roles: unknown, groups: unknown): void {
-    // GraphQL accepts a single value in place of a list.
-    for (const role of ROLES.safeParse([roles].flat()).data ?? []) grants.add(role);
-    for (const { resource, actions } of PERMISSIONS.safeParse([groups].flat()).data ?? []) {
-      for (const action of [actions].flat()) grants.add(`${resource}:${action}`);
-    }
-  }
-
-  function readMember(input: ValueNode, member: string): unknown {
-    if (input.kind === Kind.OBJECT) {
-      const field = input.fields.find(({ name }) => name.value === member);
-      return field && readValue(field.value);
-    }
-    return JSON_OBJECT.safeParse(readValue(input)).data?.[member];
-  }
-
-  function readValue(node: ValueNode): unknown {
-    visit(node, {
-      Variable: ({ name }) => {
-        if (variables[name.value] === undefined) unknownVariables.add(name.value);
-      },
-    });
-    return valueFromASTUntyped(node, variables);
-  }
-
-  const { isStated, unstated } = walk(
-    operation.selectionSet,
-    schema.getRootType(operation.operation) ?? undefined,
-    false,
-  );
-  return { isStated, unstated, permissions, grants, unknownVariables };
-}
-
-const JSON_OBJECT = z.record(z.string(), z.unknown());
-
-function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode): Variables {
-  return Object.fromEntries(
-    variableDefinitions.flatMap(({ variable, defaultValue }) =>
-      defaultValue === undefined ? [] : [[variable.name.value, valueFromASTUntyped(defaultValue)]]
-    ),
-  );
 }
 
 /** Whether `@skip` or `@include` omits a selection. A default value decides nothing, because the caller can change it. */

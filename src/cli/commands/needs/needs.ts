@@ -43,8 +43,8 @@ Results:
   variable with a value in --variables.
   Schemas state permissions for all keys, for example DELETE_ANY. DELETE_OWN can
   be enough if the document is only for the calling key and the keys that it
-  created. A key that is created with overwrite: true also needs
-  API_KEY:DELETE_ANY.
+  created. The mutation create with overwrite: true also needs
+  API_KEY:DELETE_ANY, and so does update with managedBy.
   Notes on standard error say how many fields have no stated permission, and
   which rights the document grants to keys. A key can grant only rights that it
   has.
