@@ -64,6 +64,7 @@ testWith(["bash"], "the commands of README.md work as written", async () => {
     '{"key":"sak_…","name":"nightly backup","id":"key_…"}',
     "Successfully deleted 1 API key",
     '{"deleted":1,"keys":[{"id":"key_…","name":"nightly backup"}]}',
+    "No API keys found to delete",
     '{"data":{"apiKeys":[{"name":"first admin","roles":["ADMIN"],"createdAt":"…"},' +
     '{"name":"temporary","roles":[],"createdAt":"…"}]}}',
     "Successfully deleted 1 API key",
