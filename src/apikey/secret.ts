@@ -43,6 +43,11 @@ export function isWellFormedSecret(text: string): boolean {
   return FORM.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 }
 
+/** Whether a text has the form of a secret, but the wrong checksum. No server knows such a key. */
+export function isMistypedSecret(text: string): boolean {
+  return FORM.test(text) && !isWellFormedSecret(text);
+}
+
 /** The SHA-256 hash of a secret, 32 bytes. A key store keeps this hash instead of the secret. */
 export async function hashSecret(secret: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret)));

@@ -30,6 +30,8 @@ import {
 import { DESCRIBE_ROLES, roleDescriptions } from "./rights/role_descriptions.ts";
 import { type BodyResponse, sendBody } from "./send_body.ts";
 
+import { ME_WITH_RIGHTS, type Verification, verifyKey } from "./verify/verify_key.ts";
+
 export type {
   ApiKey,
   AuditEvent,
@@ -47,6 +49,7 @@ export type {
   SchemaField,
   ServerFields,
   UpdateResult,
+  Verification,
 };
 
 /**
@@ -62,6 +65,7 @@ export interface Client {
   serverFields(): Promise<ServerFields>;
   unsupported(field: SchemaField, alternative: string): Failure;
   identify(): Promise<KeyReference | undefined>;
+  verifyKey(): Promise<Verification>;
   findKeyInUse(): Promise<KeyReference | undefined>;
   updateKey(key: ApiKey, changes: KeyChanges): Promise<UpdateResult>;
   rotateKey(rotation: Rotation): Promise<IssuedKey>;
@@ -84,6 +88,7 @@ export function createClient(endpoint: Endpoint): Client {
     serverFields: () => serverFields(endpoint),
     unsupported: (field, alternative) => unsupported(endpoint, field, alternative),
     identify: () => identify(endpoint),
+    verifyKey: () => verifyKey(endpoint),
     findKeyInUse: () => findKeyInUse(endpoint),
     updateKey: (key, changes) => updateKey(endpoint, key, changes),
     rotateKey: (rotation) => rotateKey(endpoint, rotation),
@@ -106,6 +111,7 @@ export const DOCUMENTS: readonly string[] = [
   LIST_SUMMARIES,
   LIST_SECRETS,
   ME,
+  ME_WITH_RIGHTS,
   FIND_ON_EMBEDDED,
   UPDATE,
   ROTATE,

@@ -1,6 +1,7 @@
 /** Finds the failure that a response reports: GraphQL errors, an HTTP error status, or a body that is not GraphQL. */
 import * as z from "zod/mini";
 import { escapeInvisible, Failure, type FailureCode, toSentence } from "../apikey/failure.ts";
+import { isRejection, KeyRejected } from "../apikey/rejected_key.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { maybeExecuted } from "./network_failure.ts";
 import type { ReadResponse } from "./transport.ts";
@@ -49,12 +50,17 @@ function isRequestError({ status, data }: GraphqlResponse): boolean {
   return data === undefined || (data === null && status === 400);
 }
 
-type ErrorList = readonly { readonly message: string; readonly extensions?: { readonly code?: unknown } | null }[];
+type ErrorList = readonly {
+  readonly message: string;
+  readonly extensions?: { readonly code?: unknown; readonly reason?: unknown } | null;
+}[];
 
 function errorList(): z.ZodMiniType<ErrorList> {
   return z.array(z.object({
     message: z.string(),
-    extensions: z.exactOptional(z.nullable(z.object({ code: z.exactOptional(z.unknown()) }))),
+    extensions: z.exactOptional(
+      z.nullable(z.object({ code: z.exactOptional(z.unknown()), reason: z.exactOptional(z.unknown()) })),
+    ),
   }));
 }
 
@@ -67,7 +73,10 @@ function errorFailure(errors: ErrorList, isRejected: boolean, response: ReadResp
   if (isBearerRefused(code, text, response, endpoint)) {
     return new BearerRefused("UNAUTHENTICATED", `${message} ${endpoint.keyRemedy} ${HEADER_REMEDY}`);
   }
-  return new (isRejected ? RequestRejected : Failure)(code, withContext(message, code, response, endpoint));
+  const explained = withContext(message, code, response, endpoint);
+  const reason = errors.map(({ extensions }) => extensions?.reason).find(isRejection);
+  if (code === "UNAUTHENTICATED" && reason !== undefined) return new KeyRejected(reason, explained);
+  return new (isRejected ? RequestRejected : Failure)(code, explained);
 }
 
 function codeOf(errors: ErrorList, { status }: ReadResponse, { interrupted }: Endpoint): FailureCode {

@@ -129,6 +129,7 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     client.findKeys(NEW_KEY.name),
     client.listKeys(),
     client.identify(),
+    reader.verifyKey(),
     reader.updateKey(READ_KEY, { name: "b" }),
     reader.rotateKey({ selector: { name: NEW_KEY.name }, grace: 0, expiresAt: undefined }),
     client.deleteKeys([{ id: "key_1", name: "a" }]),

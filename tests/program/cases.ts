@@ -487,6 +487,54 @@ export const CASES: readonly Case[] = [
     },
   },
   {
+    rule: "verify prints whose key it is and what it may do, and --can checks permissions",
+    isSmokeTest: true,
+    check: async (program) => {
+      const flags = ["--permissions", "DOCKER:READ_ANY", "--roles", "GUEST", "--expires-at", "2200-01-01T00:00:00Z"];
+      const made = jsonLine(await program(create("--name", "ci", ...flags, "--json")));
+      const env = { SERVICE_API_KEY: String(made["key"]) };
+      const key = {
+        active: true,
+        id: made["id"],
+        name: "ci",
+        roles: ["GUEST"],
+        permissions: ["DOCKER:READ_ANY"],
+        expiresAt: "2200-01-01T00:00:00.000Z",
+      };
+      const allowed = await program(
+        ["apikey", "verify", "--can", "docker:read_own", "--can", "ME:READ_OWN", "--json"],
+        { env },
+      );
+      expect({ code: allowed.code, ...jsonLine(allowed) }).toEqual({ code: 0, ...key });
+      const lacking = await program(["apikey", "verify", "--can", "*:READ_OWN,DOCKER:READ_ANY", "--json"], { env });
+      const missing = RESOURCES.filter((resource) => !["DOCKER", "ME"].includes(resource));
+      expect({ code: lacking.code, ...jsonLine(lacking) }).toEqual({
+        code: 3,
+        ...key,
+        missing: missing.map((resource) => `${resource}:READ_OWN`),
+      });
+    },
+  },
+  {
+    rule: "verify says why a key is not valid",
+    check: async (program) => {
+      const old = (await program(create("--name", "ci", "--roles", "GUEST"))).stdout.trim();
+      const reasonFor = async (key: string): Promise<unknown> => {
+        const outcome = await program(["apikey", "verify", "--key-file", "-", "--json"], { stdin: `${key}\n` });
+        const { active, reason, ...rest } = jsonLine(outcome);
+        expect({ code: outcome.code, active, rest }).toEqual({ code: 3, active: false, rest: {} });
+        return reason;
+      };
+      const current = (await program(["apikey", "rotate", "ci"])).stdout.trim();
+      expect(await reasonFor(old)).toBe("rotated");
+      await program(["apikey", "update", "ci", "--disable"]);
+      expect(await reasonFor(current)).toBe("disabled");
+      await program(remove("--name", "ci"));
+      expect(await reasonFor(current)).toBe("unknown");
+      expect(await reasonFor("a-key-of-another-server")).toBe("mistyped");
+    },
+  },
+  {
     rule: "request prints the response body",
     isSmokeTest: true,
     check: async (program) => {

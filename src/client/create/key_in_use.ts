@@ -17,10 +17,14 @@ export async function findKeyInUse(
   candidates: readonly ExistingKey[],
 ): Promise<ExistingKey | undefined> {
   if (candidates.length === 0) return undefined;
-  const values = [...endpoint.headers.values()];
-  const shown = keys.find(({ key }) => typeof key === "string" && values.some((value) => holds(value, key)));
-  const self = shown ?? await retry(endpoint, () => identify(endpoint));
+  const self = findBySecretInUse(endpoint, keys) ?? await retry(endpoint, () => identify(endpoint));
   return candidates.find(({ id }) => id === self?.id);
+}
+
+/** Returns the key whose secret is in a header; `undefined` if the server does not show the secret. */
+export function findBySecretInUse({ headers }: Endpoint, keys: readonly ExistingKey[]): ExistingKey | undefined {
+  const values = [...headers.values()];
+  return keys.find(({ key }) => typeof key === "string" && values.some((value) => holds(value, key)));
 }
 
 /** The same server, with another key in the header that holds the key in use. */

@@ -3,6 +3,7 @@
  * folder throttle failed authentication, record when keys are used, and authorize callers.
  */
 import { Failure } from "../../apikey/failure.ts";
+import { KeyRejected } from "../../apikey/rejected_key.ts";
 import { isWellFormedSecret } from "../../apikey/secret.ts";
 import type { KeyStore } from "../../store/key_store.ts";
 import type { KeyStatus } from "../../store/stored_key.ts";
@@ -80,16 +81,21 @@ export class Authenticator {
     const digest = await hashSecret(secret);
     const known = this.#callers.get(digest);
     if (known === undefined && !isWellFormedSecret(secret)) {
-      throw unauthenticated("The key is mistyped, truncated, or from another kind of server.");
+      throw new KeyRejected("mistyped", "The key is mistyped, truncated, or from another kind of server.");
     }
     const hash = known?.secretHash ?? Uint8Array.fromHex(digest);
     const state = await store.findBySecretHash(hash);
-    if (state !== undefined && state.status !== "active") throw unauthenticated(REJECTIONS[state.status]);
+    if (state !== undefined && state.status !== "active") {
+      throw new KeyRejected(state.status, REJECTIONS[state.status]);
+    }
     if (state !== undefined && known?.key.id === state.id && known.key.revision === state.revision) return known;
     const key = state && await store.findById(state.id);
     if (key === undefined) {
       this.#callers.delete(digest);
-      throw unauthenticated("The key has a valid form, but this server does not know it. It may have been deleted.");
+      throw new KeyRejected(
+        "unknown",
+        "The key has a valid form, but this server does not know it. It may have been deleted.",
+      );
     }
     const caller = callerOf(key, hash);
     setBounded(this.#callers, digest, caller, MAX_CALLERS);

@@ -1,6 +1,7 @@
 /** Turns errors into responses. Logs the details that clients must not see, and omits them from the response. */
 import { GraphQLError } from "graphql";
 import { Failure, type FailureCode } from "../../apikey/failure.ts";
+import { KeyRejected } from "../../apikey/rejected_key.ts";
 import { TooManyFailures } from "../auth/authenticator.ts";
 import type { LogError } from "../telemetry/log_error.ts";
 import { HttpError, type HttpRequest, type HttpResponse, responseHeaders } from "./http_message.ts";
@@ -30,8 +31,8 @@ export function codeOf(error: Error): FailureCode {
 /** Returns the error that clients see, with its code in the extensions. Logs the details that clients do not see. */
 export function toPublicError(error: Error, { exposeStoreErrors, logError }: ErrorOptions): GraphQLError {
   const code = codeOf(error);
-  const extensions = { code };
   const cause = error instanceof GraphQLError ? error.originalError ?? error : error;
+  const extensions = { code, ...cause instanceof KeyRejected && { reason: cause.reason } };
   const isUnexpected = code === "FAILED" && !(cause instanceof Failure);
   if (isUnexpected || (UNAVAILABLE.includes(code) && !exposeStoreErrors)) {
     logError("A request failed: {error}", { error: cause });

@@ -7,6 +7,7 @@ import { registerList } from "./list/list.ts";
 import { registerRotate } from "./rotate.ts";
 import { registerShow } from "./show/show.ts";
 import { registerUpdate } from "./update/update.ts";
+import { registerVerify } from "./verify/verify.ts";
 import type { SubcommandName } from "./subcommands.ts";
 
 export { deleteMany } from "./delete/delete_many.ts";
@@ -17,6 +18,7 @@ export const LIFECYCLE_COMMANDS = {
   show: registerShow,
   update: registerUpdate,
   rotate: registerRotate,
+  verify: registerVerify,
 } as const satisfies Readonly<
   Record<Exclude<SubcommandName, "create" | "delete">, RegisterCommand>
 >;

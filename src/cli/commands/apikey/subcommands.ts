@@ -8,6 +8,7 @@ export const SUBCOMMANDS = [
   ["show", "show a key and its rights, without its secret"],
   ["update", "change a key: its name, rights, expiry or state"],
   ["rotate", "issue a new secret for a key"],
+  ["verify", "report whether your key is valid, and what it may do"],
 ] as const;
 
 export type SubcommandName = typeof SUBCOMMANDS[number][0];

@@ -1,0 +1,149 @@
+/** `apikey verify`: reports whether the key in use is valid, whose it is, what it may do and until when. */
+import type { Command } from "@commander-js/extra-typings";
+import { escapeInvisible, Failure, quote } from "../../../../apikey/failure.ts";
+import { parsePermissionsOf } from "../../../../apikey/permission.ts";
+import { isMistypedSecret } from "../../../../apikey/secret.ts";
+import { UnknownName } from "../../../../apikey/unknown_name.ts";
+import type { Client, Verification } from "../../../../client/client.ts";
+import type { CommandContext } from "../../../command.ts";
+import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
+import type { Host } from "../../../host/host.ts";
+import { writeJson } from "../../../report.ts";
+import { collect, type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
+import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
+
+/** Registers the subcommand. */
+export function registerVerify(command: Command, context: CommandContext): void {
+  const withOwnFlags = command
+    .description("Report whether your key is valid, whose key it is, what it may do and until when.")
+    .usage("[--key-file <file>] [options]")
+    .optionsGroup("Key:")
+    .option("--can <permission>", "also require this RESOURCE:ACTION; * stands for all; repeatable", collect)
+    .optionsGroup("Output:")
+    .option("--json", "print one line of JSON, even on failure");
+  withServerFlags(withOwnFlags)
+    .addHelpText("after", NOTES)
+    .action(async (flags) => context.setExitCode(await verify(flags, context)));
+}
+
+interface VerifyFlags extends ServerFlags {
+  readonly can?: readonly string[] | undefined;
+  readonly json?: true | undefined;
+}
+
+/** What the command reports: the answer of the server, and the required permissions that the key lacks. */
+interface Report {
+  readonly verification: Verification;
+  readonly missing: readonly string[];
+}
+
+async function verify(flags: VerifyFlags, { host, log }: CommandContext): Promise<ExitCode> {
+  const parse = ({ resources }: KnownNames): readonly string[] => parsePermissionsOf(resources, flags.can ?? []);
+  const parsed = parseKnownNames(parse);
+  const { readSettings, withClientFor } = await import("#connection");
+  const settings = await readSettings(flags, host, log);
+  const secrets = [...settings.headers.values()].map((value) => value.replace(/^Bearer /, ""));
+  if (secrets.length === 0) {
+    throw new Failure(
+      "USAGE",
+      "There is no key to verify. Pass its file with --key-file, pipe the key to --key-file -, or set SERVICE_API_KEY.",
+    );
+  }
+  const report = secrets.some(isMistypedSecret)
+    ? MISTYPED
+    : await withClientFor(settings, host, log)(async (connect) => {
+      const client = await connect();
+      const verification = await client.verifyKey();
+      if (!verification.isActive || flags.can === undefined) return { verification, missing: [] };
+      const required = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, client) : parsed;
+      const rights = await rightsOf(verification, required, client);
+      return { verification, missing: required.filter((permission) => !rights.has(permission)) };
+    });
+  await print(report, flags, host);
+  return report.verification.isActive && report.missing.length === 0 ? ExitCode.OK : ExitCode.DENIED;
+}
+
+/** The report about a key with the wrong checksum. No server needs to be asked. */
+const MISTYPED: Report = {
+  verification: { isActive: false, reason: "mistyped", message: "The key is mistyped: its checksum is wrong." },
+  missing: [],
+};
+
+/**
+ * Returns the rights of the key. If the server does not report them, asks what the roles grant.
+ *
+ * @throws {Failure} `UNSUPPORTED` if the server does not say whether the key has one of the required permissions
+ */
+async function rightsOf(
+  { key, rights }: Extract<Verification, { isActive: true }>,
+  required: readonly string[],
+  client: Client,
+): Promise<ReadonlySet<string>> {
+  if (rights !== undefined) return rights;
+  const accepted = "The server accepts the key. To verify only that, omit --can.";
+  if (!key?.roles || !key.permissions) throw client.unsupported("Query.me", accepted);
+  const { roles, permissions } = key;
+  const { byRoles, byPermissions } = await client.effectivePermissions({ roles, permissions });
+  if (byRoles !== undefined) return byRoles.union(byPermissions);
+  if (required.every((permission) => byPermissions.has(permission))) return byPermissions;
+  throw client.unsupported("Query.getPermissionsForRoles", accepted);
+}
+
+async function print({ verification, missing }: Report, { json }: VerifyFlags, host: Host): Promise<void> {
+  if (!verification.isActive) {
+    const { reason, message } = verification;
+    if (json) await writeJson(host.stdout, { active: false, reason });
+    else await host.stdout.write(`The key is not valid. ${escapeInvisible(message)}\n`);
+    return;
+  }
+  const { key, rights } = verification;
+  const { id = null, name = null, roles = null, permissions = null, expiresAt = null } = key ?? {};
+  if (json) {
+    const members = { active: true, id, name, roles, permissions, expiresAt };
+    return await writeJson(host.stdout, missing.length === 0 ? members : { ...members, missing });
+  }
+  const subject = name === null ? "The key" : `The key ${quote(name)} (${id})`;
+  // A server that reports rights also reports the expiry.
+  const validity = expiresAt === null ? rights && " and does not expire" : ` until ${expiresAt}`;
+  const lines = [
+    `${subject} is valid${validity ?? ""}.`,
+    ...(roles === null ? [] : [`Roles: ${roles.join(", ") || "none"}`]),
+    ...(permissions === null ? [] : [`Permissions: ${permissions.join(", ") || "none"}`]),
+    ...(missing.length === 0 ? [] : [`The key lacks ${missing.join(", ")}.`]),
+  ];
+  await host.stdout.write(lines.map((line) => `${escapeInvisible(line)}\n`).join(""));
+}
+
+const NOTES = `
+Key:
+  The key comes from --key-file, SERVICE_API_KEY_FILE, SERVICE_API_KEY or the
+  profile. --key-file - reads it from standard input. The command needs no right
+  except a valid key.
+  A key of the embedded server has a checksum. If it is wrong, the command says
+  so without asking the server.
+  With --can, the key must also have each of these permissions.
+
+Other servers:
+  Many do not report whose key it is or when it expires. The command then
+  reports only whether the server accepts the key, and --can may be UNSUPPORTED.
+
+Results:
+  With --json, standard output has exactly one line, which is one of these:
+    valid      {"active":true,"id","name","roles":["VIEWER"],
+               "permissions":["DOCKER:READ_ANY"],"expiresAt"}
+               A member is null if the server does not report it. expiresAt is
+               null also if the key does not expire. For an old secret in its
+               grace period, it is the end of that period.
+    not valid  {"active":false,"reason":"expired"} (exit status 3)
+               The reason is mistyped, unknown, disabled, expired or rotated. If
+               a server gives none of these, it is the message of the server.
+    lacks      {"active":true,...,"missing":["DOCKER:UPDATE_ANY"]} if the key
+               lacks a permission of --can (exit status 3)
+    failure    {"error":"...","code":"..."}, for example if the server cannot be
+               reached (exit status 4)
+
+Examples:
+  service-api apikey verify --key-file ci.key
+  # Fail unless the key may update containers.
+  service-api apikey verify --key-file ci.key --can DOCKER:UPDATE_ANY
+${EXIT_STATUS}`;

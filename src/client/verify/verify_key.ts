@@ -1,0 +1,75 @@
+/** Asks a server whether it accepts the caller's key, whose key it is, what it may do and until when. */
+import * as z from "zod/mini";
+import { Failure } from "../../apikey/failure.ts";
+import { ungroup } from "../../apikey/permission.ts";
+import { KeyRejected } from "../../apikey/rejected_key.ts";
+import { findBySecretInUse } from "../create/key_in_use.ts";
+import { listSecrets } from "../create/list_secrets.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { execute, withFallback } from "../execute.ts";
+import { type ApiKey, type KeyInResponse, keyInResponse, toApiKey } from "../keys/api_key.ts";
+import { findKey } from "../keys/find_key.ts";
+import { ifAnswered } from "../rights/effective_permissions.ts";
+
+export type Verification =
+  | {
+    readonly isActive: true;
+    /** The key; `undefined` if the server does not report it. */
+    readonly key: Pick<ApiKey, "id" | "name" | "roles" | "permissions" | "expiresAt"> | undefined;
+    /** All rights that roles and permissions grant together; `undefined` if the server does not report them. */
+    readonly rights: ReadonlySet<string> | undefined;
+  }
+  | {
+    readonly isActive: false;
+    /** A member of `REASONS` in `apikey/rejected_key.ts`, or the message of a server that gives no reason. */
+    readonly reason: string;
+    /** Complete sentences. */
+    readonly message: string;
+  };
+
+const KEY = "id name roles permissions { resource actions }";
+
+export const ME_WITH_RIGHTS = `query VerifyKey { me { ${KEY} rights { resource actions } expiresAt } }`;
+
+const ME_WITH_PERMISSIONS = `query VerifyKey { me { ${KEY} } }`;
+
+/**
+ * Verifies the caller's key with one request, if the server has the field `me` with all members. Other servers get up to
+ * four requests, one of which needs a valid key.
+ *
+ * @throws {Failure} any failure of {@linkcode execute} except `UNAUTHENTICATED` and `FORBIDDEN`
+ */
+export async function verifyKey(endpoint: Endpoint): Promise<Verification> {
+  try {
+    const me = await withFallback(
+      () => queryMe(endpoint, ME_WITH_RIGHTS),
+      () => withFallback(() => queryMe(endpoint, ME_WITH_PERMISSIONS), () => Promise.resolve(null)),
+    );
+    if (me !== null) {
+      return { isActive: true, key: toApiKey(me), rights: me.rights ? new Set(ungroup(me.rights)) : undefined };
+    }
+    // Some servers also return null to a caller without a valid key. Listing keys always needs a valid key.
+    const own = findBySecretInUse(endpoint, await listSecrets(endpoint));
+    const key = own && await ifAnswered(() => findKey(endpoint, { id: own.id }));
+    return { isActive: true, key, rights: undefined };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    // The key is valid but lacks a right.
+    if (error.code === "FORBIDDEN") return { isActive: true, key: undefined, rights: undefined };
+    if (error.code !== "UNAUTHENTICATED") throw error;
+    const message = error.message.replace(endpoint.keyRemedy, "").trim();
+    return { isActive: false, reason: error instanceof KeyRejected ? error.reason : message, message };
+  }
+}
+
+interface Me extends KeyInResponse {
+  readonly rights?: KeyInResponse["permissions"];
+}
+
+async function queryMe(endpoint: Endpoint, document: string): Promise<Me | null> {
+  const { me } = await execute(endpoint, document, {}, () => {
+    const rights = z.nullish(z.array(z.object({ resource: z.string(), actions: z.array(z.string()) })));
+    return z.object({ me: z.nullable(z.intersection(keyInResponse(), z.object({ rights }))) });
+  });
+  return me;
+}
