@@ -37,8 +37,13 @@ export async function completeValue(
   }
   switch (flag) {
     case "--roles":
+    case "--add-roles":
+    case "--remove-roles":
       return withPrefix(prefix, completeList(typed, await roleCandidates(line, host)));
     case "--permissions":
+    case "--add-permissions":
+    case "--remove-permissions":
+    case "--can":
       return withPrefix(prefix, completePermissions(typed));
     case "--name":
       return expectsExistingName(line, command) ? offer(cursor, await fetchKeyNames(line, host)) : NO_CANDIDATES;

@@ -87,12 +87,30 @@ Deno.test("the program rejects every pair of flags that completion treats as con
     if (/^--(name|id)/.test(first)) command.push("--delete");
     if (first.startsWith("--expires")) command.push("--create", "--name", "a", "--roles", "GUEST");
     if (first.startsWith("--base") || first.startsWith("--data")) command.push("--query", "{ a }");
-    const { stdout: help } = await inProcess([command[0] ?? "", "--help"]);
+    const isOfUpdate = /^--(no-expiry|enable|(add|remove)-|(roles|permissions)$)/.test(first);
+    if (isOfUpdate) command.splice(0, 1, "apikey", "update", "a");
+    const { stdout: help } = await inProcess([...command.slice(0, isOfUpdate ? 2 : 1), "--help"]);
     const flags = [first, second].flatMap((flag) => help.includes(`${flag} <`) ? [flag, "http://127.0.0.1:1"] : [flag]);
     const { code, stderr } = await inProcess([...command, ...flags]);
     expect({ pair: [first, second], code }).toEqual({ pair: [first, second], code: 2 });
     for (const flag of [first, second]) expect(stderr).toContain(flag);
   }));
+});
+
+Deno.test("the flags of update and verify complete to roles and permissions like those of create", async () => {
+  const wordsFor = async (...words: readonly string[]): Promise<readonly string[]> =>
+    Object.keys((await complete(["apikey", ...words])).words);
+  const roles = await wordsFor("--roles", "");
+  const permissions = await wordsFor("--permissions", "DOCKER:R");
+  expect(permissions).toEqual(["DOCKER:READ_ANY", "DOCKER:READ_OWN"]);
+  for (const flag of ["--add-roles", "--remove-roles"]) {
+    // deno-lint-ignore no-await-in-loop -- one flag at a time
+    expect(await wordsFor("update", flag, "")).toEqual(roles);
+  }
+  for (const words of [["update", "--add-permissions"], ["update", "--remove-permissions"], ["verify", "--can"]]) {
+    // deno-lint-ignore no-await-in-loop -- one flag at a time
+    expect(await wordsFor(...words, "DOCKER:R")).toEqual(permissions);
+  }
 });
 
 Deno.test("--roles completes to the roles with their descriptions", async () => {

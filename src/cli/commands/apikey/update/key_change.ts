@@ -51,8 +51,7 @@ interface ListChange {
 export function parseChange(flags: ChangeFlags, { roles, resources }: KnownNames, now: Date): KeyChange {
   const { rename, description, enable, disable } = flags;
   if (enable && disable) throw new Failure("USAGE", "Use either --enable or --disable, not both.");
-  const expiresAt = expiryFrom(flags, now);
-  if (expiresAt !== undefined && flags.expiry === false) {
+  if (flags.expiry === false && (flags.expiresIn ?? flags.expiresAt) !== undefined) {
     throw new Failure(
       "USAGE",
       `Use either --no-expiry or ${flags.expiresIn ? "--expires-in" : "--expires-at"}, not both.`,
@@ -67,7 +66,7 @@ export function parseChange(flags: ChangeFlags, { roles, resources }: KnownNames
       [flags.permissions, flags.addPermissions, flags.removePermissions],
       (lists) => parsePermissionsOf(resources, lists),
     ),
-    expiresAt: flags.expiry === false ? null : expiresAt,
+    expiresAt: flags.expiry === false ? null : expiryFrom(flags, now),
     enabled: enable ? true : disable ? false : undefined,
   };
   if (Object.values(change).some((value) => value !== undefined)) return change;
