@@ -42,17 +42,21 @@ export async function deleteKeys(
     throw new Failure("USAGE", "--delete needs --name or --id if it cannot prompt.");
   }
   const isSimple = target !== undefined && others.length === 0 && !confirms;
+  // In the executable, code that is loaded on demand cannot throw a `DeletionFailure` that this code recognizes.
+  let deleted = 0;
+  const countDeleted = (count: number): void => void (deleted += count);
   try {
     return await useClient(async (connect, interrupted, describePlace) => {
       const place = describePlace();
+      const deletion = { flags, confirms, connect, host, interrupted, countDeleted };
       const result = isSimple
         ? await deleteOne(await connect(), target)
-        : await (await import("#lifecycle")).deleteMany(targets, { flags, confirms, connect, host, interrupted });
+        : await (await import("#lifecycle")).deleteMany(targets, deletion);
       await printDeleteResult(result, place, flags, host);
       return isSuccess(result, flags) ? ExitCode.OK : ExitCode.FAILED;
     });
   } catch (error) {
-    throw error instanceof DeletionFailure ? error : new DeletionFailure(0, error);
+    throw error instanceof DeletionFailure ? error : new DeletionFailure(deleted, error);
   }
 }
 

@@ -2,7 +2,6 @@
 import type { FailureCode } from "../../../../apikey/failure.ts";
 import type { Client, FoundKey, KeyReference } from "../../../../client/client.ts";
 import type { Host } from "../../../host/host.ts";
-import { DeletionFailure } from "../../../report.ts";
 import { parseFilter } from "../filter_flags.ts";
 import type { DeleteFlags } from "../delete.ts";
 import { confirmLockout, isRefusal, keyInUseLast } from "./delete_safely.ts";
@@ -19,13 +18,15 @@ export interface Deletion {
   readonly connect: () => Promise<Client>;
   readonly host: Host;
   readonly interrupted: AbortSignal;
+  /** Called after each deletion with the number of deleted keys, so that the message of a failure can say it. */
+  readonly countDeleted: (count: number) => void;
 }
 
 /**
  * Deletes the keys of the targets. Without targets, deletes the keys that the filters match. Without filters, deletes the
  * keys that the user selects.
  *
- * @throws {Failure} with any code; {@linkcode DeletionFailure} if keys were deleted before the failure
+ * @throws {Failure} with any code; keys may have been deleted before the failure
  */
 export async function deleteMany(targets: readonly Target[], deletion: Deletion): Promise<DeleteResult> {
   if (targets.length > 0) return await deleteTargets(targets, deletion);
@@ -35,7 +36,7 @@ export async function deleteMany(targets: readonly Target[], deletion: Deletion)
 
 /** Continues with the next target if a key is missing or, with several targets, if the server refuses to delete it. */
 async function deleteTargets(targets: readonly Target[], deletion: Deletion): Promise<DeleteResult> {
-  const { flags, confirms, connect, host, interrupted } = deletion;
+  const { flags, confirms, connect, host, interrupted, countDeleted } = deletion;
   if (confirms) {
     const { confirmDeletion } = await import("#prompts");
     await confirmDeletion(targets.map(({ value }) => value), flags, host, interrupted);
@@ -50,7 +51,7 @@ async function deleteTargets(targets: readonly Target[], deletion: Deletion): Pr
       if (keys.length === 0) failures.set(target, { code: "NOT_FOUND", error: notFound(target) });
       return keys;
     } catch (error) {
-      if (!isRefusal(error) || targets.length === 1) throw new DeletionFailure(deleted.length, error);
+      if (!isRefusal(error) || targets.length === 1) throw error;
       failures.set(target, { code: error.code, error: error.message });
       return [];
     }
@@ -61,7 +62,9 @@ async function deleteTargets(targets: readonly Target[], deletion: Deletion): Pr
   await confirmLockout(client, [...found.values()].flat(), keyInUse?.id, deletion);
   for (const [target, keys] of keyInUseLast([...found], ([, keys]) => keys, keyInUse?.id)) {
     // deno-lint-ignore no-await-in-loop -- one request at a time, so that each refusal belongs to one target
-    deleted.push(...await attempt(target, () => deleteTarget(client, target, keys)));
+    const deletedNow = await attempt(target, () => deleteTarget(client, target, keys));
+    deleted.push(...deletedNow);
+    countDeleted(deletedNow.length);
   }
 
   const [target, ...others] = targets;

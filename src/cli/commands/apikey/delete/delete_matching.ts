@@ -3,7 +3,6 @@ import { Failure } from "../../../../apikey/failure.ts";
 import type { KeyFilter } from "../../../../apikey/key_filter.ts";
 import type { ApiKey, Client, KeyField, KeyReference } from "../../../../client/client.ts";
 import { canPrompt } from "../../../host/can_prompt.ts";
-import { DeletionFailure } from "../../../report.ts";
 import { markRisks } from "../lockout.ts";
 import type { Deletion } from "./delete_many.ts";
 import type { DeleteResult, FailedDeletion } from "../delete_output.ts";
@@ -14,7 +13,7 @@ import { MAX_ATTEMPTS, notDeleted } from "../delete_target.ts";
  * Deletes the keys that the filter matches and, without `--yes`, that the user has selected from them.
  *
  * @throws {Failure} `USAGE` if `--yes` is not given and the command cannot prompt; `UNSUPPORTED` if the server does not
- * report what the filter needs; {@linkcode DeletionFailure} with any code
+ * report what the filter needs; any other code, also after keys were deleted
  */
 export async function deleteMatching(filter: KeyFilter, deletion: Deletion): Promise<DeleteResult> {
   const { connect, flags, host } = deletion;
@@ -83,7 +82,7 @@ async function deleteUnchanged(
   client: Client,
   keys: readonly ApiKey[],
   filter: KeyFilter,
-  { host }: Deletion,
+  { host, countDeleted }: Deletion,
 ): Promise<DeleteResult> {
   const { openProgress } = await import("#terminal");
   const progress = openProgress("Deleting keys", keys.length, host);
@@ -107,6 +106,7 @@ async function deleteUnchanged(
     try {
       if (await client.deleteKeys(unchanged)) {
         deleted.push(...unchanged);
+        countDeleted(unchanged.length);
         return [];
       }
     } catch (error) {
@@ -127,8 +127,6 @@ async function deleteUnchanged(
       // deno-lint-ignore no-await-in-loop -- one batch at a time
       pending.unshift(...await deleteBatch(batch));
     }
-  } catch (error) {
-    throw new DeletionFailure(deleted.length, error);
   } finally {
     if (keys.length > 1) await progress.end();
   }

@@ -1,7 +1,5 @@
 /** Deletes the keys that the user selects from a list. */
 import type { Client, KeyReference } from "../../../../client/client.ts";
-import type { Host } from "../../../host/host.ts";
-import { DeletionFailure } from "../../../report.ts";
 import { markRisks } from "../lockout.ts";
 import type { Deletion } from "./delete_many.ts";
 import type { DeleteResult } from "../delete_output.ts";
@@ -19,7 +17,7 @@ export async function deleteSelected(deletion: Deletion): Promise<DeleteResult> 
   const selected = await promptForKeys(keys, { notes, isSelected: false }, flags, host, interrupted);
   if (selected.length === 0) return { kind: "none selected" };
   await confirmLockout(client, selected, keyInUse?.id, deletion);
-  const deleted = await deleteInBatches(client, keyInUseLast(selected, (key) => [key], keyInUse?.id), host);
+  const deleted = await deleteInBatches(client, keyInUseLast(selected, (key) => [key], keyInUse?.id), deletion);
   return deleted.length === 0 ? { kind: "no keys" } : { kind: "deleted", keys: deleted, failed: [] };
 }
 
@@ -30,12 +28,11 @@ const MAX_BATCHES = 50;
  * Deletes keys in batches and skips keys that another client has deleted in the meantime.
  *
  * @returns the keys that this call deleted
- * @throws {DeletionFailure} with the number of keys deleted before the failure
  */
 async function deleteInBatches(
   client: Client,
   keys: readonly KeyReference[],
-  host: Host,
+  { host, countDeleted }: Deletion,
 ): Promise<readonly KeyReference[]> {
   const { openProgress } = await import("#terminal");
   const progress = openProgress("Deleting keys", keys.length, host);
@@ -46,11 +43,11 @@ async function deleteInBatches(
       // deno-lint-ignore no-await-in-loop -- one batch at a time
       if (keys.length > 1) await progress.show(start);
       // deno-lint-ignore no-await-in-loop -- one batch at a time
-      deleted.push(...await deleteBatch(client, keys.slice(start, start + batchSize)));
+      const batch = await deleteBatch(client, keys.slice(start, start + batchSize));
+      deleted.push(...batch);
+      countDeleted(batch.length);
     }
     return deleted;
-  } catch (error) {
-    throw new DeletionFailure(deleted.length, error);
   } finally {
     if (keys.length > 1) await progress.end();
   }
