@@ -1,76 +1,17 @@
 /** `apikey --delete` with `--match`, `--expired` and `--unused`: which keys it deletes, prompts, and concurrent changes. */
 import { expect } from "expect";
 import type { KeyStore } from "../../../../src/store/key_store.ts";
-import type { StoredKey } from "../../../../src/store/stored_key.ts";
-import { startForeignServer, startServer, type TestServer } from "../../../client/foreign_server.ts";
+import { startForeignServer } from "../../../client/foreign_server.ts";
 import { inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
-import { runAtTerminal, type Running } from "../../../program/terminal_host.ts";
 import { LOCAL_ORIGIN } from "../../../server/graphql/graphql.ts";
-import { withHttp } from "../../../server/http/http_server.ts";
 import { newKey, newKeyWithSecret } from "../../../store/stored_key.ts";
+import { atTerminal, ciKeys, type Kind, remove, withKeys } from "./deletion_server.ts";
 
 const DAY = 86_400_000;
 
 function daysAgo(days: number): Date {
   return new Date(Date.now() - days * DAY);
-}
-
-/** What a request of the program does. */
-type Kind = "read again" | "delete" | "other";
-
-interface Fixture {
-  readonly store: KeyStore;
-  /** The variables with which the program uses the server, with the key "admin". */
-  readonly env: Readonly<Record<string, string>>;
-  readonly requests: readonly Kind[];
-  /** The names of the remaining keys. */
-  readonly names: () => Promise<readonly string[]>;
-}
-
-interface FixtureOptions {
-  /** The rights of the key with which the program authenticates. */
-  readonly caller?: Partial<StoredKey>;
-  /** Runs before the server gets a request. If it returns a response, the server does not get the request. */
-  readonly before?: (kind: Kind, store: KeyStore) => Promise<Response | void>;
-}
-
-/** Runs a test with a server of this program that has these keys and, as the first one, the key "admin". */
-function withKeys(
-  keys: readonly StoredKey[],
-  test: (fixture: Fixture) => Promise<void>,
-  { caller = { roles: ["ADMIN"] }, before = () => Promise.resolve() }: FixtureOptions = {},
-): Promise<void> {
-  return withHttp(async ({ store, url }) => {
-    const { key: admin, secret } = await newKeyWithSecret("admin", caller);
-    // deno-lint-ignore no-await-in-loop -- keeps the order of creation
-    for (const key of [admin, ...keys]) await store.add(key, LOCAL_ORIGIN, () => {});
-    const requests: Kind[] = [];
-    await using proxy: TestServer = startServer(async ({ body, headers }) => {
-      const kind = body.includes("ReadApiKeys") ? "read again" : body.includes("DeleteApiKeys") ? "delete" : "other";
-      requests.push(kind);
-      const response = await before(kind, store);
-      if (response instanceof Response) return response;
-      return await fetch(url, { method: "POST", body, headers: forwarded(headers) });
-    });
-    await test({
-      store,
-      requests,
-      env: { SERVICE_API_URL: proxy.url, SERVICE_API_KEY: secret },
-      names: async () => await Array.fromAsync(store.list(), ({ name }) => name),
-    });
-  });
-}
-
-function forwarded(headers: Headers): Readonly<Record<string, string>> {
-  return { "content-type": "application/json", authorization: headers.get("authorization") ?? "" };
-}
-
-const remove = (...flags: readonly string[]): readonly string[] => ["apikey", "--delete", ...flags];
-
-/** Keys named `ci 1`, `ci 2` and so on. */
-function ciKeys(count: number): Promise<readonly StoredKey[]> {
-  return Promise.all(Array.from({ length: count }, (_, index) => newKey(`ci ${index + 1}`)));
 }
 
 Deno.test("delete with several filters deletes only the keys that match all of them", async () => {
@@ -143,10 +84,6 @@ Deno.test("without a terminal and without --yes, delete with a filter says how m
   });
 });
 
-function atTerminal(env: Readonly<Record<string, string>>, ...flags: readonly string[]): Running {
-  return runAtTerminal(remove(...flags), { env, columns: 100 });
-}
-
 Deno.test("at a terminal, delete with a filter shows the matching keys, all selected, and asks for confirmation", async () => {
   const keys = await Promise.all([
     newKey("idle", { lastUsedAt: new Date("2026-01-02T00:00:00Z"), description: "of a job" }),
@@ -180,22 +117,7 @@ Deno.test("if the user deselects all matching keys, delete deletes nothing and e
   });
 });
 
-Deno.test("a list of matching keys marks the key in use and the last ADMIN, which is deleted after the user typed its name", async () => {
-  await withKeys(await ciKeys(1), async ({ env, names }) => {
-    const { host, screen, code } = atTerminal(env, "--match", "*");
-    expect(await screen.until(/Keys to delete/)).toContain("❯ ◉ admin  ADMIN  2026-02-03  [in use, last ADMIN]\n");
-    screen.press(KEYS.enter);
-    await screen.until(/Delete 2 keys\?/);
-    screen.press("y");
-    await screen.until(/"admin" is the key in use\. Without it, no key has the role ADMIN\./);
-    screen.press(..."admin", KEYS.enter);
-    expect(await code).toBe(0);
-    expect(host.stdout.text).toBe("Successfully deleted 2 API keys\n");
-    expect(await names()).toEqual([]);
-  });
-});
-
-Deno.test("a key that is used, changed, renamed or deleted after it was listed is not deleted", async () => {
+Deno.test("a key that another client uses, changes or deletes after it was listed is not deleted", async () => {
   const keys = await Promise.all(
     ["used", "changed", "deleted", "same"].map((name) => newKey(`ci ${name}`, { lastUsedAt: daysAgo(91) })),
   );
@@ -292,43 +214,3 @@ Deno.test("on a server with only the published schema, --match works, and --expi
   expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "Successfully deleted 2 API keys\n", stderr: "" });
   expect(server.keys.map(({ name }) => name)).toEqual(["backup"]);
 });
-
-Deno.test("without a terminal, the key in use or the last ADMIN among several keys is deleted only with --yes", async () => {
-  await withKeys(await ciKeys(1), async ({ env, names }) => {
-    const flags = ["--name", "admin", "--name", "ci 1"];
-    const refused = await inProcess(remove(...flags, "--json"), { env });
-    expect(refused.code).toBe(2);
-    expect(JSON.parse(refused.stdout)).toEqual({
-      deleted: 0,
-      error:
-        '"admin" is the key in use. Without it, no key has the role ADMIN. To delete it without a prompt, add --yes.',
-      code: "USAGE",
-    });
-    expect(await names()).toHaveLength(2);
-    const { code, stdout } = await inProcess(remove(...flags, "--yes"), { env });
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "Successfully deleted 2 API keys\n" });
-    expect(await names()).toEqual([]);
-  });
-});
-
-Deno.test("a single key with a given name is deleted without a prompt and with two requests, even if it is the key in use", () =>
-  withKeys([], async ({ env, names, requests }) => {
-    const { host, code } = atTerminal(env, "--name", "admin");
-    expect(await code).toBe(0);
-    expect(host.stdout.text).toBe("Successfully deleted 1 API key\n");
-    expect(await names()).toEqual([]);
-    expect(requests).toEqual(["other", "delete"]);
-  }));
-
-Deno.test("the list of keys marks the key in use, which is deleted only after the user typed its name", () =>
-  withKeys([], async ({ env, names }) => {
-    const { screen, code } = atTerminal(env);
-    expect(await screen.until(/Keys to delete/)).toContain("❯ ◯ admin  ADMIN  2026-02-03  [in use, last ADMIN]\n");
-    screen.press(KEYS.space, KEYS.enter);
-    await screen.until(/Delete the key "admin"\?/);
-    screen.press("y");
-    await screen.until(/"admin" is the key in use\./);
-    screen.press(KEYS.ctrlC);
-    expect(await code).toBe(130);
-    expect(await names()).toEqual(["admin"]);
-  }));
