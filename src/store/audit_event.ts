@@ -119,7 +119,14 @@ export function replacesItself({ id }: StoredKey, { actor }: Origin): boolean {
   return actor !== null && actor.id === id;
 }
 
-/** Returns the error for a calling key that was deleted after it was authenticated. */
-export function actorDeleted(): Failure {
-  return new Failure("UNAUTHENTICATED", "The key of this request was deleted while the request was running.");
+/**
+ * Checks that the calling key may still make changes.
+ *
+ * @param enabled the member of the calling key; `undefined` if the key does not exist
+ * @throws {Failure} `UNAUTHENTICATED` if the key was deleted or disabled after it was authenticated
+ */
+export function requireValidActor(enabled: unknown): void {
+  if (enabled) return;
+  const event = enabled === undefined ? "deleted" : "disabled";
+  throw new Failure("UNAUTHENTICATED", `The key of this request was ${event} while the request was running.`);
 }

@@ -45,7 +45,7 @@ export interface KeyStore {
    * Every reader sees exactly one of the two keys. The promise resolves when the change is on disk.
    *
    * @param precondition called with the key that already has the name, or with `undefined`
-   * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
+   * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
    * @throws what `precondition` throws
    */
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void>;
@@ -55,7 +55,7 @@ export interface KeyStore {
    *
    * @returns the changed key; `undefined` if the key does not exist
    * @throws {Failure} `ALREADY_EXISTS` if another key has the new name
-   * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
+   * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
    * @throws what `change` throws
    */
   update(
@@ -98,7 +98,7 @@ export interface KeyStore {
    *
    * @param precondition called once for each distinct id
    * @returns whether the keys were removed
-   * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
+   * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
    * @throws what `precondition` throws
    */
   remove(ids: readonly string[], origin: Origin, precondition: RemovePrecondition): Promise<boolean>;

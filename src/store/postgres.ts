@@ -10,7 +10,6 @@ import { setTimeout } from "node:timers/promises";
 import { Failure, reasonOf } from "../apikey/failure.ts";
 import { type Name, nameTaken } from "../apikey/name.ts";
 import {
-  actorDeleted,
   alteration,
   type AuditEvent,
   creation,
@@ -18,6 +17,7 @@ import {
   type Origin,
   removal,
   replacesItself,
+  requireValidActor,
 } from "./audit_event.ts";
 import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
 import type { Change, KeySelector, KeyStore, Precondition, RemovePrecondition, UpdateOptions } from "./key_store.ts";
@@ -396,15 +396,16 @@ async function findId(sql: Queryable, name: Name): Promise<string | undefined> {
 }
 
 /**
- * Checks that the calling key exists, and prevents its deletion until the end of the transaction. Allows concurrent
- * changes by the same key. The transaction must not lock other rows, because only `lockKeys` locks rows in order.
+ * Checks that the calling key exists and is enabled, and prevents changes to it until the end of the transaction. Allows
+ * concurrent changes by the same key. The transaction must not lock other rows, because only `lockKeys` locks rows in
+ * order.
  *
- * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
+ * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
  */
 async function keepActor(sql: Queryable, { actor }: Origin): Promise<void> {
   if (actor === null) return;
-  const { rows } = await sql.query("SELECT 1 FROM service_api.api_key WHERE id = $1 FOR KEY SHARE", [actor.id]);
-  if (rows.length === 0) throw actorDeleted();
+  const { rows } = await sql.query("SELECT enabled FROM service_api.api_key WHERE id = $1 FOR KEY SHARE", [actor.id]);
+  requireValidActor(rows[0]?.enabled);
 }
 
 /**
@@ -413,7 +414,7 @@ async function keepActor(sql: Queryable, { actor }: Origin): Promise<void> {
  *
  * @param isReplacement if set, and if the calling key is one of the keys to remove, also locks the keys that it created
  * @returns the rows of the ids that exist
- * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted
+ * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
  */
 async function lockKeys(
   sql: Queryable,
@@ -429,7 +430,7 @@ async function lockKeys(
      SELECT * FROM locked WHERE id = ANY($1)`,
     [actor === null ? ids : [...ids, actor.id], creator],
   );
-  if (actor !== null && !rows.some(({ id }) => id === actor.id)) throw actorDeleted();
+  if (actor !== null) requireValidActor(rows.find(({ id }) => id === actor.id)?.["enabled"]);
   const wanted = new Set(ids);
   return rows.filter(({ id }) => wanted.has(String(id)));
 }

@@ -7,7 +7,6 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { Failure, quote } from "../apikey/failure.ts";
 import { type Name, nameTaken } from "../apikey/name.ts";
 import {
-  actorDeleted,
   alteration,
   type AuditEvent,
   creation,
@@ -15,6 +14,7 @@ import {
   type Origin,
   removal,
   replacesItself,
+  requireValidActor,
 } from "./audit_event.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
@@ -282,12 +282,12 @@ class SqliteStore implements KeyStore {
 
   /**
    * Begins a change. Throws if the file was removed or replaced, if a newer version has migrated the store, or if the
-   * calling key was deleted.
+   * calling key was deleted or disabled.
    */
   #requireActor({ actor }: Origin): void {
     this.#requireSameFile();
     this.#requireKnownSchema();
-    if (actor !== null && this.#find("id", actor.id) === undefined) throw actorDeleted();
+    if (actor !== null) requireValidActor(this.#find("id", actor.id)?.enabled);
   }
 
   /** SQLite can still write to a file that has no name anymore. Every change would be lost when this process ends. */

@@ -134,6 +134,26 @@ export function testUpdates(engine: Engine): void {
       expect(await listKeys(store)).toEqual([key]);
     }));
 
+  test("Every change by a key that was disabled fails with UNAUTHENTICATED", () =>
+    withNewStore(engine, async (store) => {
+      const [key, fresh, second] = await Promise.all([newKey("deploy"), newKey("fresh"), newKey("deploy")]);
+      await addDeployer(store);
+      await addAll(store, [key]);
+      await store.update({ id: REMOTE.actor?.id ?? "" }, LOCAL, UPDATE, set({ enabled: false }));
+      const before = await listKeys(store);
+      const changes: readonly Promise<unknown>[] = [
+        store.add(fresh, REMOTE, allowAny),
+        store.add(second, REMOTE, allowAny),
+        store.remove([key.id], REMOTE, allowAny),
+        store.update({ id: key.id }, REMOTE, UPDATE, set({ enabled: false })),
+        store.update({ id: REMOTE.actor?.id ?? "" }, REMOTE, UPDATE, set({ enabled: true })),
+      ];
+      const failures = await Promise.all(changes.map(failureOfPromise));
+      expect(failures.map(({ code }) => code)).toEqual(changes.map(() => "UNAUTHENTICATED"));
+      for (const { message } of failures) expect(message).toContain("disabled while the request was running");
+      expect(await listKeys(store)).toEqual(before);
+    }));
+
   test("A renamed key is found only by its new name, and a new key can have the old name", () =>
     withNewStore(engine, async (store) => {
       const [key, second] = await Promise.all([newKey("old"), newKey("old")]);
