@@ -49,6 +49,7 @@ const COMMANDS: readonly (readonly [string, (value: string) => readonly string[]
     ...["serve", "--port", "65536", `--max-body=${value}`, `--max-depth=${value}`, `--trust-proxy=${value}`],
     ...[`--audit-retention=${value}`, `--host=${value}`],
   ]],
+  ["documents", (value) => ["needs", "--json", "--", value.replace(/^[@-]/, "")]],
   ["profile names", (value) => ["config", "--json", `--profile=${value}`]],
   ["ids of events", (value) => ["audit", `--after=${value}`]],
 ];
@@ -115,6 +116,22 @@ function nestedAliases(): fc.Arbitrary<string> {
     Array.from({ length: depth }, (_, i) => `a${i}: &a${i} [${`*a${i - 1},`.repeat(i === 0 ? 0 : 9)}]`).join("\n")
   );
 }
+
+Deno.test("no schema file crashes the program", () => {
+  const sdl = fc.array(
+    fc.constantFrom(
+      ...('type Query { a : [ Int ] ! } interface I union U = | enum E input @usePermissions ( action : "READ_ANY" , ' +
+        'resource: "LOGS" ) extend schema query """ # & implements { "__schema": null } [').split(" "),
+    ),
+    { maxLength: 30 },
+  ).map((words) => words.join(" "));
+  return inTemporaryDirectory((directory) =>
+    holdsForAll("schema files", fc.oneof(sdl, hostileText()), IN_SHORT, IN_FULL, async (text) => {
+      await Deno.writeTextFile(`${directory}/schema`, text);
+      await expectNoCrash(["needs", "{ a }", "--json", "--schema", `${directory}/schema`], NOWHERE);
+    })
+  );
+});
 
 Deno.test("no key and no file of a key crashes a command, and no output shows it", () =>
   inTemporaryDirectory((directory) => {

@@ -36,7 +36,7 @@ export async function readSchema(path: string): Promise<GraphQLSchema> {
  * Asks a server for its schema.
  *
  * @throws {Failure} `UNSUPPORTED` if the server does not describe its schema, or states no permissions in it;
- * `BAD_RESPONSE`, or any failure of the request
+ * `BAD_RESPONSE` if the schema is not valid or too large; any failure of the request
  */
 export async function fetchSchema(client: Client): Promise<GraphQLSchema> {
   const { body, failure } = await introspect(client);
@@ -48,12 +48,24 @@ export async function fetchSchema(client: Client): Promise<GraphQLSchema> {
     );
   }
   if (failure !== undefined) throw failure;
+  if (body.length > MAX_LENGTH) {
+    throw new Failure(
+      "BAD_RESPONSE",
+      `The server's description of its schema has more than ${
+        MAX_LENGTH / 1_000_000
+      } million characters. If you trust it, save it to a ` +
+        "file and run service-api needs with --schema FILE.",
+    );
+  }
   const invalid = (reason: string): Failure =>
     new Failure("BAD_RESPONSE", `The server's description of its schema is not valid: ${reason} Check --base-url.`);
   const result = z.safeParse(z.pipe(PARSED_JSON, INTROSPECTION), body);
   if (!result.success) throw invalid("it has no member __schema.");
   return requireStated(fromIntrospection(result.data, invalid), "The server's schema");
 }
+
+/** The schemas of the largest public APIs have less than 10 MB. A longer one could use more memory than the machine has. */
+const MAX_LENGTH = 16_000_000;
 
 const SCHEMA_REMEDY =
   "If you have its schema as a file with @usePermissions, run service-api needs with --schema FILE.";

@@ -151,6 +151,16 @@ Deno.test("text from the schema of a server cannot control the terminal", async 
   expect(stderr).toMatch(/is not valid: [\x20-\x7e]*\\u\{1b\}\[2J\\u\{202e\}[\x20-\x7e]*\n$/);
 });
 
+Deno.test("a description of a schema with more than 16 million characters is rejected, even if the response may be that large", async () => {
+  await using server = startServer(() => new Response(SHOP_INTROSPECTION.padEnd(16_000_001)));
+  const { code, stdout } = await needsOn(server);
+  expect(code).toBe(4);
+  expect(JSON.parse(stdout)).toMatchObject({
+    code: "BAD_RESPONSE",
+    error: expect.stringMatching(/16 million .* --schema/),
+  });
+});
+
 Deno.test("a response that is too large is rejected", async () => {
   await using server = startServer(() => new Response(SHOP_INTROSPECTION));
   const { code, stdout } = await needsOn(server, DOCUMENT, "--max-response-size", "2kB");
