@@ -19,12 +19,18 @@ import { deleteKeys } from "./delete.ts";
 import { type DeleteOnlyFlags, withDeleteFlags, withKeyFlags, withOutputFlags } from "./key_flags.ts";
 import { SUBCOMMANDS } from "./subcommands.ts";
 
+const LIST_OF_COMMANDS = `Commands:
+${SUBCOMMANDS.map(([name, summary]) => `  ${name.padEnd(9)}${summary}`).join("\n")}
+  A command comes directly after apikey. service-api apikey <command> --help
+  describes it.`;
+
 /** Registers the command. */
 export function registerApikey(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withModes = command
     .description(
       "Create or delete API keys. At a terminal the command prompts for missing values.\n" +
-        "With --create, a name, and a role or permission, it never prompts.",
+        "With --create, a name, and a role or permission, it never prompts.\n" +
+        `\n${LIST_OF_COMMANDS}`,
     )
     .usage(
       "[--create | --delete]\n" +
@@ -72,7 +78,7 @@ export function registerDelete(command: Command, { host, log, setExitCode }: Com
     .option("--name <name>", "the same as an argument; repeatable", collect)
     .option("--id <id>", "the id of a key; repeatable", collect);
   withServerFlags(withOutputFlags(withDeleteFlags(withNames)))
-    .addHelpText("after", `${DELETING_MANY}${SEE_APIKEY}`)
+    .addHelpText("after", `${DELETING_MANY}${EXAMPLES_OF_DELETE}${SEE_APIKEY}`)
     .action(async (names, flags) => {
       const given = [...names, ...flags.name ?? []];
       const keyFlags = { ...flags, name: given.length === 0 ? undefined : given };
@@ -103,6 +109,15 @@ Deleting many keys:
   role ADMIN. Before the command deletes one of them, it prompts for the name of
   the key. If it cannot prompt, it needs --yes. A single key with a given name
   or id is deleted without a prompt.
+`;
+
+const EXAMPLES_OF_DELETE = `
+Examples:
+  service-api apikey delete "ci deploy" "ci build" --if-exists
+  # Select from the keys that no client has used for 90 days.
+  service-api apikey delete --unused 90d
+  # Delete the expired keys of the pipeline in a script.
+  service-api apikey delete --match 'ci *' --expired --yes
 `;
 
 /** Flags that `--delete` rejects. */
@@ -177,11 +192,6 @@ function indentedList(words: readonly string[]): string {
 
 function notes(): string {
   return `
-Commands:
-${SUBCOMMANDS.map(([name, summary]) => `  ${name.padEnd(9)}${summary}`).join("\n")}
-  A command comes directly after apikey. service-api apikey <command> --help
-  describes it.
-
 Embedded server:
   The embedded server is the one built into this program. Commands use it unless
   --base-url, SERVICE_API_URL or the profile selects another server. It keeps
