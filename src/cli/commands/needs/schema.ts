@@ -53,8 +53,8 @@ export async function fetchSchema(client: Client): Promise<GraphQLSchema> {
       "BAD_RESPONSE",
       `The server's description of its schema has more than ${
         MAX_LENGTH / 1_000_000
-      } million characters. If you trust it, save it to a ` +
-        "file and run service-api needs with --schema FILE.",
+      } million characters. If you trust ` +
+        "it, save it to a file and run service-api needs with --schema FILE.",
     );
   }
   const invalid = (reason: string): Failure =>
