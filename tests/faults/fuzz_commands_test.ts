@@ -36,6 +36,8 @@ const create = (...flags: readonly string[]): readonly string[] => ["apikey", "-
 const COMMANDS: readonly (readonly [string, (value: string) => readonly string[]])[] = [
   ["names", (value) => create("--roles", "GUEST", `--name=${value}`)],
   ["names of keys to delete", (value) => ["apikey", "--delete", "--json", `--name=${value}`]],
+  ["patterns of keys to delete", (value) => ["apikey", "--delete", "--json", `--match=${value}`]],
+  ["durations without use", (value) => ["apikey", "--delete", "--json", `--unused=${value}`]],
   ["roles", (value) => create("--name", "a", `--roles=${value}`)],
   ["permissions", (value) => create("--name", "a", `--permissions=${value}`)],
   ["descriptions", (value) => create("--name", "a", "--roles", "GUEST", `--description=${value}`)],
