@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { Failure } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { execute } from "./execute.ts";
+import { execute, withFallback } from "./execute.ts";
 import { RequestRejected } from "./response_failure.ts";
 
 /** An event of the audit trail, with the fields of the GraphQL type `AuditEvent`. */
@@ -20,6 +20,15 @@ export interface AuditEvent {
   readonly requestId: string | null;
   /** How many refused changes the event stands for. The other members describe the last one. */
   readonly occurrences: number;
+  /** What changed; not set if the server does not report it. */
+  readonly changes?: readonly AuditChange[] | undefined;
+}
+
+/** A changed field of the key. The values are texts; `null` if there is no value. */
+interface AuditChange {
+  readonly field: string;
+  readonly before: string | null;
+  readonly after: string | null;
 }
 
 interface AuditKey {
@@ -27,11 +36,18 @@ interface AuditKey {
   readonly name: string | null;
 }
 
-export const EVENTS = `query ListAuditEvents($after: String, $first: Int!) {
+export const EVENTS = eventsDocument("changes { field before after }");
+
+/** For servers of older versions. */
+const EVENTS_WITHOUT_CHANGES = eventsDocument("");
+
+function eventsDocument(changes: string): string {
+  return `query ListAuditEvents($after: String, $first: Int!) {
   auditEvents(after: $after, first: $first) {
-    id at action outcome key { id name } actor { id name } address requestId occurrences
+    id at action outcome key { id name } actor { id name } address requestId occurrences ${changes}
   }
 }`;
+}
 
 /**
  * Reads a page of the audit trail, oldest event first.
@@ -46,7 +62,9 @@ export async function listAuditEvents(
   first: number,
 ): Promise<readonly AuditEvent[]> {
   try {
-    return (await execute(endpoint, EVENTS, { after, first }, eventsSchema)).auditEvents;
+    const request = (document: string): ReturnType<typeof execute<{ readonly auditEvents: readonly AuditEvent[] }>> =>
+      execute(endpoint, document, { after, first }, eventsSchema);
+    return (await withFallback(() => request(EVENTS), () => request(EVENTS_WITHOUT_CHANGES))).auditEvents;
   } catch (cause) {
     if (!(cause instanceof RequestRejected && cause.message.includes("auditEvents"))) throw cause;
     const message = `${endpoint.label} has no audit trail: its schema lacks Query.auditEvents.`;
@@ -56,6 +74,8 @@ export async function listAuditEvents(
 
 function eventsSchema(): z.ZodMiniType<{ readonly auditEvents: readonly AuditEvent[] }> {
   const key = z.object({ id: z.nullable(z.string()), name: z.nullable(z.string()) });
+  const text = z.nullable(z.string());
+  const change = z.object({ field: z.string(), before: text, after: text });
   const event = z.object({
     id: z.string(),
     at: z.string(),
@@ -66,6 +86,7 @@ function eventsSchema(): z.ZodMiniType<{ readonly auditEvents: readonly AuditEve
     address: z.nullable(z.string()),
     requestId: z.nullable(z.string()),
     occurrences: z.number(),
+    changes: z.exactOptional(z.array(change)),
   });
   return z.object({ auditEvents: z.array(event) });
 }

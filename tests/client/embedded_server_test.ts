@@ -137,7 +137,7 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     client.roleDescriptions(),
     client.listEnumNames(),
     client.serverFields(),
-    client.listAuditEvents(undefined, 10),
+    reader.listAuditEvents(undefined, 10),
     Array.fromAsync(reader.readKeys()),
     reader.findKey({ name: NEW_KEY.name }),
     reader.findKey({ id: "key_1" }),

@@ -73,15 +73,17 @@ Each event has these members. A member that does not apply is null:
              opened the store itself, without a key
   address    IP address of the client
   requestId  X-Request-Id of the request
-  action     CREATE, REPLACE or DELETE
+  action     CREATE, UPDATE, ROTATE, REPLACE or DELETE
   key        {"id","name"} of the key that the action was for
-  outcome    DONE, NOT_FOUND if the key to delete does not exist, or the code of
-             the failure
+  outcome    DONE, NOT_FOUND if the key does not exist, or the code of the
+             failure
   occurrences
              number of refused attempts that the event stands for. If an actor
              repeats an attempt with the same outcome more than 10 times in a
              minute, one event stands for the further attempts, and its other
              members describe the last one
+  changes    [{"field","before","after"}]: what changed about the key. Secrets
+             are masked. Not set if the server is older and does not report it
 
 If you use a key, it needs LOGS:READ_ANY. The audit trail contains changes to
 keys and refused attempts. It does not contain requests that a server rejects

@@ -1,7 +1,7 @@
 /** `audit` prints the audit trail of a server as JSON lines, whether the server is embedded or reached over HTTP. */
 import { expect } from "expect";
 import { run } from "../../../src/cli/program.ts";
-import { startForeignServer } from "../../client/foreign_server.ts";
+import { startForeignServer, startServer } from "../../client/foreign_server.ts";
 import { embedded, overHttp } from "../../program/installations.ts";
 import type { Outcome } from "../../execute.ts";
 import { FakeHost, inProcess } from "../../program/program.ts";
@@ -52,7 +52,25 @@ for (const [where, install] of [["embedded", () => embedded(inProcess)], ["over 
       address: isRemote ? "127.0.0.1" : null,
       requestId: isRemote ? expect.stringMatching(/^[0-9a-f-]{36}$/) : null,
       occurrences: 1,
+      changes: expect.arrayContaining([{ field: "roles", before: null, after: expect.any(String) }]),
     });
+  });
+
+  Deno.test(`${where}: audit prints what an update and a rotation changed, without secrets`, async () => {
+    await using installation = await install();
+    const { program } = installation;
+    await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST"]);
+    await program(["apikey", "update", "ci", "--rename", "ci 2", "--add-permissions", "DOCKER:READ_ANY"]);
+    await program(["apikey", "rotate", "ci 2"]);
+    const { stdout } = await program(["audit"]);
+    expect(stdout).not.toMatch(/sak_\w/);
+    const [updated, rotated] = stdout.trimEnd().split("\n").slice(-2).map((line) => JSON.parse(line));
+    expect([updated.action, rotated.action]).toEqual(["UPDATE", "ROTATE"]);
+    expect(updated.changes).toEqual([
+      { field: "name", before: "ci", after: "ci 2" },
+      { field: "permissions", before: null, after: "DOCKER:READ_ANY" },
+    ]);
+    expect(rotated.changes).toMatchObject([{ field: "key" }]);
   });
 
   Deno.test(`${where}: audit --after prints only later events, and with an empty id it prints all events`, async () => {
@@ -145,4 +163,25 @@ Deno.test("control characters in an event cannot end a line or move the cursor",
   const outcome = await installation.program(["audit"]);
   expect(eventsIn(outcome).at(-1)).toMatchObject({ outcome: "INVALID_NAME", key: { id: null, name } });
   expect(outcome.stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+});
+
+Deno.test("audit prints the events of an older server, which does not report what changed", async () => {
+  const event = {
+    id: "1",
+    at: "2026-01-02T03:04:05.000Z",
+    action: "CREATE",
+    outcome: "DONE",
+    key: { id: "key_1", name: "ci" },
+    actor: null,
+    address: null,
+    requestId: null,
+    occurrences: 1,
+  };
+  await using server = startServer(({ body }) =>
+    Response.json(
+      body.includes("changes") ? { errors: [{ message: "Cannot query field." }] } : { data: { auditEvents: [event] } },
+    )
+  );
+  const { stdout } = await inProcess(["audit"], { env: { SERVICE_API_URL: server.url } });
+  expect(JSON.parse(stdout)).toEqual(event);
 });
