@@ -123,9 +123,12 @@ function describeRisk({ key, isInUse, endsAdmin }: Risk): string {
   return [...inUse, ...admin].join(" ");
 }
 
-/** The name, or the id if the name cannot be typed: names on other servers can contain any characters. */
+/** The longest name to type, in code points. The prompt shows names in full up to this length. */
+const MAX_TYPED = 80;
+
+/** The name, or the id if the name is too long or cannot be typed: names on other servers can contain any characters. */
 function whatToType({ id, name }: GuardedKey): { readonly noun: string; readonly expected: string } {
   const text = name.trim().normalize("NFC");
-  const isTypeable = text !== "" && !/\p{C}/u.test(text);
-  return isTypeable ? { noun: "name", expected: text } : { noun: "id", expected: id };
+  const isTypeable = text !== "" && !/\p{C}/u.test(text) && [...text].length <= MAX_TYPED;
+  return isTypeable ? { noun: "name", expected: text } : { noun: `id, which is ${quote(id)}`, expected: id };
 }

@@ -5,6 +5,7 @@ import { inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
 import { runAtTerminal } from "../../../program/terminal_host.ts";
 import { atTerminal, ciKeys, remove, withKeys } from "./deletion_server.ts";
+import { listedKeys, startKeyServer } from "./key_server.ts";
 
 Deno.test("a list of matching keys marks the key in use and the last ADMIN, which is deleted after the user typed its name", async () => {
   await withKeys(await ciKeys(1), async ({ env, names }) => {
@@ -65,6 +66,13 @@ Deno.test("on a server with only the published schema, the last ADMIN among seve
   expect(server.keys).toHaveLength(2);
   expect((await inProcess(remove(...flags, "--yes"), { env })).code).toBe(0);
   expect(server.keys).toEqual([]);
+});
+
+Deno.test("on a server that does not report which key is in use, several keys are deleted without a prompt", async () => {
+  await using server = startKeyServer(listedKeys(["one", "two"]));
+  const env = { SERVICE_API_URL: server.url, SERVICE_API_KEY: "secret" };
+  const { code, stdout } = await inProcess(remove("--id", "1", "--id", "2"), { env });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "Successfully deleted 2 API keys\n" });
 });
 
 Deno.test("if the user chose deletion at the prompt, the key in use is deleted only after the user typed its name", () =>

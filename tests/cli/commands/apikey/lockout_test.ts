@@ -84,14 +84,18 @@ Deno.test("Ctrl-C at the prompt for the name cancels a risky change", async () =
   expect(await failure).toMatchObject({ code: "INTERRUPTED" });
 });
 
-Deno.test("a name that cannot be typed is confirmed with the id", async () => {
-  const host = new TerminalHost([]);
-  const key = { ...guest, id: "key_1", name: "\x1b[2J" };
-  const confirmed = confirmRisks([{ key, isInUse: true, endsAdmin: false }], "delete", {}, host, NEVER);
-  await host.screen.until(/type its id: █/);
-  host.screen.press(..."key_1", "\r");
-  await confirmed;
-});
+for (
+  const [kind, name] of [["cannot be typed", "\x1b[2J"], ["is longer than 80 characters", "n".repeat(81)]] as const
+) {
+  Deno.test(`a risky change of a key whose name ${kind} is confirmed with the id, which the prompt shows`, async () => {
+    const host = new TerminalHost([], { columns: 200 });
+    const key = { ...guest, id: "key_1", name };
+    const confirmed = confirmRisks([{ key, isInUse: true, endsAdmin: false }], "delete", {}, host, NEVER);
+    await host.screen.until(/type its id, which is "key_1": █/);
+    host.screen.press(..."key_1", "\r");
+    await confirmed;
+  });
+}
 
 Deno.test("without a terminal, a risky change fails with USAGE and says to add --yes, which allows it", async () => {
   const host = new FakeHost([]);
