@@ -41,6 +41,14 @@ const COMMANDS: readonly (readonly [string, (value: string) => readonly string[]
   ["roles", (value) => create("--name", "a", `--roles=${value}`)],
   ["permissions", (value) => create("--name", "a", `--permissions=${value}`)],
   ["descriptions", (value) => create("--name", "a", "--roles", "GUEST", `--description=${value}`)],
+  ["durations until the expiry", (value) => create("--name", "a", "--roles", "GUEST", `--expires-in=${value}`)],
+  ["times of expiry", (value) => create("--name", "a", "--roles", "GUEST", `--expires-at=${value}`)],
+  ["grace periods", (value) => ["apikey", "rotate", "a", "--json", `--grace=${value}`]],
+  ["changes to keys", (value) => [
+    ...["apikey", "update", "--json", `--id=${value}`, `--rename=${value}`, `--description=${value}`],
+    ...[`--add-roles=${value}`, `--permissions=${value}`],
+  ]],
+  ["permissions to verify", (value) => ["apikey", "verify", "--json", `--can=${value}`]],
   ["durations", (value) => create("--name", "a", "--roles", "GUEST", `--timeout=${value}`)],
   ["headers", (value) => create("--name", "a", "--roles", "GUEST", `--header=${value}`)],
   ["names of key headers", (value) => create("--name", "a", "--roles", "GUEST", `--key-header=${value}`)],
@@ -63,7 +71,7 @@ for (const [what, commandLine] of COMMANDS) {
 
 Deno.test("no command line crashes the program", () => {
   const words = fc.constantFrom(
-    ...("apikey request config login logout audit completions help serve --create --delete --name --roles --permissions " +
+    ...("apikey request config login logout audit completions help serve update rotate verify --create --delete --name --roles --permissions " +
       "--json --help --version -- - --query --body --bogus -x").split(" "),
   );
   const lines = fc.array(fc.oneof({ weight: 3, arbitrary: words }, hostileText()), { maxLength: 7 });

@@ -19,6 +19,7 @@ for (
     ["text", showText, "Ctrl-C", pressCtrlC],
     ["secret", (prompts) => prompts.secret({ label: "Key" }), "Ctrl-C", pressCtrlC],
     ["confirm", (prompts) => prompts.confirm({ label: "Sure?", initial: true }), "Ctrl-C", pressCtrlC],
+    ["searchOne", (prompts) => prompts.searchOne({ label: "Fruit", items: FRUIT }), "Ctrl-C", pressCtrlC],
     ["selectOne", (prompts) => prompts.selectOne({ label: "Fruit", items: FRUIT }), "Ctrl-C", pressCtrlC],
     ["select", (prompts) => prompts.select({ label: "Fruit", items: FRUIT }), "Ctrl-C", pressCtrlC],
     ["permissions", showGrid, "Ctrl-C", pressCtrlC],

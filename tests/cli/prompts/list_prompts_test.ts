@@ -33,6 +33,33 @@ for (
   });
 }
 
+Deno.test("searchOne: typing filters the items, spaces included, and Enter selects the focused item", async () => {
+  const items = ["ci build", "ci deploy", "backup"].map((label, index) => ({
+    value: index,
+    label,
+    hint: `no ${index}`,
+  }));
+  const { screen, answer } = await promptAtTerminal((prompts) => prompts.searchOne({ label: "Key", items }));
+  screen.press(..."ci ");
+  expect(await screen.until(/ci █/)).toBe(
+    "? Key: ci █\n❯ ci build   no 0\n  ci deploy  no 1\n  enter to select · type to filter",
+  );
+  screen.press(..."x", KEYS.enter);
+  expect(await screen.until(/Press Ctrl-U/)).toContain("No matches.");
+  screen.press(KEYS.ctrlU, ..."NO", KEYS.down, KEYS.enter);
+  expect(await answer).toBe(1);
+  expect(await screen.text()).toBe("✔ Key: ci deploy");
+});
+
+Deno.test("searchOne: a list that is longer than the screen scrolls with the focus", async () => {
+  const items = Array.from({ length: 1000 }, (_, value) => ({ value, label: `key ${value}` }));
+  const { screen, answer } = await promptAtTerminal((prompts) => prompts.searchOne({ label: "Key", items }));
+  screen.press(KEYS.end);
+  expect(await screen.until(/❯ key 999/)).not.toContain("key 0\n");
+  screen.press(KEYS.pageUp, KEYS.enter);
+  expect(await answer).toBeGreaterThan(900);
+});
+
 Deno.test("select: Space selects and unselects, and the answer has the order of the list", async () => {
   const { screen, answer } = await promptAtTerminal(selectFruit);
   screen.press(KEYS.down, KEYS.down, KEYS.space, KEYS.up, KEYS.space, KEYS.up, KEYS.space, KEYS.space);
