@@ -1,8 +1,10 @@
 /** `apikey update`: invalid command lines, the changes shown, prompts, lockouts, and other servers. */
 import { expect } from "expect";
+import { Failure } from "../../../../src/apikey/failure.ts";
+import { run } from "../../../../src/cli/program.ts";
 import { startForeignServer, startServer } from "../../../client/foreign_server.ts";
 import { embedded, overHttp } from "../../../program/installations.ts";
-import { inProcess } from "../../../program/program.ts";
+import { FakeHost, inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
 import { runAtTerminal } from "../../../program/terminal_host.ts";
 
@@ -163,6 +165,19 @@ for (
     expect(server.keys).toMatchObject([existing]);
   });
 }
+
+Deno.test("if the result cannot be printed, the message says that the key was updated", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST"]);
+  const host = new FakeHost([...UPDATE, "ci", "--disable"], { env });
+  host.stdout.write = () => Promise.reject(new Failure("FAILED", "Cannot write the output: No space left on device."));
+  expect(await run(host)).toBe(1);
+  expect(host.stderr.text).toMatch(
+    /service-api: The key "ci" \(key_\w+\) was updated, but the result could not be printed: Cannot write the output: No space left on device\.\n$/,
+  );
+  expect((await program(["request", "--query", "{ apiKeys { enabled } }"])).stdout).toContain("false");
+});
 
 Deno.test("if the response to update is lost, the message says to run the command again", async () => {
   const key = { id: "1", name: "ci", roles: ["GUEST"], permissions: [], revision: 1 };

@@ -1,6 +1,6 @@
 /** `apikey update`: changes the name, description, rights, expiry or state of a key. */
 import type { Command } from "@commander-js/extra-typings";
-import { Failure, quote } from "../../../../apikey/failure.ts";
+import { Failure, quote, reasonOf } from "../../../../apikey/failure.ts";
 import { UnknownName } from "../../../../apikey/unknown_name.ts";
 import type { ApiKey, Client, KeyChanges, KeySelector } from "../../../../client/client.ts";
 import type { CommandContext } from "../../../command.ts";
@@ -67,10 +67,20 @@ async function update(
     const confirm = (key: ApiKey, changes: KeyChanges): Promise<void> =>
       confirmUpdate(key, changes, { ...flags, asks: given === undefined }, client, host, interrupted);
     const { key, hasChanged } = await updateKey(selector, change, client, confirm);
-    if (flags.json) await writeJson(host.stdout, toKeyJson(key));
-    else await host.stdout.write(`${hasChanged ? "Updated" : "Nothing to change about"} API key ${quote(key.name)}\n`);
+    await printResult(key, hasChanged, flags, host);
     return ExitCode.OK;
   });
+}
+
+async function printResult(key: ApiKey, hasChanged: boolean, { json }: UpdateFlags, host: Host): Promise<void> {
+  try {
+    if (json) await writeJson(host.stdout, toKeyJson(key));
+    else await host.stdout.write(`${hasChanged ? "Updated" : "Nothing to change about"} API key ${quote(key.name)}\n`);
+  } catch (error) {
+    const event = hasChanged ? "was updated" : "is already as requested";
+    const message = `The key ${quote(key.name)} (${key.id}) ${event}, but the result could not be printed: `;
+    throw new Failure("FAILED", `${message}${reasonOf(error)}`, { cause: error });
+  }
 }
 
 /** How often to repeat an update if other callers change the key at the same time. */
@@ -115,7 +125,8 @@ async function confirmUpdate(
   host: Host,
   interrupted: AbortSignal,
 ): Promise<void> {
-  if (!flags.json) await host.stderr.write(describeChanges(key, changes));
+  // The update does not depend on this note.
+  if (!flags.json) await host.stderr.write(describeChanges(key, changes)).catch(() => {});
   if (flags.yes) return;
   const risks = await findLockout(key, { ...key, ...changes }, client, host.now());
   await confirmRisks(risks, "update", flags, host, interrupted);
