@@ -15,6 +15,14 @@ import type { IssuedKey, KeyReference, KeySummary } from "./key.ts";
 import type { ApiKey, KeyField } from "./keys/api_key.ts";
 import { FIND_BY_ID, FIND_BY_NAME, findKey, type KeySelector } from "./keys/find_key.ts";
 import { readAgain } from "./keys/read_again.ts";
+import {
+  FIND_NAMES,
+  FIND_ONE_NAME,
+  MATCH_HASHES,
+  matchSecrets,
+  type NameAndSecret,
+  type SecretMatches,
+} from "./keys/match_secrets.ts";
 import { LIST_PAGE, readKeys, type ReadOptions } from "./keys/read_keys.ts";
 import { ROTATE, rotateKey, type Rotation } from "./keys/rotate_key.ts";
 import { type KeyChanges, UPDATE, updateKey, type UpdateResult } from "./keys/update_key.ts";
@@ -62,6 +70,7 @@ export interface Client {
   readKeys(options?: ReadOptions): AsyncIterable<readonly ApiKey[]>;
   readAgain(ids: readonly string[], fields: readonly KeyField[]): Promise<readonly ApiKey[]>;
   findKey(selector: KeySelector): Promise<ApiKey>;
+  matchSecrets(wanted: readonly NameAndSecret[]): Promise<SecretMatches>;
   serverFields(): Promise<ServerFields>;
   unsupported(field: SchemaField, alternative: string): Failure;
   identify(): Promise<KeyReference | undefined>;
@@ -85,6 +94,7 @@ export function createClient(endpoint: Endpoint): Client {
     readKeys: (options) => readKeys(endpoint, options),
     readAgain: (ids, fields) => readAgain(endpoint, ids, fields),
     findKey: (selector) => findKey(endpoint, selector),
+    matchSecrets: (wanted) => matchSecrets(endpoint, wanted),
     serverFields: () => serverFields(endpoint),
     unsupported: (field, alternative) => unsupported(endpoint, field, alternative),
     identify: () => identify(endpoint),
@@ -124,5 +134,8 @@ export const DOCUMENTS: readonly string[] = [
   LIST_PAGE,
   FIND_BY_NAME,
   FIND_BY_ID,
+  MATCH_HASHES,
+  FIND_ONE_NAME,
+  FIND_NAMES,
   EVENTS,
 ];

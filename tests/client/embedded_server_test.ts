@@ -141,6 +141,9 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     Array.fromAsync(reader.readKeys()),
     reader.findKey({ name: NEW_KEY.name }),
     reader.findKey({ id: "key_1" }),
+    reader.matchSecrets([{ name: NEW_KEY.name, secret: "sak_1" }]),
+    reader.matchSecrets([{ name: NEW_KEY.name, secret: undefined }]),
+    reader.matchSecrets([NEW_KEY, READ_KEY].map(() => ({ name: NEW_KEY.name, secret: undefined }))),
   ]);
   expect(new Set(sent).difference(new Set(DOCUMENTS))).toEqual(new Set());
   expect(new Set(sent).size).toBe(DOCUMENTS.length);

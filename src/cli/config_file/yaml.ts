@@ -3,12 +3,13 @@
  * repeats a value, because a value may be a secret.
  */
 import * as z from "zod/mini";
-import { type Document, isAlias, isMap, isNode, isScalar, LineCounter, type Node, parseDocument, visit } from "yaml";
-import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
+import type { Document } from "yaml";
+import { quote } from "../../apikey/failure.ts";
 import { nearest } from "../../apikey/nearest.ts";
 import { profileNameSchema } from "../settings/profile_name.ts";
 import type { Profile, SourcedSetting } from "../settings/setting.ts";
 import { PROFILE_SETTINGS, type SettingKey } from "../settings/table.ts";
+import { failureOf, formatPosition, offsetOf, parseYaml, typeOf } from "../yaml/yaml_file.ts";
 
 export interface ConfigDocument {
   readonly document: Document;
@@ -48,18 +49,13 @@ type Issue = z.core.$ZodIssue;
  * @throws {Failure} `USAGE`; its message begins with `path:line:column: ` and repeats no value
  */
 export function parseConfig(text: string, path: string, resolve: (path: string) => string): ConfigDocument {
-  const lines = new LineCounter();
-  const formatPosition = (offset: number): string => {
-    const { line, col } = lines.linePos(offset);
-    return `${path}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
-  };
-  const document = parseYaml(text, path, lines, formatPosition);
-  rejectAnchors(document, formatPosition);
+  const file = parseYaml(text, path);
+  const { document } = file;
   const result = CONFIG.safeParse(document.toJS());
-  if (!result.success) throw failureOf(result.error.issues, document, formatPosition);
+  if (!result.success) throw failureOf(file, result.error.issues, messageOf);
 
   const createSetting = (keys: readonly string[], name: string, value: string): SourcedSetting => {
-    const from = formatPosition(offsetOf(document.getIn(keys, true)));
+    const from = formatPosition(file, offsetOf(document.getIn(keys, true)));
     return { source: "file", from, name: `${from}: ${name}`, value };
   };
   const profiles = Object.entries(result.data?.profiles ?? {}).map(([name, members]): [string, Profile] => {
@@ -82,75 +78,6 @@ export function parseConfig(text: string, path: string, resolve: (path: string) 
     return [name, { name, values: new Map(values), headers }];
   });
   return { document, profiles: new Map(profiles) };
-}
-
-/**
- * Messages for the errors for which the library's message repeats text from the file, which may be a secret. Other
- * messages of the library repeat such text only after a colon, or at most one character of it.
- */
-const MESSAGES: { readonly [code: string]: string } = {
-  BAD_DQ_ESCAPE: "Invalid escape sequence",
-  TAG_RESOLVE_FAILED: "Invalid tag",
-};
-
-function parseYaml(
-  text: string,
-  path: string,
-  lineCounter: LineCounter,
-  formatPosition: (offset: number) => string,
-): Document {
-  // If these variables are set, the library prints the file, including secrets, on standard output.
-  for (const name of ["LOG_STREAM", "LOG_TOKENS"]) Deno.env.delete(name);
-  let document: Document;
-  try {
-    document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, uniqueKeys: true });
-  } catch (error) {
-    // The library throws if the nesting is too deep.
-    throw new Failure("USAGE", `${path}:1:1: Invalid YAML: ${reasonOf(error)}.`, { cause: error });
-  }
-  const [error] = document.errors;
-  if (error === undefined) return document;
-  const reason = MESSAGES[error.code] ?? error.message.replace(/:.*/s, "");
-  throw new Failure("USAGE", `${formatPosition(error.pos[0])}: Invalid YAML: ${reason}.`);
-}
-
-function rejectAnchors(document: Document, formatPosition: (offset: number) => string): void {
-  visit(document, {
-    Node: (_key, node) => {
-      if (!isAlias(node) && node.anchor === undefined) return;
-      throw new Failure(
-        "USAGE",
-        `${
-          formatPosition(offsetOf(node))
-        }: Anchors and aliases (& and *) are not supported here. Write the value itself.`,
-      );
-    },
-  });
-}
-
-/** Returns the failure for the issue that comes first in the file, with its line and column. */
-function failureOf(issues: readonly Issue[], document: Document, formatPosition: (offset: number) => string): Failure {
-  const [first] = issues.map((issue) => ({ issue, offset: offsetOf(nodeOf(issue, document)) }))
-    .toSorted((one, other) => one.offset - other.offset);
-  if (first === undefined) return new Failure("USAGE", `${formatPosition(0)}: Invalid config file.`);
-  return new Failure("USAGE", `${formatPosition(first.offset)}: ${messageOf(first.issue, document)}`);
-}
-
-/**
- * Returns the node that an error points at. This is the key if the key is unknown or invalid, or if no colon follows
- * the key. Otherwise, it is the value.
- */
-function nodeOf({ code, path, ...issue }: Issue, document: Document): unknown {
-  if (code === "unrecognized_keys" && "keys" in issue) return keyNode(document, [...path, issue.keys[0]]);
-  if (code === "invalid_key") return keyNode(document, path);
-  return document.getIn(path, true) ?? keyNode(document, path);
-}
-
-function keyNode(document: Document, path: readonly unknown[]): unknown {
-  const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
-  return isMap(parent)
-    ? parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))?.key
-    : document.contents;
 }
 
 function messageOf(issue: Issue, document: Document): string {
@@ -176,17 +103,4 @@ function nameAt([root, profile, member, header]: readonly PropertyKey[]): string
   if (member !== undefined) return String(member);
   if (profile !== undefined) return `The profile ${String(profile)}`;
   return root === undefined ? "The file" : String(root);
-}
-
-function typeOf(node: unknown): { readonly name: string; readonly isScalar: boolean } {
-  if (isMap(node)) return { name: "a mapping", isScalar: false };
-  if (isNode(node) && !isScalar(node)) return { name: "a list", isScalar: false };
-  const value = isScalar(node) ? node.value : null;
-  if (value === null) return { name: "empty", isScalar: false };
-  const name = typeof value === "boolean" ? "true or false" : typeof value === "string" ? "text" : "a number";
-  return { name, isScalar: true };
-}
-
-function offsetOf(node: unknown): number {
-  return isNode(node) ? (node as Node).range?.[0] ?? 0 : 0;
 }

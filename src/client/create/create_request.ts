@@ -17,6 +17,8 @@ export interface NewKey {
   readonly overwrite: boolean;
   /** From this time on, the server rejects the key. If it is not set, the default of the server applies. */
   readonly expiresAt?: Date | undefined;
+  /** The manifest that the key belongs to. Only servers of this program record it. */
+  readonly managedBy?: string | undefined;
 }
 
 export const CREATE = `mutation CreateApiKey($input: CreateApiKeyInput!) {
@@ -77,13 +79,14 @@ export async function requestKey(
 }
 
 function inputFor(
-  { description, roles, permissions, overwrite, expiresAt }: NewKey,
+  { description, roles, permissions, overwrite, expiresAt, managedBy }: NewKey,
 ): Readonly<Record<string, unknown>> {
   return {
     ...(description === undefined ? {} : { description }),
     ...(roles.length === 0 ? {} : { roles }),
     ...(permissions.length === 0 ? {} : { permissions: groupByResource(permissions) }),
     ...(overwrite ? { overwrite: true } : {}),
+    ...(managedBy === undefined ? {} : { managedBy }),
     ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
   };
 }

@@ -146,7 +146,7 @@ for (
     [
       "an anchor",
       "profiles:\n  a: &a {}\n  b: *a\n",
-      "FILE:2:9: Anchors and aliases (& and *) are not supported here. Write the value itself.",
+      "FILE:2:9: Anchors and aliases (& and *) are not supported here. Write the value itself, and put a text that begins with & or * in quotes.",
     ],
     [
       "two documents",

@@ -8,6 +8,8 @@ import { registerRotate } from "./rotate.ts";
 import { registerShow } from "./show/show.ts";
 import { registerUpdate } from "./update/update.ts";
 import { registerVerify } from "./verify/verify.ts";
+import { registerApply } from "./ensure/apply.ts";
+import { registerEnsure } from "./ensure/ensure.ts";
 import type { SubcommandName } from "./subcommands.ts";
 
 export { deleteMany } from "./delete/delete_many.ts";
@@ -19,6 +21,8 @@ export const LIFECYCLE_COMMANDS = {
   update: registerUpdate,
   rotate: registerRotate,
   verify: registerVerify,
+  ensure: registerEnsure,
+  apply: registerApply,
 } as const satisfies Readonly<
   Record<Exclude<SubcommandName, "create" | "delete">, RegisterCommand>
 >;

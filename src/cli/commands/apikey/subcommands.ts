@@ -9,6 +9,8 @@ export const SUBCOMMANDS = [
   ["update", "change a key: its name, rights, expiry or state"],
   ["rotate", "issue a new secret for a key"],
   ["verify", "report whether your key is valid, and what it may do"],
+  ["ensure", "make sure that a file holds a valid secret of a key"],
+  ["apply", "do what ensure does for every key of a manifest"],
 ] as const;
 
 export type SubcommandName = typeof SUBCOMMANDS[number][0];

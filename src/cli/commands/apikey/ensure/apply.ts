@@ -1,0 +1,143 @@
+/** `apikey apply`: brings the keys of a manifest and their files in order. */
+import type { Command } from "@commander-js/extra-typings";
+import { Failure, quote } from "../../../../apikey/failure.ts";
+import { UnknownName } from "../../../../apikey/unknown_name.ts";
+import type { CommandContext } from "../../../command.ts";
+import { EXIT_CODES, EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
+import type { Host } from "../../../host/host.ts";
+import { type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
+import { readSettingFile } from "../../../settings/setting.ts";
+import { parseKnownNames, parseNamesOfServer } from "../known_names.ts";
+import { applyKeys } from "./apply_keys.ts";
+import type { Manifest } from "./manifest.ts";
+import { printReport } from "./output.ts";
+import { withSession } from "./session.ts";
+
+/** The flags as typed. */
+interface ApplyFlags extends ServerFlags {
+  readonly dryRun?: true | undefined;
+  readonly prune?: true | undefined;
+  readonly secretsDir?: string | undefined;
+  readonly schema?: true | undefined;
+  readonly json?: true | undefined;
+}
+
+/** Registers the subcommand. */
+export function registerApply(command: Command, context: CommandContext): void {
+  const withFlags = command
+    .description("Do what apikey ensure does for every key of a manifest, a YAML or JSON file.")
+    .usage("<file> [options]")
+    .argument("[file]", "the manifest; - reads standard input")
+    .optionsGroup("Manifest:")
+    .option("--dry-run", "print what would change, and change nothing")
+    .option("--prune", "delete the keys that are marked with managedBy of the manifest but are not in it")
+    .option("--secrets-dir <dir>", "the directory of the secret files; created with mode 0700 if it is missing")
+    .option("--schema", "print the JSON Schema of a manifest, for editors")
+    .optionsGroup("Output:")
+    .option("--json", "print one line of JSON, even on failure");
+  withServerFlags(withFlags)
+    .addHelpText("after", NOTES)
+    .action(async (file, flags) => {
+      context.setExitCode(flags.schema ? await printSchema(context.host) : await apply(file, flags, context));
+    });
+}
+
+async function printSchema(host: Host): Promise<ExitCode> {
+  const { manifestSchema } = await import("#manifest");
+  await host.stdout.write(`${JSON.stringify(manifestSchema(), null, 2)}\n`);
+  return ExitCode.OK;
+}
+
+async function apply(path: string | undefined, flags: ApplyFlags, context: CommandContext): Promise<ExitCode> {
+  const { host } = context;
+  const { dryRun = false, prune = false } = flags;
+  if (path === undefined) throw new Failure("USAGE", "apikey apply needs the path of a manifest, or --schema.");
+  const manifest = await readManifest(path, flags, host);
+  const parsed = parseKnownNames(manifest.parseKeys);
+  const { managedBy } = manifest;
+  if (prune && managedBy === undefined) {
+    throw new Failure("USAGE", "--prune needs managedBy in the manifest. It deletes only keys with this mark.");
+  }
+  let exitCode: ExitCode = ExitCode.OK;
+  await withSession(flags, context, async (session) => {
+    const wanted = parsed instanceof UnknownName
+      ? await parseNamesOfServer(manifest.parseKeys, parsed, session.client)
+      : parsed;
+    if (!dryRun) await makeSecretsDir(flags);
+    const report = await applyKeys(wanted, { dryRun, prunes: prune ? managedBy : undefined }, session);
+    await printReport(report, flags, host);
+    const [failed] = report.failed;
+    if (failed !== undefined) exitCode = EXIT_CODES.FAILED;
+    if (!report.isEmbedded && managedBy !== undefined) {
+      await host.stderr.write("service-api: This server does not record managedBy, so --prune does not work on it.\n");
+    }
+  });
+  return exitCode;
+}
+
+/** The largest manifest, in bytes. It has room for about 5,000 keys. */
+const MAX_SIZE = 1_000_000;
+
+async function readManifest(path: string, { secretsDir }: ApplyFlags, host: Host): Promise<Manifest> {
+  const content = path === "-" ? await host.stdin.readText() : await readText(path);
+  if (content.length > MAX_SIZE) throw new Failure("USAGE", `${quote(path)} is larger than ${MAX_SIZE} bytes.`);
+  const { parseManifest } = await import("#manifest");
+  return path === "-"
+    ? parseManifest(content, "standard input", secretsDir, host)
+    : parseManifest(content, path, secretsDir, host);
+}
+
+async function readText(path: string): Promise<string> {
+  const size = await Deno.stat(path).then(({ isFile, size }) => isFile ? size : 0, () => 0);
+  if (size > MAX_SIZE) throw new Failure("USAGE", `${quote(path)} is larger than ${MAX_SIZE} bytes.`);
+  return await readSettingFile(path, "apikey apply");
+}
+
+async function makeSecretsDir({ secretsDir }: ApplyFlags): Promise<void> {
+  if (secretsDir !== undefined) await Deno.mkdir(secretsDir, { recursive: true, mode: 0o700 });
+}
+
+const NOTES = `
+Manifest:
+  managedBy: team deploy          # marks these keys, for --prune; optional
+  keys:
+    - name: ci deploy
+      description: deploys the web shop
+      permissions: [DOCKER:READ_ANY, DOCKER:UPDATE_ANY]
+      secretFile: ci.key          # relative to --secrets-dir or to this file
+    - name: nightly backup
+      roles: [VIEWER]
+      expiresIn: 90d              # how long each secret is valid
+      rotateBefore: 14d           # new secret this long before the expiry
+      grace: 1d                   # how long the old secret stays valid then
+
+  Each key is created, updated, rotated or left unchanged, as by apikey ensure.
+  Without secretFile, the file is in --secrets-dir and has the name of the key,
+  with hyphens for spaces: nightly-backup.key. JSON is accepted too. Unknown
+  members, duplicate names and anchors (& and *) are errors. Put a wildcard that
+  begins with an asterisk in quotes: "*:READ_ANY".
+
+Failures:
+  If one key fails, the command continues with the next one, and ends with exit
+  status 1. To finish, run it again: keys that are in order stay unchanged. It
+  deletes nothing if a key failed.
+
+--prune:
+  Deletes the keys whose managedBy is that of the manifest, if the manifest does
+  not name them any more. Their files remain. An existing key that belongs to no
+  manifest gets the mark. A key that belongs to another manifest is an error.
+  Other servers do not record managedBy, so --prune is not supported there.
+
+Results:
+  {"created":1,"updated":0,"rotated":0,"deleted":0,"unchanged":1,
+  "keys":[{"name":"ci deploy","id":"key_...","action":"create",
+  "secretFile":"ci.key"},...]}
+  action is create, update, rotate, delete or unchanged. With --dry-run, each
+  key also has reason and changes. If keys failed, there is also
+  "failed":[{"id":null,"name":"old","code":"FORBIDDEN","error":"..."}].
+
+Examples:
+  service-api apikey apply keys.yaml --dry-run
+  service-api apikey apply keys.yaml --secrets-dir /etc/api-keys --prune
+  service-api apikey apply --schema > keys.schema.json
+${EXIT_STATUS}`;

@@ -1,0 +1,315 @@
+/** `apikey apply`. */
+import { expect } from "expect";
+import { stringify } from "yaml";
+import { startServer } from "../../../../client/foreign_server.ts";
+import { ADMIN_SECRET, startLaggingServer } from "../../../../client/lagging_server.ts";
+import type { Outcome } from "../../../../execute.ts";
+import { embedded, overHttp } from "../../../../program/installations.ts";
+import { inProcess, type Installation, type Program } from "../../../../program/program.ts";
+import { inTemporaryDirectory } from "../../../../store/temporary_store.ts";
+
+interface Fixture extends Installation {
+  readonly directory: string;
+  /** Writes a manifest, and applies it with `--json` and `--secrets-dir`. */
+  readonly apply: (manifest: object, ...flags: readonly string[]) => Promise<Outcome>;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly roles?: readonly string[];
+  readonly permissions?: readonly string[];
+}
+
+function onEmbedded(test: (fixture: Fixture) => Promise<void>): Promise<void> {
+  return withInstallation(() => embedded(inProcess), test);
+}
+
+function withInstallation(open: () => Promise<Installation>, test: (fixture: Fixture) => Promise<void>): Promise<void> {
+  return inTemporaryDirectory(async (directory) => {
+    await using installation = await open();
+    await test({
+      ...installation,
+      directory,
+      apply: async (manifest, ...flags) => {
+        await Deno.writeTextFile(`${directory}/keys.yaml`, stringify(manifest));
+        const args = ["apikey", "apply", `${directory}/keys.yaml`, "--secrets-dir", `${directory}/keys`, "--json"];
+        return await installation.program([...args, ...flags]);
+      },
+    });
+  });
+}
+
+function entries(count: number): readonly Entry[] {
+  return Array.from({ length: count }, (_, i) => ({ name: `key ${i}`, roles: ["GUEST"] }));
+}
+
+/** Returns the counts of a result that are not 0, and expects success. */
+function countsOf({ code, stdout, stderr }: Outcome): Readonly<Record<string, number>> {
+  const { keys: _, ...counts } = JSON.parse(stdout);
+  expect({ code, stderr, stdout }).toMatchObject({ code: 0, stderr: "" });
+  return Object.fromEntries(Object.entries<number>(counts).filter(([, count]) => count !== 0));
+}
+
+async function names(program: Program): Promise<readonly string[]> {
+  const { keys } = JSON.parse((await program(["apikey", "list", "--json"])).stdout);
+  return keys.map(({ name }: Entry) => name).filter((name: string) => name !== "admin").toSorted();
+}
+
+for (const [place, open] of [["embedded", () => embedded(inProcess)], ["over HTTP", overHttp]] as const) {
+  Deno.test(`${place}: apply creates 120 keys with their files, and a second run leaves all of them unchanged`, () =>
+    withInstallation(open, async ({ program, directory, apply }) => {
+      const keys = entries(120);
+      const made = await apply({ keys });
+      expect(countsOf(made)).toEqual({ created: 120 });
+      expect(JSON.parse(made.stdout).keys.map(({ name }: Entry) => name)).toEqual(keys.map(({ name }) => name));
+      expect(countsOf(await apply({ keys }))).toEqual({ unchanged: 120 });
+      const files = await Array.fromAsync(Deno.readDir(`${directory}/keys`), ({ name }) => name);
+      expect(files.toSorted()).toEqual(keys.map(({ name }) => `${name.replace(" ", "-")}.key`).toSorted());
+      const me = await program([
+        "request",
+        "--query",
+        "{ me { name } }",
+        "--key-file",
+        `${directory}/keys/key-77.key`,
+      ]);
+      expect(JSON.parse(me.stdout)).toEqual({ data: { me: { name: "key 77" } } });
+    }));
+}
+
+Deno.test("one run creates, updates, rotates and deletes, and prints the keys in the order of the manifest", () =>
+  onEmbedded(async ({ directory, program, apply }) => {
+    const [first, second, third, old] = entries(4);
+    expect(countsOf(await apply({ managedBy: "team", keys: [first, second, third, old] }))).toEqual({ created: 4 });
+    await Deno.remove(`${directory}/keys/key-1.key`);
+    const wanted = [{ name: "new", roles: ["GUEST"] }, third, second, { ...first, roles: ["VIEWER"] }];
+    const outcome = await apply({ managedBy: "team", keys: wanted }, "--prune");
+    expect(countsOf(outcome)).toEqual({ created: 1, updated: 1, rotated: 1, deleted: 1, unchanged: 1 });
+    expect(JSON.parse(outcome.stdout).keys).toEqual([
+      { name: "new", id: expect.any(String), action: "create", secretFile: `${directory}/keys/new.key` },
+      { name: "key 2", id: expect.any(String), action: "unchanged", secretFile: `${directory}/keys/key-2.key` },
+      { name: "key 1", id: expect.any(String), action: "rotate", secretFile: `${directory}/keys/key-1.key` },
+      { name: "key 0", id: expect.any(String), action: "update", secretFile: `${directory}/keys/key-0.key` },
+      { name: "key 3", id: expect.any(String), action: "delete", secretFile: null },
+    ]);
+    expect(await names(program)).toEqual(["key 0", "key 1", "key 2", "new"]);
+  }));
+
+Deno.test("--dry-run --json prints each change with its reason, and changes nothing", () =>
+  onEmbedded(async ({ directory, program, apply }) => {
+    const [first, second] = entries(2);
+    await apply({ managedBy: "team", keys: [first, second] });
+    await Deno.remove(`${directory}/keys/key-0.key`);
+    const wanted = { managedBy: "team", keys: [{ ...first, roles: ["VIEWER"] }, { name: "new", roles: ["GUEST"] }] };
+    const outcome = await apply(wanted, "--dry-run", "--prune");
+    expect(countsOf(outcome)).toEqual({ created: 1, rotated: 1, deleted: 1 });
+    expect(JSON.parse(outcome.stdout).keys).toMatchObject([
+      {
+        name: "key 0",
+        action: "rotate",
+        reason: expect.stringContaining("does not hold a secret"),
+        changes: [{ field: "roles", before: "GUEST", after: "VIEWER" }],
+      },
+      { name: "new", id: null, action: "create", reason: null, changes: [] },
+      { name: "key 1", action: "delete" },
+    ]);
+    expect(await names(program)).toEqual(["key 0", "key 1"]);
+    const files = await Array.fromAsync(Deno.readDir(`${directory}/keys`), ({ name }) => name);
+    expect(files).toEqual(["key-1.key"]);
+  }));
+
+Deno.test("--dry-run prints a plan that a person can read, and colours it if FORCE_COLOR is set", () =>
+  onEmbedded(async ({ directory, env, program, apply }) => {
+    await apply({ keys: entries(3) });
+    const path = `${directory}/keys.yaml`;
+    const wanted = [...entries(2), { name: "new", permissions: ["DOCKER:READ_ANY"], secretFile: "new.key" }];
+    await Deno.writeTextFile(path, stringify({ keys: [{ ...wanted[0], roles: ["VIEWER"] }, ...wanted.slice(1)] }));
+    const args = ["apikey", "apply", path, "--secrets-dir", `${directory}/keys`, "--dry-run"];
+    expect((await program(args)).stdout).toBe(`update     key 0
+            roles: +VIEWER -GUEST
+create     new
+            secret in ${directory}/keys/new.key
+1 to create, 1 to update, 0 to rotate, 0 to delete, 1 unchanged
+`);
+    const colored = await inProcess(args, { env: { ...env, FORCE_COLOR: "1" } });
+    expect(colored.stdout).toContain("\x1b[33mupdate   \x1b[39m  key 0");
+    expect(colored.stdout).toContain("\x1b[32mcreate   \x1b[39m  new");
+  }));
+
+Deno.test("--prune deletes only keys with managedBy of the manifest", () =>
+  onEmbedded(async ({ program, apply }) => {
+    const [first, second, third] = entries(3);
+    await apply({ managedBy: "others", keys: [first] });
+    await apply({ keys: [second] });
+    await apply({ managedBy: "team", keys: [third] });
+    expect(countsOf(await apply({ managedBy: "team", keys: [] }, "--prune"))).toEqual({ deleted: 1 });
+    expect(await names(program)).toEqual(["key 0", "key 1"]);
+  }));
+
+Deno.test("--prune without managedBy in the manifest is a usage error", () =>
+  onEmbedded(async ({ apply }) => {
+    const { code, stdout } = await apply({ keys: [] }, "--prune");
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+      code: "USAGE",
+      error: expect.stringMatching(/needs managedBy/),
+    });
+  }));
+
+Deno.test("--prune does not delete the key in use, and then changes nothing", () =>
+  withInstallation(overHttp, async ({ program, directory, env, apply }) => {
+    const deployer = { name: "deployer", roles: ["ADMIN"] };
+    await apply({ managedBy: "team", keys: [deployer] });
+    await Deno.writeTextFile(`${directory}/keys.yaml`, stringify({ managedBy: "team", keys: entries(1) }));
+    const key = (await Deno.readTextFile(`${directory}/keys/deployer.key`)).trim();
+    const { stdout } = await inProcess(
+      ["apikey", "apply", `${directory}/keys.yaml`, "--secrets-dir", `${directory}/keys`, "--prune", "--json"],
+      { env: { ...env, SERVICE_API_KEY: key } },
+    );
+    expect(JSON.parse(stdout)).toEqual({
+      code: "FAILED",
+      error: expect.stringContaining('would delete the key in use, "deployer"'),
+    });
+    expect(await names(program)).toEqual(["deployer"]);
+  }));
+
+Deno.test("a key without managedBy gets the mark, and a key of another manifest is not taken over", () =>
+  onEmbedded(async ({ program, apply }) => {
+    const [first, second] = entries(2);
+    await apply({ keys: [first] });
+    await apply({ managedBy: "others", keys: [second] });
+    const { code, stdout } = await apply({ managedBy: "team", keys: [first, second] });
+    expect({ exitCode: code, ...JSON.parse(stdout) }).toMatchObject({
+      exitCode: 1,
+      updated: 1,
+      unchanged: 0,
+      failed: [{ name: "key 1", code: "FAILED", error: expect.stringContaining('belongs to the manifest "others"') }],
+    });
+    const { keys } = JSON.parse((await program(["apikey", "list", "--json"])).stdout);
+    expect(keys.map(({ managedBy }: { managedBy: string }) => managedBy)).toEqual(["team", "others"]);
+  }));
+
+Deno.test("if some keys fail, the others are done, nothing is deleted, and a second run goes on", () =>
+  withInstallation(overHttp, async ({ program, directory, env, apply }) => {
+    const permissions = "API_KEY:CREATE_ANY,API_KEY:READ_OWN,API_KEY:UPDATE_OWN,API_KEY:DELETE_OWN,DISK:READ_ANY";
+    const ci = await program(["apikey", "--create", "--name", "ci", "--permissions", permissions]);
+    const path = `${directory}/keys.yaml`;
+    const asCi = async (keys: readonly Entry[], ...flags: readonly string[]): Promise<Outcome> => {
+      await Deno.writeTextFile(path, stringify({ managedBy: "team", keys }));
+      return await inProcess(["apikey", "apply", path, "--secrets-dir", `${directory}/keys`, ...flags], {
+        env: { ...env, SERVICE_API_KEY: ci.stdout.trim() },
+      });
+    };
+    const readers = entries(3).map(({ name }): Entry => ({ name, permissions: ["DISK:READ_ANY"] }));
+    await asCi(readers.slice(0, 1));
+    await Deno.mkdir(`${directory}/keys/key-2.key`);
+    const wanted = [...readers.slice(1), { name: "too much", roles: ["ADMIN"] }];
+    const partial = await asCi(wanted, "--prune", "--json");
+    const result = JSON.parse(partial.stdout);
+    expect({ code: partial.code, ...result }).toMatchObject({ code: 1, created: 1, deleted: 0 });
+    expect(result.failed).toEqual([
+      { id: null, name: "key 2", code: "USAGE", error: expect.stringContaining("not a regular file") },
+      { id: null, name: "too much", code: "FORBIDDEN", error: expect.stringContaining("can grant only rights") },
+    ]);
+    const text = await asCi(wanted, "--prune");
+    expect(text.stderr).toMatch(/service-api: "too much": A key can grant only rights.*\n.*1 key was not deleted/s);
+
+    await Deno.remove(`${directory}/keys/key-2.key`);
+    expect(countsOf(await asCi(readers.slice(1), "--prune", "--json"))).toEqual({
+      created: 1,
+      deleted: 1,
+      unchanged: 1,
+    });
+    expect(await names(program)).toEqual(["ci", "key 1", "key 2"]);
+    expect(countsOf(await apply({ keys: [] }))).toEqual({});
+  }));
+
+Deno.test("if the server stops answering, the message says how many keys were changed, and the next run goes on", () =>
+  onEmbedded(async ({ directory, program, apply }) => {
+    const path = `${directory}/keys.yaml`;
+    await Deno.writeTextFile(path, stringify({ keys: entries(60) }));
+    let creations = 0;
+    await using server = startServer(async ({ body }) => {
+      if (body.includes("mutation") && ++creations > 55) return new Response("", { status: 503 });
+      const { stdout } = await program(["request", "--body", body]);
+      return new Response(stdout, { headers: { "content-type": "application/json" } });
+    });
+    const { code, stdout } = await inProcess(
+      ["apikey", "apply", path, "--secrets-dir", `${directory}/keys`, "--json"],
+      { env: { SERVICE_API_URL: server.url } },
+    );
+    expect({ exitCode: code, ...JSON.parse(stdout) }).toEqual({
+      exitCode: 4,
+      code: "UNREACHABLE",
+      error: expect.stringMatching(/status 503.* Before that, 55 keys were changed\. To finish, run the same command/),
+    });
+    expect(countsOf(await apply({ keys: entries(60) }))).toEqual({ created: 5, unchanged: 55 });
+  }));
+
+Deno.test("1,000 unchanged keys need three requests with --prune", () =>
+  onEmbedded(async ({ directory, program, apply }) => {
+    const manifest = { managedBy: "team", keys: entries(1000) };
+    expect(countsOf(await apply(manifest))).toEqual({ created: 1000 });
+    await using server = startServer(async ({ body }) => {
+      const { stdout } = await program(["request", "--body", body]);
+      return new Response(stdout, { headers: { "content-type": "application/json" } });
+    });
+    const outcome = await inProcess(
+      ["apikey", "apply", `${directory}/keys.yaml`, "--secrets-dir", `${directory}/keys`, "--prune", "--json"],
+      { env: { SERVICE_API_URL: server.url } },
+    );
+    expect(countsOf(outcome)).toEqual({ unchanged: 1000 });
+    expect(server.requests.length).toBeLessThanOrEqual(3);
+  }));
+
+Deno.test("apply reads JSON from standard input, and resolves paths against the working directory", () =>
+  onEmbedded(async ({ directory, program }) => {
+    const manifest = { keys: [{ name: "ci", roles: ["GUEST"], secretFile: `${directory}/ci.key` }] };
+    const outcome = await program(["apikey", "apply", "-", "--json"], { stdin: JSON.stringify(manifest) });
+    expect(countsOf(outcome)).toEqual({ created: 1 });
+  }));
+
+Deno.test("a wildcard is expanded before it is compared with the rights of the key", () =>
+  onEmbedded(async ({ apply }) => {
+    const keys = [{ name: "reader", permissions: ["*:READ_ANY", "DOCKER:*"] }];
+    expect(countsOf(await apply({ keys }))).toEqual({ created: 1 });
+    expect(countsOf(await apply({ keys }))).toEqual({ unchanged: 1 });
+  }));
+
+Deno.test("--schema prints the JSON Schema of a manifest, without a manifest", async () => {
+  const { code, stdout } = await inProcess(["apikey", "apply", "--schema"]);
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, type: "object", required: ["keys"] });
+});
+
+Deno.test("apply without a manifest, with a missing file or with a huge file is a usage error", () =>
+  inTemporaryDirectory(async (directory) => {
+    const huge = `${directory}/huge.yaml`;
+    await Deno.writeTextFile(huge, "#".repeat(1_000_001));
+    for (const [args, error] of [[[], "needs the path"], [["none.yaml"], "No such file"], [[huge], "larger than"]]) {
+      // deno-lint-ignore no-await-in-loop -- only three command lines
+      const { code, stdout } = await inProcess(["apikey", "apply", ...args ?? [], "--json"]);
+      expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+        code: "USAGE",
+        error: expect.stringContaining(`${error}`),
+      });
+    }
+  }));
+
+Deno.test("on a server with only the published schema, apply works without --prune, and says that managedBy is ignored", () =>
+  inTemporaryDirectory(async (directory) => {
+    await using server = startLaggingServer([], { lag: 0 });
+    const env = { SERVICE_API_URL: server.url, SERVICE_API_KEY: ADMIN_SECRET };
+    const path = `${directory}/keys.yaml`;
+    await Deno.writeTextFile(path, stringify({ managedBy: "team", keys: entries(2) }));
+    const args = ["apikey", "apply", path, "--secrets-dir", `${directory}/keys`, "--json"];
+    for (const counts of [{ created: 2 }, { unchanged: 2 }]) {
+      // deno-lint-ignore no-await-in-loop -- one run after the other
+      const { code, stdout, stderr } = await inProcess(args, { env });
+      expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, ...counts });
+      expect(stderr).toContain("does not record managedBy");
+    }
+    const { code, stdout } = await inProcess([...args, "--prune"], { env });
+    expect({ exitCode: code, ...JSON.parse(stdout) }).toMatchObject({
+      exitCode: 1,
+      code: "UNSUPPORTED",
+      error: expect.stringContaining("lacks ApiKey.managedBy"),
+    });
+  }));
