@@ -13,15 +13,17 @@ export const MAX_HASHES = 1000;
  *
  * @param hashes SHA-256 in hexadecimal
  * @param scope which keys the caller may read; for any other key, the result is `null` too
- * @throws {Failure} `USAGE` if there are too many hashes, if one of them is not a SHA-256, or if the response exceeds a
- * limit
+ * @throws {Failure} `USAGE` if the list or the request has too many hashes, if one of them is not a SHA-256, or if the
+ * response exceeds a limit
  */
 export async function findBySecretHashes(
   hashes: readonly string[],
   scope: Scope,
-  { store, caller, countKey }: RequestContext,
+  { store, caller, countKey, scan }: RequestContext,
 ): Promise<readonly ({ readonly key: StoredKey } | null)[]> {
   if (hashes.length > MAX_HASHES) throw new Failure("USAGE", `hashes can have at most ${MAX_HASHES} items.`);
+  scan.left -= hashes.length;
+  if (scan.left < 0) throw new Failure("USAGE", "The request has too many hashes. Send several requests.");
   if (!hashes.every((hash) => /^[0-9a-f]{64}$/i.test(hash))) {
     throw new Failure("USAGE", "Each hash must be a SHA-256 in hexadecimal, with 64 digits.");
   }

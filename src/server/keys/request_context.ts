@@ -30,7 +30,7 @@ export type RequestContext = {
   readonly size: ResponseSize;
   readonly refusals: RefusalAudit;
   readonly lifetimes: Lifetimes;
-  /** How many more keys the filters of the request may read. */
+  /** How many more keys the filters of the request may read, and how many more hashes it may look up. */
   readonly scan: { left: number };
 };
 

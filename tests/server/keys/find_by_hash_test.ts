@@ -51,3 +51,12 @@ Deno.test("Up to 1,000 hashes are accepted, in lower and upper case, and each mu
       expect(text).not.toContain("sak_");
     }
   }));
+
+Deno.test("All lists of one request together can have 10,000 hashes", () =>
+  withServer(async ({ local }) => {
+    const hashes = Array(1000).fill("0".repeat(64));
+    const lists = (count: number): string =>
+      Array.from({ length: count }, (_, i) => `a${i}: apiKeysBySecretHash(hashes: $hashes) { id }`).join(" ");
+    expect((await post(local, `query ($hashes: [String!]!) { ${lists(10)} }`, { hashes })).codes).toEqual([]);
+    expect((await post(local, `query ($hashes: [String!]!) { ${lists(11)} }`, { hashes })).codes).toEqual(["USAGE"]);
+  }));

@@ -25,7 +25,7 @@ export interface PageRequest {
 /** How many keys one statement reads. Between two statements, other requests can run. */
 const CHUNK = 1000;
 
-/** How many keys the filters of one request may read. Each field reads at least one chunk. */
+/** How many keys the filters of one request may read. Each field reads at least one chunk, even beyond this limit. */
 export const MAX_SCAN = 10_000;
 
 /**
