@@ -54,6 +54,18 @@ Deno.test("from its expiry on, verify says that a key has expired", async () => 
   expect(await verifyAt(expiry)).toMatch(/^The key is not valid\. The key has expired\. /);
 });
 
+Deno.test("at a terminal, verify shows the rights of the key as a table", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  const key = (await program(["apikey", "--create", "--name", "ci", "--permissions", "DOCKER:READ_ANY"])).stdout.trim();
+  const host = new FakeHost(VERIFY, { env: { ...env, SERVICE_API_KEY: key, NO_COLOR: "1" } });
+  host.stdout.isTerminal = () => true;
+  expect(await run(host)).toBe(0);
+  expect(host.stdout.text).toMatch(
+    /^The key "ci" [^]*\nPermissions: DOCKER:READ_ANY\n\n[^]*ANY OWN[^]*\n +DOCKER .*\n/,
+  );
+});
+
 Deno.test("on a server without me that lists the secrets of keys, verify finds the key by its secret", async () => {
   const permissions = [{ resource: "DOCKER", actions: ["READ_ANY"] }];
   await using server = startForeignServer([{ id: "1", name: "ci", key: "the secret-1" }, {

@@ -59,7 +59,7 @@ export async function formatForTerminal(
 const LABEL_WIDTH = 13;
 
 /** The permissions of a key come from the server, which may not know the rules for names. */
-function escapeRights({ roles, byRoles, byPermissions }: EffectivePermissions): EffectivePermissions {
+export function escapeRights({ roles, byRoles, byPermissions }: EffectivePermissions): EffectivePermissions {
   return {
     roles: roles.map(escapeInvisible),
     byRoles,

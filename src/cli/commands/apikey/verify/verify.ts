@@ -4,12 +4,13 @@ import { escapeInvisible, Failure, quote } from "../../../../apikey/failure.ts";
 import { parsePermissionsOf } from "../../../../apikey/permission.ts";
 import { isMistypedSecret } from "../../../../apikey/secret.ts";
 import { UnknownName } from "../../../../apikey/unknown_name.ts";
-import type { Client, Verification } from "../../../../client/client.ts";
+import type { Client, EffectivePermissions, Verification } from "../../../../client/client.ts";
 import type { CommandContext } from "../../../command.ts";
 import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import type { Host } from "../../../host/host.ts";
 import { writeJson } from "../../../report.ts";
 import { collect, type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
+import { escapeRights } from "../show/show_output.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
 
 /** Registers the subcommand. */
@@ -31,10 +32,13 @@ interface VerifyFlags extends ServerFlags {
   readonly json?: true | undefined;
 }
 
-/** What the command reports: the answer of the server, and the required permissions that the key lacks. */
 interface Report {
+  /** The answer of the server. */
   readonly verification: Verification;
+  /** The required permissions that the key lacks. */
   readonly missing: readonly string[];
+  /** The rights to draw, at a terminal; `undefined` if they are unknown. */
+  readonly drawn: EffectivePermissions | undefined;
 }
 
 async function verify(flags: VerifyFlags, { host, log }: CommandContext): Promise<ExitCode> {
@@ -54,10 +58,12 @@ async function verify(flags: VerifyFlags, { host, log }: CommandContext): Promis
     : await withClientFor(settings, host, log)(async (connect) => {
       const client = await connect();
       const verification = await client.verifyKey();
-      if (!verification.isActive || flags.can === undefined) return { verification, missing: [] };
+      if (!verification.isActive) return { verification, missing: [], drawn: undefined };
+      const drawn = !flags.json && host.stdout.isTerminal() ? await effectiveRightsOf(verification, client) : undefined;
+      if (flags.can === undefined) return { verification, missing: [], drawn };
       const required = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, client) : parsed;
       const rights = await rightsOf(verification, required, client);
-      return { verification, missing: required.filter((permission) => !rights.has(permission)) };
+      return { verification, missing: required.filter((permission) => !rights.has(permission)), drawn };
     });
   await print(report, flags, host);
   return report.verification.isActive && report.missing.length === 0 ? ExitCode.OK : ExitCode.DENIED;
@@ -67,7 +73,16 @@ async function verify(flags: VerifyFlags, { host, log }: CommandContext): Promis
 const MISTYPED: Report = {
   verification: { isActive: false, reason: "mistyped", message: "The key is mistyped: its checksum is wrong." },
   missing: [],
+  drawn: undefined,
 };
+
+type Valid = Extract<Verification, { isActive: true }>;
+
+/** Asks what the roles and permissions of a key grant together; `undefined` if the server does not report them. */
+async function effectiveRightsOf({ key }: Valid, client: Client): Promise<EffectivePermissions | undefined> {
+  if (!key?.roles || !key.permissions) return undefined;
+  return await client.effectivePermissions({ roles: key.roles, permissions: key.permissions });
+}
 
 /**
  * Returns the rights of the key. If the server does not report them, asks what the roles grant.
@@ -75,21 +90,21 @@ const MISTYPED: Report = {
  * @throws {Failure} `UNSUPPORTED` if the server does not say whether the key has one of the required permissions
  */
 async function rightsOf(
-  { key, rights }: Extract<Verification, { isActive: true }>,
+  verification: Valid,
   required: readonly string[],
   client: Client,
 ): Promise<ReadonlySet<string>> {
-  if (rights !== undefined) return rights;
+  if (verification.rights !== undefined) return verification.rights;
   const accepted = "The server accepts the key. To verify only that, omit --can.";
-  if (!key?.roles || !key.permissions) throw client.unsupported("Query.me", accepted);
-  const { roles, permissions } = key;
-  const { byRoles, byPermissions } = await client.effectivePermissions({ roles, permissions });
+  const effective = await effectiveRightsOf(verification, client);
+  if (effective === undefined) throw client.unsupported("Query.me", accepted);
+  const { byRoles, byPermissions } = effective;
   if (byRoles !== undefined) return byRoles.union(byPermissions);
   if (required.every((permission) => byPermissions.has(permission))) return byPermissions;
   throw client.unsupported("Query.getPermissionsForRoles", accepted);
 }
 
-async function print({ verification, missing }: Report, { json }: VerifyFlags, host: Host): Promise<void> {
+async function print({ verification, missing, drawn }: Report, { json }: VerifyFlags, host: Host): Promise<void> {
   if (!verification.isActive) {
     const { reason, message } = verification;
     if (json) await writeJson(host.stdout, { active: false, reason });
@@ -111,7 +126,13 @@ async function print({ verification, missing }: Report, { json }: VerifyFlags, h
     ...(permissions === null ? [] : [`Permissions: ${permissions.join(", ") || "none"}`]),
     ...(missing.length === 0 ? [] : [`The key lacks ${missing.join(", ")}.`]),
   ];
-  await host.stdout.write(lines.map((line) => `${escapeInvisible(line)}\n`).join(""));
+  const matrix = drawn === undefined ? [] : ["", ...await drawMatrix(drawn, host)];
+  await host.stdout.write([...lines.map(escapeInvisible), ...matrix, ""].join("\n"));
+}
+
+async function drawMatrix(rights: EffectivePermissions, host: Host): Promise<readonly string[]> {
+  const { drawRights, styleFor } = await import("#terminal");
+  return drawRights(escapeRights(rights), host.stdout.columns(), styleFor(host.stdout, host));
 }
 
 const NOTES = `
@@ -128,6 +149,8 @@ Other servers:
   reports only whether the server accepts the key, and --can may be UNSUPPORTED.
 
 Results:
+  Standard output says whether the key is valid. At a terminal, it also shows
+  the rights of the key as a table.
   With --json, standard output has exactly one line, which is one of these:
     valid      {"active":true,"id","name","roles":["VIEWER"],
                "permissions":["DOCKER:READ_ANY"],"expiresAt"}
