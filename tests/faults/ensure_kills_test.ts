@@ -1,6 +1,7 @@
 /** `apikey ensure`, killed at random moments and run again. */
 import { expect } from "expect";
 import { hashSecret } from "../../src/apikey/secret.ts";
+import { inProcess } from "../program/program.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import { createAdmin } from "./clients.ts";
 import { testOnEngines } from "./engines.ts";
@@ -14,7 +15,7 @@ type Spoil = (run: Run) => Promise<unknown>;
 
 interface Run {
   readonly path: string;
-  /** Runs a command that must succeed. Returns its standard output. */
+  /** Runs a command in this process. It must succeed. Returns its standard output. */
   readonly command: (...args: readonly string[]) => Promise<string>;
 }
 
@@ -28,14 +29,17 @@ const SPOILS: Readonly<Record<string, Spoil>> = {
   },
 };
 
-/** Kills `ensure` again and again. Each time, runs it once more, and expects one key whose secret is in the file. */
+/**
+ * Kills `ensure` again and again. Each time, runs it once more, in this process because that is faster, and expects one
+ * key whose secret is in the file.
+ */
 async function attack(executable: string, env: Environment): Promise<Readonly<Record<string, number>>> {
-  const left = { "killed": 0, "file not written": 0, "temporary file or lock": 0 };
+  const left = { "killed": 0, "secret issued but not in the file": 0, "temporary file or lock": 0 };
   await inTemporaryDirectory(async (directory) => {
     const path = `${directory}/ci.key`;
     const args = ["apikey", "ensure", "ci", "--roles", "VIEWER", "--secret-file", path];
     const command = async (...args: readonly string[]): Promise<string> => {
-      const { code, stdout, stderr } = await start(executable, args, env).outcome;
+      const { code, stdout, stderr } = await inProcess(args, { env });
       expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" });
       return stdout;
     };
@@ -46,12 +50,14 @@ async function attack(executable: string, env: Environment): Promise<Readonly<Re
       // deno-lint-ignore no-await-in-loop -- one kill after the other
       await spoils[i % spoils.length]?.({ path, command });
       if (i % 10 === 0) {
-        const before = performance.now();
+        const started = performance.now();
         // deno-lint-ignore no-await-in-loop -- one kill after the other
-        await command(...args);
-        duration = performance.now() - before;
+        expect(await start(executable, args, env).outcome).toMatchObject({ code: 0, stderr: "" });
+        duration = performance.now() - started;
         continue;
       }
+      // deno-lint-ignore no-await-in-loop -- one kill after the other
+      const before = await readState(path, command);
       const { child, outcome } = start(executable, args, env);
       // deno-lint-ignore no-await-in-loop -- the moment of the kill is random
       await new Promise((resolve) => setTimeout(resolve, (0.3 + 0.9 * Math.random()) * duration));
@@ -62,14 +68,16 @@ async function attack(executable: string, env: Environment): Promise<Readonly<Re
       const files = await filesIn(directory);
       if (files.length > 1) left["temporary file or lock"]++;
       // deno-lint-ignore no-await-in-loop -- one kill after the other
-      if (await isStale(path, command)) left["file not written"]++;
+      const after = await readState(path, command);
+      if (after.isStale && after.secret !== before.secret) left["secret issued but not in the file"]++;
 
       // deno-lint-ignore no-await-in-loop -- one kill after the other
       await command(...args);
       // deno-lint-ignore no-await-in-loop -- one kill after the other
-      expect(await isStale(path, command)).toBe(false);
+      expect((await readState(path, command)).isStale).toBe(false);
+      // The lock of a process that was killed at its very end remains until a run that changes something. It is not held.
       // deno-lint-ignore no-await-in-loop -- one kill after the other
-      expect(await filesIn(directory)).toEqual(["ci.key"]);
+      expect((await filesIn(directory)).filter((name) => name !== "ci.key.lock")).toEqual(["ci.key"]);
       // deno-lint-ignore no-await-in-loop -- one kill after the other
       expect(await command(...args)).toMatch(/^unchanged/);
     }
@@ -81,15 +89,26 @@ async function filesIn(directory: string): Promise<readonly string[]> {
   return await Array.fromAsync(Deno.readDir(directory), ({ name }) => name);
 }
 
-/** Whether the key exists and the file does not hold its secret. Expects at most one key with the name. */
-async function isStale(path: string, command: Run["command"]): Promise<boolean> {
+interface State {
+  /** A text that changes with the secret of the key. Empty if the key does not exist. */
+  readonly secret: string;
+  /** Whether the key exists and the file does not hold its secret. */
+  readonly isStale: boolean;
+}
+
+/** Compares the key with the file. Expects at most one key with the name. */
+async function readState(path: string, command: Run["command"]): Promise<State> {
   const secret = await Deno.readTextFile(path).catch(() => "");
   const hash = (await hashSecret(secret.trim())).toHex();
-  const query = `{ apiKeys { id name } apiKeysBySecretHash(hashes: ["${hash}"]) { id } }`;
+  const query = `{ apiKeys { id name key } apiKeysBySecretHash(hashes: ["${hash}"]) { id } }`;
   const { data: { apiKeys, apiKeysBySecretHash: [match] } } = JSON.parse(await command("request", "--query", query));
   const named = apiKeys.filter(({ name }: { readonly name: string }) => name === "ci");
   expect(named.length).toBeLessThanOrEqual(1);
-  return named.length === 1 && match?.id !== named[0].id;
+  const [key] = named;
+  return {
+    secret: key === undefined ? "" : `${key.id} ${key.key}`,
+    isStale: key !== undefined && match?.id !== key.id,
+  };
 }
 
 function inWords(left: Readonly<Record<string, number>>): string {

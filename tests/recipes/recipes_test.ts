@@ -13,7 +13,13 @@ Deno.test("scripts/recipes/README.md lists every recipe", async () => {
 });
 
 Deno.test("every section with commands in scripts/recipes/README.md has tests", () => {
-  expect(HEADINGS_WITH_COMMANDS).toEqual(["Rotation", "Secrets managers", "Unused keys", "Least permissions"]);
+  expect(HEADINGS_WITH_COMMANDS).toEqual([
+    "Ensure",
+    "Rotation",
+    "Secrets managers",
+    "Unused keys",
+    "Least permissions",
+  ]);
 });
 
 Deno.test("the first lines of every recipe say what to change", async () => {
