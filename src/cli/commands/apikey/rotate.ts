@@ -17,7 +17,7 @@ import { parseSelector, promptForSelector, type SelectorFlags, withSelector } fr
 export function registerRotate(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withSecret = withSelector(
     command.description(
-      "Issue a new secret for a key and print it once. The id, the name and the rights\nof the key stay the same.",
+      "Issue a new secret for a key and print it once. The id, the name and the rights of the key stay the same.",
     ),
   )
     .optionsGroup("Secret:")

@@ -24,8 +24,8 @@ import { type ChangeFlags, changesOf, type KeyChange, parseChange } from "./key_
 export function registerUpdate(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withChanges = withSelector(
     command.description(
-      "Change the name, description, rights, expiry or state of a key. Its id and secret\nstay the same. " +
-        "What no flag names stays unchanged.",
+      "Change the name, description, rights, expiry or state of a key. Its id and secret stay the same, and so does " +
+        "everything for which no flag is given.",
     ),
   )
     .optionsGroup("Changes:")
@@ -39,9 +39,9 @@ export function registerUpdate(command: Command, { host, log, setExitCode }: Com
     .option("--remove-permissions <perms>", "remove permissions; * stands for all; repeatable", collect)
     .option("--expires-in <duration>", "the new expiry: a number and s, m, h, d or w, for example 90d")
     .option("--expires-at <time>", "the same as a time, for example 2026-12-31T23:59:59Z")
-    .option("--no-expiry", "the key does not expire")
-    .option("--disable", "the server rejects the key until it is enabled again")
-    .option("--enable", "the server accepts the key again");
+    .option("--no-expiry", "remove the expiry")
+    .option("--disable", "reject the key until it is enabled again")
+    .option("--enable", "accept the key again");
   withServerFlags(withOutputFlags(withChanges))
     .addHelpText("after", NOTES)
     .action(async (name, flags) => setExitCode(await update(name, flags, host, withClient(flags, host, log))));
