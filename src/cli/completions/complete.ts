@@ -45,6 +45,7 @@ async function answerForCommand(words: readonly string[], command: CommandUnknow
   if (cursor.kind === "value") return await completeValue(cursor, line, command, host);
   const argument = argumentAt(command, line);
   if (argument?.name() === "document" && cursor.typed.startsWith("@")) return { kind: "files", prefix: "@" };
+  if (argument?.name() === "file" && !cursor.typed.startsWith("-")) return { kind: "files", prefix: "" };
   const operands = await operandCandidates(command, argument, line, host);
   return offer(
     cursor.typed,

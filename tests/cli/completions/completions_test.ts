@@ -177,6 +177,8 @@ Deno.test("flags for paths complete to files or directories, and a value after @
     [["request", "--body=@q"], ":files\t--body=@"],
     [["apikey", "--permissions-for", "@q"], ":files\t@"],
     [["needs", "@q"], ":files\t@"],
+    [["apikey", "apply", "k"], ":files\t"],
+    [["apikey", "apply", "keys.yaml", "--secrets-dir", ""], ":directories\t"],
   ];
   for (const [words, directive] of directives) {
     // deno-lint-ignore no-await-in-loop -- one line at a time
