@@ -26,11 +26,14 @@ export interface ReadOptions {
   readonly needs?: readonly KeyField[] | undefined;
 }
 
-/** The number of keys in a page. The embedded server allows at most this many. */
+/** The number of keys in a page. Servers of this program allow at most this many. */
 const PAGE_SIZE = 1000;
 
+/** A server in this process needs no round trips, but its work on a page is in the memory of this process. */
+const LOCAL_PAGE_SIZE = 100;
+
 /** The first page is smaller, so that its keys are there sooner. */
-const FIRST_PAGE_SIZE = 100;
+const FIRST_PAGE_SIZE = 20;
 
 export const LIST_PAGE = `query ListApiKeys($first: Int!, $after: String, $filter: ApiKeyFilter) {
   apiKeyConnection(first: $first, after: $after, filter: $filter) { ${selectPage(KEY_FIELDS)} }
@@ -86,10 +89,11 @@ async function requestPage(
   variables: Readonly<Record<string, unknown>>,
   after?: string,
 ): Promise<Page> {
+  const size = endpoint.maxResponseSize === Infinity ? LOCAL_PAGE_SIZE : PAGE_SIZE;
   const { apiKeyConnection: { edges, pageInfo: { hasNextPage, endCursor } } } = await execute(
     endpoint,
     document,
-    { ...variables, first: after === undefined ? FIRST_PAGE_SIZE : PAGE_SIZE, after },
+    { ...variables, first: after === undefined ? FIRST_PAGE_SIZE : size, after },
     () =>
       z.object({
         apiKeyConnection: z.object({
