@@ -29,8 +29,15 @@ export async function post(endpoint: Endpoint, body: string, mayChange: boolean)
     ["accept", "application/graphql-response+json, application/json"],
     ["content-type", "application/json"],
   ]);
-  const deadline = AbortSignal.timeout(timeout);
-  const signal = AbortSignal.any([deadline, interrupted]);
+  // Not AbortSignal.timeout: it would keep the memory of the request until the time is over.
+  const aborting = new AbortController();
+  let isTimedOut = false;
+  const timer = setTimeout(() => {
+    isTimedOut = true;
+    aborting.abort();
+  }, timeout);
+  const abort = (): void => aborting.abort();
+  interrupted.addEventListener("abort", abort);
   endpoint.debug("POST {url} with {length} characters and headers {names}", {
     url,
     length: body.length,
@@ -39,7 +46,7 @@ export async function post(endpoint: Endpoint, body: string, mayChange: boolean)
   let response: Response | undefined;
   try {
     response = await endpoint.fetch(
-      new Request(url, { method: "POST", headers, body, signal, redirect: "manual" }),
+      new Request(url, { method: "POST", headers, body, signal: aborting.signal, redirect: "manual" }),
     );
     const text = await readText(response, endpoint, mayChange);
     if (hasTooManyContainers(text, endpoint)) throw tooLarge(endpoint, mayChange, "has too many lists and objects");
@@ -53,7 +60,7 @@ export async function post(endpoint: Endpoint, body: string, mayChange: boolean)
         mayChange ? "Interrupted during the request: the server may have executed it." : NOTHING_CHANGED,
       );
     }
-    if (deadline.aborted) {
+    if (isTimedOut) {
       throw new Failure(
         "TIMEOUT",
         `${endpoint.label} did not answer within ${timeout / 1000} s.${maybeExecuted(mayChange)} ` +
@@ -61,6 +68,9 @@ export async function post(endpoint: Endpoint, body: string, mayChange: boolean)
       );
     }
     throw networkFailure(endpoint, error, { mayChange, hasResponse: response !== undefined });
+  } finally {
+    clearTimeout(timer);
+    interrupted.removeEventListener("abort", abort);
   }
 }
 
