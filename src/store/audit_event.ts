@@ -3,7 +3,7 @@
  * what outcome. A recorded event never changes.
  */
 import { Failure } from "../apikey/failure.ts";
-import { maskSecret } from "../apikey/secret.ts";
+import { maskSecret, redactSecrets } from "../apikey/secret.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 /**
@@ -31,7 +31,7 @@ export interface Origin {
 export interface AuditChange {
   /** The name of the field in the GraphQL type `ApiKey`. */
   readonly field: string;
-  /** The value before the change; `null` if there was none. Lists are comma-separated; the secret is masked. */
+  /** The value before the change; `null` if there was none. Lists are comma-separated; secrets are masked. */
   readonly before: string | null;
   /** The value after the change, in the same form. */
   readonly after: string | null;
@@ -111,7 +111,14 @@ function changesBetween(before: StoredKey | undefined, after: StoredKey | undefi
     field,
     before: before === undefined ? null : valueOf(before),
     after: after === undefined ? null : valueOf(after),
-  })).filter((change) => change.before !== change.after);
+  }))
+    .filter((change) => change.before !== change.after)
+    .map(({ field, before, after }) => ({ field, before: withoutSecrets(before), after: withoutSecrets(after) }));
+}
+
+/** A user can put a secret into the description or into `managedBy` by mistake. */
+function withoutSecrets(value: string | null): string | null {
+  return value === null ? null : redactSecrets(value);
 }
 
 /** Returns whether the calling key is the key that its request replaces. */

@@ -174,6 +174,14 @@ Deno.test("A request to delete a key that does not exist is recorded as NOT_FOUN
     ]);
   }));
 
+Deno.test("A secret that is sent as a description or as managedBy is not recorded", () =>
+  withTrail(async ({ act, actor: { key: secret }, trail }) => {
+    const input = { name: "new", permissions: toInput(RIGHTS), description: `Use ${secret}`, managedBy: secret };
+    await act(CREATE, { input });
+    const recorded = await trail();
+    expect(recorded.map(({ outcome }) => outcome)).toEqual(["DONE"]);
+  }));
+
 Deno.test("A secret that is sent as a name, an id or a request id is not recorded", () =>
   withTrail(async ({ act, network, actor: { key: secret }, stranger, trail }) => {
     const input = { name: secret, permissions: toInput(RIGHTS) };
