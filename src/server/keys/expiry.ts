@@ -35,9 +35,8 @@ export function requireAllowedExpiry(expiry: Date | null, { max }: Lifetimes, no
   if (max === undefined) return;
   const latest = new Date(now.getTime() + max);
   if (expiry !== null && expiry <= latest) return;
-  const problem = expiry === null ? "A key without an expiry" : `The expiry ${expiry.toISOString()}`;
-  throw new Failure(
-    "USAGE",
-    `${problem} exceeds the limit of the server. Choose an expiry until ${latest.toISOString()}.`,
-  );
+  const problem = expiry === null
+    ? "This server does not allow keys without an expiry."
+    : `The expiry ${expiry.toISOString()} is later than this server allows.`;
+  throw new Failure("USAGE", `${problem} Choose an expiry no later than ${latest.toISOString()}.`);
 }
