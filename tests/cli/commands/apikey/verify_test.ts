@@ -20,6 +20,16 @@ Deno.test("verify without a key is a usage error that says how to pass the key",
   });
 });
 
+Deno.test("an empty --can is a usage error, even if another --can is given", async () => {
+  const env = { SERVICE_API_KEY: SECRET };
+  const { code, stdout } = await inProcess([...VERIFY, "--can", "DOCKER:READ_ANY", "--can", " ", "--json"], { env });
+  expect(code).toBe(2);
+  expect(JSON.parse(stdout)).toEqual({
+    code: "USAGE",
+    error: "--can is empty. Pass a permission, for example DOCKER:READ_ANY.",
+  });
+});
+
 Deno.test("a key of this program with the wrong checksum is mistyped, and no server is asked", async () => {
   await using server = startServer(() => Response.json({}));
   const swapped = SECRET.replace(/(.)(.)$/, "$2$1").replace(/0$/, "1");

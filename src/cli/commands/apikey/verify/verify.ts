@@ -42,6 +42,10 @@ interface Report {
 }
 
 async function verify(flags: VerifyFlags, { host, log }: CommandContext): Promise<ExitCode> {
+  // Without this check, a script with an empty variable would succeed with any valid key.
+  if (flags.can?.some((list) => list.trim() === "")) {
+    throw new Failure("USAGE", "--can is empty. Pass a permission, for example DOCKER:READ_ANY.");
+  }
   const parse = ({ resources }: KnownNames): readonly string[] => parsePermissionsOf(resources, flags.can ?? []);
   const parsed = parseKnownNames(parse);
   const { readSettings, withClientFor } = await import("#connection");
