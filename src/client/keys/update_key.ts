@@ -100,6 +100,12 @@ function textOf(value: string | readonly string[] | null): string {
   return Array.isArray(value) ? value.toSorted().join() : (value ?? "").toString().normalize("NFC");
 }
 
+/** What works on a server that lacks one of these fields. */
+const ALTERNATIVES: Partial<Record<SchemaField, string>> = {
+  "UpdateApiKeyInput.enabled": "Its keys cannot be disabled. To block the key, delete it.",
+  "UpdateApiKeyInput.expiresAt": "Its keys do not expire. Delete the key in time.",
+};
+
 /** @throws {Failure} `UNSUPPORTED` */
 function requireFields(endpoint: Endpoint, has: ServerFields, key: ApiKey, changes: KeyChanges): void {
   const replace = "To replace the key with a new one instead, use service-api apikey --create --overwrite.";
@@ -109,7 +115,9 @@ function requireFields(endpoint: Endpoint, has: ServerFields, key: ApiKey, chang
     "ApiKey.permissions",
     ...Object.keys(changes).map((member): SchemaField => `UpdateApiKeyInput.${member}`),
   ];
-  for (const field of required) if (!has.has(field)) throw unsupported(endpoint, field, replace);
+  for (const field of required) {
+    if (!has.has(field)) throw unsupported(endpoint, field, ALTERNATIVES[field] ?? replace);
+  }
   if (key.roles === null) throw unsupported(endpoint, "ApiKey.roles", replace);
   if (key.permissions === null) throw unsupported(endpoint, "ApiKey.permissions", replace);
 }

@@ -145,13 +145,18 @@ Deno.test("on such a server, update refuses a new name that another key has, bec
 });
 
 for (
-  const [flag, hasUpdate, field] of [
-    ["--disable", true, "UpdateApiKeyInput.enabled"],
-    ["--expires-in=1d", true, "UpdateApiKeyInput.expiresAt"],
-    ["--add-roles=VIEWER", false, "ApiKeyMutations.update"],
+  const [flag, hasUpdate, field, advice] of [
+    ["--disable", true, "UpdateApiKeyInput.enabled", "Its keys cannot be disabled. To block the key, delete it."],
+    ["--expires-in=1d", true, "UpdateApiKeyInput.expiresAt", "Its keys do not expire. Delete the key in time."],
+    [
+      "--add-roles=VIEWER",
+      false,
+      "ApiKeyMutations.update",
+      "To replace the key with a new one instead, use service-api apikey --create --overwrite.",
+    ],
   ] as const
 ) {
-  Deno.test(`on a server without ${field}, update ${flag} is UNSUPPORTED and changes nothing`, async () => {
+  Deno.test(`on a server without ${field}, update ${flag} is UNSUPPORTED, changes nothing, and says what to do instead`, async () => {
     const existing = { id: "1", name: "ci", key: "old", roles: ["GUEST"] };
     await using server = startForeignServer([existing], hasUpdate ? { update: (key) => key } : {});
     const { code, stdout } = await inProcess([...UPDATE, "ci", flag, "--json"], {
@@ -160,7 +165,7 @@ for (
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toEqual({
       code: "UNSUPPORTED",
-      error: expect.stringContaining(`its schema lacks ${field}. `),
+      error: expect.stringContaining(`its schema lacks ${field}. ${advice}`),
     });
     expect(server.keys).toMatchObject([existing]);
   });
