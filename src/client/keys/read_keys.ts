@@ -29,9 +29,6 @@ export interface ReadOptions {
 /** The number of keys in a page. Servers of this program allow at most this many. */
 const PAGE_SIZE = 1000;
 
-/** A server in this process needs no round trips, but its work on a page is in the memory of this process. */
-const LOCAL_PAGE_SIZE = 100;
-
 /** The first page is smaller, so that its keys are there sooner. */
 const FIRST_PAGE_SIZE = 20;
 
@@ -89,11 +86,10 @@ async function requestPage(
   variables: Readonly<Record<string, unknown>>,
   after?: string,
 ): Promise<Page> {
-  const size = endpoint.maxResponseSize === Infinity ? LOCAL_PAGE_SIZE : PAGE_SIZE;
   const { apiKeyConnection: { edges, pageInfo: { hasNextPage, endCursor } } } = await execute(
     endpoint,
     document,
-    { ...variables, first: after === undefined ? FIRST_PAGE_SIZE : size, after },
+    { ...variables, first: after === undefined ? FIRST_PAGE_SIZE : PAGE_SIZE, after },
     () =>
       z.object({
         apiKeyConnection: z.object({
