@@ -24,6 +24,7 @@ import {
   typeOf,
   type YamlFile,
 } from "../../../yaml/yaml_file.ts";
+import { parseSimpleYaml } from "../../../yaml/simple_yaml.ts";
 import type { KnownNames } from "../known_names.ts";
 import { requireRotatable, type WantedKey } from "./plan.ts";
 
@@ -42,7 +43,7 @@ export interface Manifest {
 // The message of each schema is the name of the expected type.
 
 function text(description: string, more: Readonly<Record<string, unknown>> = {}): z.ZodMiniString {
-  return z.string("text").check(z.meta({ description, ...more }));
+  return z.string("text").register(z.globalRegistry, { description, ...more });
 }
 
 function duration(description: string): z.ZodMiniString {
@@ -79,8 +80,8 @@ const MANIFEST = z.strictObject({
       maxLength: 255,
     }),
   ),
-  keys: z.array(KEY, "a list").check(z.meta({ description: "The keys that must exist." })),
-}, "a mapping").check(z.meta({ title: "Manifest of service-api apikey apply" }));
+  keys: z.array(KEY, "a list").register(z.globalRegistry, { description: "The keys that must exist." }),
+}, "a mapping").register(z.globalRegistry, { title: "Manifest of service-api apikey apply" });
 
 /** The JSON Schema of a manifest. */
 export function manifestSchema(): object {
@@ -99,21 +100,23 @@ type Issue = z.core.$ZodIssue;
  */
 export function parseManifest(content: string, path: string, secretsDir: string | undefined, host: Host): Manifest {
   if (DEEP.test(content)) throw new Failure("USAGE", `${path}:1:1: The lists and mappings are nested too deeply.`);
-  const file = parseYaml(content, path);
-  const result = validate(file);
-  if (!result.success) throw failureOf(file, result.error.issues, messageOf);
+  // Only the full parser knows positions. It runs again if a message needs one.
+  let file: YamlFile | undefined;
+  const readFile = (): YamlFile => file ??= parseYaml(content, path);
+  const result = validate(parseSimpleYaml(content) ?? readFile().document.toJS(), readFile);
+  if (!result.success) throw failureOf(readFile(), result.error.issues, messageOf);
   const { managedBy, keys } = result.data;
   return {
     managedBy,
     parseKeys: (names) => {
       const known = remember(names);
       const parsed = keys.map((entry, index): WantedKey => {
-        const parse: ParseMember = (place, parse) => withPosition(file, ["keys", index, ...place], parse);
+        const parse: ParseMember = (place, parse) => withPosition(readFile, ["keys", index, ...place], parse);
         const name = parse(["name"], () => parseName(entry.name));
         const secretFile = parse(["secretFile"], () => secretFileOf(entry.secretFile, name, path, secretsDir, host));
         return { ...parseEntry(entry, known, parse), name, managedBy, secretFile };
       });
-      rejectDuplicates(parsed, file, host);
+      rejectDuplicates(parsed, readFile, host);
       return parsed;
     },
   };
@@ -125,23 +128,28 @@ export function parseManifest(content: string, path: string, secretsDir: string 
  */
 const DEEP = /(?:[[{][^[{\]}]*){100}|(?:- \s*){100}/;
 
-function validate(file: YamlFile): ReturnType<typeof MANIFEST.safeParse> {
+function validate(value: unknown, readFile: () => YamlFile): ReturnType<typeof MANIFEST.safeParse> {
   try {
-    return MANIFEST.safeParse(file.document.toJS());
+    return MANIFEST.safeParse(value);
   } catch (error) {
     // With a hundred thousand mistakes, zod exceeds the stack.
-    throw failureAt(file, undefined, `The manifest has too many mistakes: ${reasonOf(error)}.`);
+    throw failureAt(readFile(), undefined, `The manifest has too many mistakes: ${reasonOf(error)}.`);
   }
 }
 
 /** Parses what is at a place in the entry of a key. If that fails, the message begins with the position. */
 type ParseMember = <Result>(place: readonly (string | number)[], parse: () => Result) => Result;
 
-function withPosition<Result>(file: YamlFile, place: readonly (string | number)[], parse: () => Result): Result {
+function withPosition<Result>(
+  readFile: () => YamlFile,
+  place: readonly (string | number)[],
+  parse: () => Result,
+): Result {
   try {
     return parse();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
+    const file = readFile();
     const node = file.document.getIn(place, true) ?? file.document.getIn(place.slice(0, -1), true);
     const message = `${formatPosition(file, offsetOf(node))}: ${error.message}`;
     throw new (error instanceof UnknownName ? UnknownName : Failure)(error.code, message, { cause: error });
@@ -225,12 +233,13 @@ function secretFileOf(
 }
 
 /** @throws {Failure} `USAGE` if two keys have the same name or the same file */
-function rejectDuplicates(keys: readonly WantedKey[], file: YamlFile, { platform }: Host): void {
+function rejectDuplicates(keys: readonly WantedKey[], readFile: () => YamlFile, { platform }: Host): void {
   const seen = new Map<string, number>();
   const reject = (index: number, member: "name" | "secretFile", value: string): void => {
     const first = seen.get(`${member} ${value}`);
     if (first === undefined) return void seen.set(`${member} ${value}`, index);
-    withPosition(file, ["keys", index, member], () => {
+    withPosition(readFile, ["keys", index, member], () => {
+      const file = readFile();
       const line = formatPosition(file, offsetOf(file.document.getIn(["keys", first], true)));
       throw new Failure("USAGE", `The key at ${line} has the same ${member}, ${quote(keys[index]?.[member] ?? "")}.`);
     });
