@@ -158,7 +158,7 @@ function withPosition<Result>(
 
 function parseEntry(
   { description, roles = [], permissions = [], ...times }: KeyEntry,
-  known: RightsParsers,
+  known: EntryParsers,
   parse: ParseMember,
 ): Omit<WantedKey, "name" | "managedBy" | "secretFile"> {
   const rights = {
@@ -172,7 +172,7 @@ function parseEntry(
   parse([], () => requireSomeRights(rights.roles, rights.permissions));
   const parseTime = (member: "expiresIn" | "rotateBefore" | "grace"): number | undefined => {
     const value = times[member];
-    return value === undefined ? undefined : parse([member], () => parseDuration(value));
+    return value === undefined ? undefined : parse([member], () => known.parseDuration(value));
   };
   const lifetime = {
     expiresIn: parseTime("expiresIn"),
@@ -188,16 +188,18 @@ function parseEntry(
   };
 }
 
-interface RightsParsers {
+interface EntryParsers {
   readonly parseRole: (text: string) => readonly string[];
   readonly parsePermission: (text: string) => readonly NamedPermission[];
+  readonly parseDuration: (text: string) => number;
 }
 
-/** Returns parsers that parse each text only once, because the keys of a manifest often have the same rights. */
-function remember({ roles, resources }: KnownNames): RightsParsers {
+/** Returns parsers that parse each text only once, because the keys of a manifest often have the same rights and durations. */
+function remember({ roles, resources }: KnownNames): EntryParsers {
   return {
     parseRole: memoize((text) => parseRolesOf(roles, [text])),
     parsePermission: memoize((text) => parsePermissionsOf(resources, [text])),
+    parseDuration: memoize(parseDuration),
   };
 }
 
