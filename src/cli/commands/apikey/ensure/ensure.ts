@@ -79,8 +79,8 @@ async function ensure(flags: EnsureFlags, context: CommandContext): Promise<Exit
 function parseWanted(flags: EnsureFlags, { roles: known, resources }: KnownNames, now: Date): WantedKey {
   const { name, secretFile, description, expiresIn, expiresAt } = flags;
   if (name === undefined) throw new Failure("USAGE", "apikey ensure needs the name of the key.");
-  if (secretFile === undefined || secretFile === "") {
-    throw new Failure("USAGE", "apikey ensure needs --secret-file, the file that holds the secret.");
+  if (secretFile === undefined || secretFile === "" || secretFile === "-") {
+    throw new Failure("USAGE", "apikey ensure needs --secret-file, the path of the file that holds the secret.");
   }
   const roles = parseRolesOf(known, flags.roles ?? []);
   const permissions = parsePermissionsOf(resources, flags.permissions ?? []);

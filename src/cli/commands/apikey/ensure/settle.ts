@@ -102,7 +102,8 @@ export async function settle(wanted: readonly WantedKey[], session: Session): Pr
         // deno-lint-ignore no-await-in-loop -- one lock after the other
         locked.push({ one, release: await lockFile(one.secretFile, session) });
       } catch (error) {
-        record(one, null, error);
+        if (!(error instanceof Failure) || error.code === "INTERRUPTED") throw error;
+        failed.push({ wanted: one, id: null, failure: error });
       }
     }
     await removeTemporaryFiles(locked.map(({ one }) => one.secretFile));
@@ -137,6 +138,7 @@ const FATAL: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "UNAUTHENTICATED",
   "UNREACHABLE",
   "TLS",
+  "TIMEOUT",
   "BAD_RESPONSE",
   "RATE_LIMITED",
   "UNSUPPORTED",

@@ -222,27 +222,29 @@ Deno.test("if some keys fail, the others are done, nothing is deleted, and a sec
     expect(countsOf(await apply({ keys: [] }))).toEqual({});
   }));
 
-Deno.test("if the server stops answering, the message says how many keys were changed, and the next run goes on", () =>
-  onEmbedded(async ({ directory, program, apply }) => {
-    const path = `${directory}/keys.yaml`;
-    await Deno.writeTextFile(path, stringify({ keys: entries(60) }));
-    let creations = 0;
-    await using server = startServer(async ({ body }) => {
-      if (body.includes("mutation") && ++creations > 55) return new Response("", { status: 503 });
-      const { stdout } = await program(["request", "--body", body]);
-      return new Response(stdout, { headers: { "content-type": "application/json" } });
-    });
-    const { code, stdout } = await inProcess(
-      ["apikey", "apply", path, "--secrets-dir", `${directory}/keys`, "--json"],
-      { env: { SERVICE_API_URL: server.url } },
-    );
-    expect({ exitCode: code, ...JSON.parse(stdout) }).toEqual({
-      exitCode: 4,
-      code: "UNREACHABLE",
-      error: expect.stringMatching(/status 503.* Before that, 55 keys were changed\. To finish, run the same command/),
-    });
-    expect(countsOf(await apply({ keys: entries(60) }))).toEqual({ created: 5, unchanged: 55 });
-  }));
+for (const [status, failure] of [[503, "UNREACHABLE"], [504, "TIMEOUT"]] as const) {
+  Deno.test(`if the server answers with ${status}, the message says how many keys were changed, and the next run goes on`, () =>
+    onEmbedded(async ({ directory, program, apply }) => {
+      const path = `${directory}/keys.yaml`;
+      await Deno.writeTextFile(path, stringify({ keys: entries(60) }));
+      let creations = 0;
+      await using server = startServer(async ({ body }) => {
+        if (body.includes("mutation") && ++creations > 55) return new Response("", { status });
+        const { stdout } = await program(["request", "--body", body]);
+        return new Response(stdout, { headers: { "content-type": "application/json" } });
+      });
+      const { code, stdout } = await inProcess(
+        ["apikey", "apply", path, "--secrets-dir", `${directory}/keys`, "--json"],
+        { env: { SERVICE_API_URL: server.url } },
+      );
+      expect({ exitCode: code, ...JSON.parse(stdout) }).toEqual({
+        exitCode: 4,
+        code: failure,
+        error: expect.stringMatching(/ Before that, 55 keys were changed\. To finish, run the same command/),
+      });
+      expect(countsOf(await apply({ keys: entries(60) }))).toEqual({ created: 5, unchanged: 55 });
+    }));
+}
 
 Deno.test("1,000 unchanged keys need three requests with --prune", () =>
   onEmbedded(async ({ directory, program, apply }) => {

@@ -168,6 +168,7 @@ for (const [state, make, error] of NOT_SECRETS) {
 const MISTAKES: readonly (readonly [string, readonly string[], string, RegExp])[] = [
   ["no name", ["--roles", "GUEST", "--secret-file", "x"], "USAGE", /needs the name/],
   ["no file", ["ci", "--roles", "GUEST"], "USAGE", /needs --secret-file/],
+  ["standard output as the file", ["ci", "--roles", "GUEST", "--secret-file", "-"], "USAGE", /needs --secret-file/],
   ["no rights", ["ci", "--secret-file", "x"], "NO_RIGHTS", /at least one role or permission/],
   ["a wrong name", ["a-b", "--roles", "GUEST", "--secret-file", "x"], "INVALID_NAME", /letters, digits and spaces/],
   ["two names", ["a", "--name", "b", "--roles", "GUEST", "--secret-file", "x"], "USAGE", /given twice/],
