@@ -1,6 +1,7 @@
 /** `apikey update`: invalid command lines, the changes shown, prompts, lockouts, and other servers. */
 import { expect } from "expect";
 import { Failure } from "../../../../src/apikey/failure.ts";
+import { makeSecret } from "../../../../src/apikey/secret.ts";
 import { run } from "../../../../src/cli/program.ts";
 import { startForeignServer, startServer } from "../../../client/foreign_server.ts";
 import { embedded, overHttp } from "../../../program/installations.ts";
@@ -55,6 +56,14 @@ Changes to the key "ci" (ID):
   const cleared = await program([...UPDATE, "ci 2", "--description", "", "--no-expiry", "--json"]);
   expect(JSON.parse(cleared.stdout)).toMatchObject({ description: null, expiresAt: null, enabled: false });
   expect(cleared.stderr).toBe("");
+});
+
+Deno.test("update masks a secret in the changes that it shows", async () => {
+  await using installation = await embedded(inProcess);
+  const { program } = installation;
+  await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST"]);
+  const { stderr } = await program([...UPDATE, "ci", "--description", makeSecret(new Uint8Array(32))]);
+  expect(stderr).toContain('  description  none → "sak_…"\n');
 });
 
 Deno.test("without a terminal, an update of the key in use or of the last ADMIN key that takes rights away needs --yes", async () => {

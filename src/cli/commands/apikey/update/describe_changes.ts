@@ -1,8 +1,9 @@
 /** Shows what an update changes about a key, before and after. */
 import { escapeInvisible, quote } from "../../../../apikey/failure.ts";
+import { redactSecrets } from "../../../../apikey/secret.ts";
 import type { ApiKey, KeyChanges } from "../../../../client/client.ts";
 
-/** Returns one line for each member that changes, with the value before and the value after. */
+/** Returns one line for each member that changes, with the value before and the value after. Masks secrets. */
 export function describeChanges(key: ApiKey, changes: KeyChanges): string {
   const rows = [
     ["name", changes.name !== undefined && `${quote(key.name)} → ${quote(changes.name)}`],
@@ -13,7 +14,7 @@ export function describeChanges(key: ApiKey, changes: KeyChanges): string {
     ["enabled", typeof changes.enabled === "boolean" && `${yesOrNo(key.enabled)} → ${yesOrNo(changes.enabled)}`],
   ] as const;
   const lines = rows.flatMap(([title, text]) => text ? [`  ${title.padEnd(11)}  ${escapeInvisible(text)}\n`] : []);
-  return [`Changes to the key ${quote(key.name)} (${escapeInvisible(key.id)}):\n`, ...lines].join("");
+  return redactSecrets([`Changes to the key ${quote(key.name)} (${escapeInvisible(key.id)}):\n`, ...lines].join(""));
 }
 
 function textChange(before: string | null, after: string | null): string {
