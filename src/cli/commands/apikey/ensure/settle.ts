@@ -110,9 +110,9 @@ export async function settle(wanted: readonly WantedKey[], session: Session): Pr
     const found = await inspect(session.client, locked.map(({ one }) => one), session.host.now());
     failed.push(...found.failed);
     const carryOutOne = async (planned: PlannedKey): Promise<void> => {
-      const { wanted, key, action } = planned;
+      const { wanted, key } = planned;
       try {
-        settled.push({ wanted, action, id: await carryOut(planned, found.isEmbedded, session) });
+        settled.push(await carryOutOrPlanAgain(planned, found.isEmbedded, session));
       } catch (error) {
         record(wanted, key?.id ?? null, error);
       }
@@ -144,6 +144,22 @@ const FATAL: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "UNSUPPORTED",
   "INTERRUPTED",
 ]);
+
+/**
+ * Carries out a plan. If the key to create exists by then, plans again. This happens if another process creates the store
+ * or, without this lock, the key.
+ */
+async function carryOutOrPlanAgain(planned: PlannedKey, isEmbedded: boolean, session: Session): Promise<SettledKey> {
+  const { wanted, action } = planned;
+  try {
+    return { wanted, action, id: await carryOut(planned, isEmbedded, session) };
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === "ALREADY_EXISTS")) throw error;
+    const { planned: [again] } = await inspect(session.client, [wanted], session.host.now());
+    if (again?.key === undefined) throw unreadable(wanted.name, error);
+    return { wanted, action: again.action, id: await carryOut(again, isEmbedded, session) };
+  }
+}
 
 /** @returns the id of the key */
 async function carryOut(planned: PlannedKey, isEmbedded: boolean, { client, host }: Session): Promise<string> {
@@ -182,12 +198,7 @@ async function issueSecret(
   }
   const description = wanted.description ?? key?.description ?? undefined;
   const overwrite = action === "rotate";
-  try {
-    return await client.createKey({ name, description, roles, permissions, overwrite, expiresAt, managedBy });
-  } catch (error) {
-    if (error instanceof Failure && error.code === "ALREADY_EXISTS") throw unreadable(name, error);
-    throw error;
-  }
+  return await client.createKey({ name, description, roles, permissions, overwrite, expiresAt, managedBy });
 }
 
 function unreadable(name: string, cause: Failure): Failure {
@@ -196,8 +207,7 @@ function unreadable(name: string, cause: Failure): Failure {
     `A key named ${
       quote(name)
     } exists, but the key in use is not allowed to read it. Choose another name, or use a key ` +
-      "with API_KEY:READ_ANY and API_KEY:UPDATE_ANY. If another process has just created the key, run the same command " +
-      "again.",
+      "with API_KEY:READ_ANY and API_KEY:UPDATE_ANY.",
     { cause },
   );
 }

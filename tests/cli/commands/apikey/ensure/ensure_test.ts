@@ -250,13 +250,15 @@ Deno.test("if another process holds the lock for longer than --timeout, ensure f
     await release();
   }));
 
-Deno.test("ten runs at once on one file end with one key, whose secret is in the file", () =>
-  withInstallation(overHttp, async ({ program, ensure, me }) => {
-    const actions = await Promise.all(Array.from({ length: 10 }, () => ensure()));
-    expect(actions.toSorted()).toEqual(["create", ...Array.from({ length: 9 }, () => "unchanged")]);
-    expect((await me()).code).toBe(0);
-    expect((await list(program)).filter(({ name }) => name === "ci")).toHaveLength(1);
-  }));
+for (const [place, open] of [["embedded", () => embedded(inProcess)], ["over HTTP", overHttp]] as const) {
+  Deno.test(`${place}: ten runs at once on one file end with one key, whose secret is in the file`, () =>
+    withInstallation(open, async ({ program, ensure, me }) => {
+      const actions = await Promise.all(Array.from({ length: 10 }, () => ensure()));
+      expect(actions.toSorted()).toEqual(["create", ...Array.from({ length: 9 }, () => "unchanged")]);
+      expect((await me()).code).toBe(0);
+      expect((await list(program)).filter(({ name }) => name === "ci")).toHaveLength(1);
+    }));
+}
 
 Deno.test("a lock file and temporary files that a killed process has left do not matter, and are removed", () =>
   onEmbedded(async ({ directory, path, ensure }) => {
