@@ -60,9 +60,9 @@ export async function rotateKey(endpoint: Endpoint, rotation: Rotation): Promise
 
 function withLostSecret(failure: Failure, { grace }: Rotation): Failure {
   const advice = grace === 0
-    ? "If it did, the old secret is no longer valid and the new secret is lost. To find out, verify the old secret: " +
-      "service-api apikey verify --key-file FILE. To issue another secret, run the same command again. If the key in " +
-      "use is no longer valid, use another key."
+    ? "If the server rotated the key, the old secret is no longer valid, and the new secret is lost. To find out, " +
+      "verify the old secret: service-api apikey verify --key-file FILE. To issue another secret, run the same " +
+      "command again. If the key in use is no longer valid, use another key."
     : "The old secret is still valid. If the server rotated the key, the old secret is valid until the end of the " +
       "grace period, and the new secret is lost. To issue another secret, run the same command again. The old secret " +
       "then stops working at once.";

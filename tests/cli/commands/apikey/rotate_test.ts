@@ -48,7 +48,7 @@ for (
     [
       "without a grace period",
       [],
-      /If it did, the old secret is no longer valid .* service-api apikey verify --key-file FILE\. .* run the same command again\./,
+      /If the server rotated the key, the old secret is no longer valid, .* service-api apikey verify --key-file FILE\. .* run the same command again\./,
     ],
     ["with a grace period", ["--grace", "1h"], /The old secret is still valid\. .* run the same command again\./],
   ] as const
