@@ -26,6 +26,12 @@ export class RequestRejected extends Failure {}
  */
 export class BearerRefused extends Failure {}
 
+/**
+ * The failure if a GraphQL error has the code `FORBIDDEN`: the server accepts the key, but the key lacks a right. Status
+ * 403 alone does not mean this. A proxy can send it, and some servers send it for a key that is not valid.
+ */
+export class RightMissing extends Failure {}
+
 /** The header that servers with API keys usually expect if they do not expect a bearer token, in lower case. */
 export const USUAL_KEY_HEADER = "x-api-key";
 
@@ -76,6 +82,7 @@ function errorFailure(errors: ErrorList, isRejected: boolean, response: ReadResp
   const explained = withContext(message, code, response, endpoint);
   const reason = errors.map(({ extensions }) => extensions?.reason).find(isRejection);
   if (code === "UNAUTHENTICATED" && reason !== undefined) return new KeyRejected(reason, explained);
+  if (errors.some(({ extensions }) => extensions?.code === "FORBIDDEN")) return new RightMissing(code, explained);
   return new (isRejected ? RequestRejected : Failure)(code, explained);
 }
 

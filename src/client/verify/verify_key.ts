@@ -9,6 +9,7 @@ import type { Endpoint } from "../endpoint.ts";
 import { execute, withFallback } from "../execute.ts";
 import { type ApiKey, type KeyInResponse, keyInResponse, toApiKey } from "../keys/api_key.ts";
 import { findKey } from "../keys/find_key.ts";
+import { RightMissing } from "../response_failure.ts";
 import { ifAnswered } from "../rights/effective_permissions.ts";
 
 export type Verification =
@@ -37,7 +38,8 @@ const ME_WITH_PERMISSIONS = `query VerifyKey { me { ${KEY} } }`;
  * Verifies the caller's key with one request, if the server has the field `me` with all members. Other servers get up to
  * four requests, one of which needs a valid key.
  *
- * @throws {Failure} any failure of {@linkcode execute} except `UNAUTHENTICATED` and `FORBIDDEN`
+ * @throws {Failure} any failure of {@linkcode execute} except `UNAUTHENTICATED`; `FORBIDDEN` only if the server does not
+ * say that it accepts the key
  */
 export async function verifyKey(endpoint: Endpoint): Promise<Verification> {
   try {
@@ -54,10 +56,9 @@ export async function verifyKey(endpoint: Endpoint): Promise<Verification> {
     return { isActive: true, key, rights: undefined };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    // The key is valid but lacks a right.
-    if (error.code === "FORBIDDEN") return { isActive: true, key: undefined, rights: undefined };
+    if (error instanceof RightMissing) return { isActive: true, key: undefined, rights: undefined };
     if (error.code !== "UNAUTHENTICATED") throw error;
-    const message = error.message.replace(endpoint.keyRemedy, "").trim();
+    const message = error.message.replace(` ${endpoint.keyRemedy}`, "");
     return { isActive: false, reason: error instanceof KeyRejected ? error.reason : message, message };
   }
 }

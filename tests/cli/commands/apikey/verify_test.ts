@@ -140,6 +140,29 @@ Deno.test("on a server whose me has no rights, verify --can asks what the roles 
   expect({ code, missing: JSON.parse(stdout).missing }).toEqual({ code: 3, missing: ["VMS:READ_ANY"] });
 });
 
+Deno.test("if a proxy or a server answers with status 403 only, verify does not say that the key is valid", async () => {
+  for (const body of [{ message: "Forbidden" }, { errors: [{ message: "Invalid API key" }] }]) {
+    await using server = startServer(() => Response.json(body, { status: 403 }));
+    // deno-lint-ignore no-await-in-loop -- one server after the other
+    const { code, stdout } = await inProcess([...VERIFY, "--json"], {
+      env: { SERVICE_API_URL: server.url, SERVICE_API_KEY: "secret" },
+    });
+    expect(code).toBe(3);
+    expect(JSON.parse(stdout)).toEqual({ code: "FORBIDDEN", error: expect.any(String) });
+  }
+});
+
+Deno.test("verify masks a secret in the message of a server, and says what to try", async () => {
+  const message = `Unknown key ${makeSecret(new Uint8Array(32).fill(1))}`;
+  const body = { errors: [{ message, extensions: { code: "UNAUTHENTICATED" } }] };
+  await using server = startServer(() => Response.json(body, { status: 401 }));
+  const { stdout } = await inProcess(VERIFY, { env: { SERVICE_API_URL: server.url, SERVICE_API_KEY: "secret" } });
+  expect(stdout).toBe(
+    "The key is not valid. Unknown key sak_…. If the server expects the bare key in another header, use --key-header " +
+      "x-api-key.\n",
+  );
+});
+
 for (
   const [rule, body, status, report] of [
     [

@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import { escapeInvisible, Failure, quote } from "../../../../apikey/failure.ts";
 import { parsePermissionsOf } from "../../../../apikey/permission.ts";
-import { isMistypedSecret } from "../../../../apikey/secret.ts";
+import { isMistypedSecret, redactSecrets } from "../../../../apikey/secret.ts";
 import { UnknownName } from "../../../../apikey/unknown_name.ts";
 import type { Client, EffectivePermissions, Verification } from "../../../../client/client.ts";
 import type { CommandContext } from "../../../command.ts";
@@ -111,8 +111,8 @@ async function rightsOf(
 async function print({ verification, missing, drawn }: Report, { json }: VerifyFlags, host: Host): Promise<void> {
   if (!verification.isActive) {
     const { reason, message } = verification;
-    if (json) await writeJson(host.stdout, { active: false, reason });
-    else await host.stdout.write(`The key is not valid. ${escapeInvisible(message)}\n`);
+    if (json) await writeJson(host.stdout, { active: false, reason: redactSecrets(reason) });
+    else await host.stdout.write(`The key is not valid. ${escapeInvisible(redactSecrets(message))}\n`);
     return;
   }
   const { key, rights } = verification;
