@@ -17,6 +17,7 @@ Deno.test("every section with commands in scripts/recipes/README.md has tests", 
     "Ensure",
     "Rotation",
     "Secrets managers",
+    "Expiring keys",
     "Unused keys",
     "Least permissions",
   ]);
