@@ -131,7 +131,7 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     client.identify(),
     reader.verifyKey(),
     reader.updateKey(READ_KEY, { name: "b" }),
-    reader.rotateKey({ selector: { name: NEW_KEY.name }, grace: 0, expiresAt: undefined }),
+    reader.rotateKey({ selector: { name: NEW_KEY.name }, grace: 0, expiresAt: undefined, now: new Date() }),
     client.deleteKeys([{ id: "key_1", name: "a" }]),
     client.effectivePermissions(NEW_KEY),
     client.roleDescriptions(),

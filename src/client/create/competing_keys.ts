@@ -7,7 +7,7 @@ import { hasName } from "../../apikey/name.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { KeyReference, KeySummary } from "../key.ts";
 import { listKeys } from "../list_keys.ts";
-import { forCleanUp, poll, retry } from "./retry.ts";
+import { forCleanUp, poll, retry } from "../retry.ts";
 
 /**
  * Waits until the server lists a new key, so that the key works from then on, and looks for other keys with its name.

@@ -3,7 +3,7 @@ import { Failure } from "../../apikey/failure.ts";
 import { deleteKeys } from "../delete_keys.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { KeyReference } from "../key.ts";
-import { retry } from "./retry.ts";
+import { retry } from "../retry.ts";
 
 /**
  * Deletes keys. While the request fails temporarily, repeats it for up to 3 s: the server may not know a new key yet.

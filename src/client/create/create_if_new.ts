@@ -7,7 +7,7 @@ import { findEarlierKey } from "./competing_keys.ts";
 import { confirmDeletion } from "./confirm_deletion.ts";
 import { CREATE, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
 import { existedBefore, type ExistingKey, listSecrets } from "./list_secrets.ts";
-import { failureOf, forCleanUp, retryIfNotExecuted } from "./retry.ts";
+import { failureOf, forCleanUp, retryIfNotExecuted } from "../retry.ts";
 
 /**
  * Creates a key if no key has its name. Compares it with a list of all keys, before and after. On a server that lags, the

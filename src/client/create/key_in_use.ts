@@ -2,7 +2,7 @@
 import type { Endpoint } from "../endpoint.ts";
 import { identify } from "../identify.ts";
 import type { ExistingKey } from "./list_secrets.ts";
-import { retry } from "./retry.ts";
+import { retry } from "../retry.ts";
 
 /**
  * Returns the one of the `candidates` that is the key in use. Recognizes it by its secret, or asks the server if the list

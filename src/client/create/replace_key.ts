@@ -23,7 +23,7 @@ import {
   retry,
   retryIfNotExecuted,
   withIds,
-} from "./retry.ts";
+} from "../retry.ts";
 import { createTemporaryKey, deleteTemporaryKey } from "./temporary_key.ts";
 
 /** The new key while it has its temporary name, and the key that was requested. */

@@ -7,7 +7,7 @@ import { MAYBE_EXECUTED } from "../network_failure.ts";
 import { confirmDeletion } from "./confirm_deletion.ts";
 import { CREATE, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
 import { existedBefore, type ExistingKey } from "./list_secrets.ts";
-import { describeFailure, failureOf, forCleanUp, poll, retry, retryIfNotExecuted, wasNotExecuted } from "./retry.ts";
+import { describeFailure, failureOf, forCleanUp, poll, retry, retryIfNotExecuted, wasNotExecuted } from "../retry.ts";
 
 /**
  * Creates a key under a temporary name: the name, a space and 8 random digits. If the request fails and the server has

@@ -1,7 +1,8 @@
 /** Rotates a key: the server issues a new secret. The id, the name and the rights of the key stay the same. */
 import * as z from "zod/mini";
-import { Failure, quote, toSentence } from "../../apikey/failure.ts";
+import { Failure, quote } from "../../apikey/failure.ts";
 import { shellWord } from "../../apikey/shell_word.ts";
+import { describeFailure, forCleanUp } from "../retry.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute } from "../execute.ts";
 import { type IssuedKey, issuedKey } from "../key.ts";
@@ -16,6 +17,8 @@ export interface Rotation {
   readonly grace: number;
   /** The new expiry of the key. If it is not set, the expiry does not change. */
   readonly expiresAt: Date | undefined;
+  /** The time of the request. If the response is lost, it helps to find out whether the server rotated the key. */
+  readonly now: Date;
 }
 
 export const ROTATE = `mutation RotateApiKey($input: RotateApiKeyInput!) {
@@ -49,7 +52,7 @@ export async function rotateKey(endpoint: Endpoint, rotation: Rotation): Promise
     return apiKey.rotate;
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    if (mayHaveExecuted(error)) throw withLostSecret(error, rotation);
+    if (mayHaveExecuted(error)) throw await withLostSecret(endpoint, error, rotation);
     if (error.code === "NOT_FOUND") throw await notFound(endpoint, selector);
     if (!(error instanceof RequestRejected && error.code === "FAILED")) throw error;
     const field = "ApiKeyMutations.rotate";
@@ -58,15 +61,37 @@ export async function rotateKey(endpoint: Endpoint, rotation: Rotation): Promise
   }
 }
 
-function withLostSecret(failure: Failure, { grace }: Rotation): Failure {
-  const advice = grace === 0
-    ? "If the server rotated the key, the old secret is no longer valid, and the new secret is lost. To find out, " +
-      "verify the old secret: service-api apikey verify --key-file FILE. To issue another secret, run the same " +
-      "command again. If the key in use is no longer valid, use another key."
+/** Returns the failure after the response was lost. Its message says which secret is valid, as far as the server tells. */
+async function withLostSecret(endpoint: Endpoint, failure: Failure, rotation: Rotation): Promise<Failure> {
+  const advice = rotation.grace === 0
+    ? await describeOldSecret(endpoint, rotation)
     : "The old secret is still valid. If the server rotated the key, the old secret is valid until the end of the " +
-      "grace period, and the new secret is lost. To issue another secret, run the same command again. The old secret " +
-      "then stops working at once.";
-  return new Failure(failure.code, `${toSentence(failure.message)} ${advice}`, { cause: failure });
+      "grace period, and the new secret is lost. To issue another secret, run the same command again. The second " +
+      "rotation ends the grace period at once.";
+  return new Failure(failure.code, `${describeFailure(failure)} ${advice}`, { cause: failure });
+}
+
+/** How much the clocks of this machine and of the server may differ, in milliseconds. */
+const CLOCK_TOLERANCE = 60_000;
+
+/** Asks the server when it last changed the key, to find out whether the old secret is still valid. */
+async function describeOldSecret(endpoint: Endpoint, { selector, now }: Rotation): Promise<string> {
+  try {
+    const { updatedAt } = await findKey(forCleanUp(endpoint), selector);
+    if (updatedAt !== null && Date.parse(updatedAt) >= now.getTime() - CLOCK_TOLERANCE) {
+      return `The server changed the key at ${updatedAt}, so it has most likely rotated the key: the old secret is no ` +
+        "longer valid, and the new secret is lost. To issue another secret, run the same command again.";
+    }
+    return `The server has not changed the key${updatedAt === null ? "" : ` since ${updatedAt}`}, so the old secret ` +
+      "is still valid, unless the server is still executing the request. To rotate the key, run the same command again.";
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return error.code === "UNAUTHENTICATED"
+      ? "The server no longer accepts the key in use. If this is the key to rotate, the server has rotated it and the " +
+        "new secret is lost. To issue another secret, run the same command with another key."
+      : "If the server rotated the key, the old secret is no longer valid, and the new secret is lost. To find out, verify the old secret: " +
+        "service-api apikey verify --key-file FILE. To issue another secret, run the same command again.";
+  }
 }
 
 /** Returns the advice for a server that cannot rotate keys: the command that replaces the key. */

@@ -55,7 +55,7 @@ async function rotate(
     const client = await connect();
     const selector = given ?? await promptForSelector("Key to rotate", client, host, interrupted);
     if (given === undefined) await confirmRotation(grace, flags, host, interrupted);
-    const rotated = await client.rotateKey({ selector, grace, expiresAt });
+    const rotated = await client.rotateKey({ selector, grace, expiresAt, now: host.now() });
     await printSecret(rotated, secretFile, flags, host, { event: "was rotated", remedy: remedyFor(grace) });
     if (given === undefined || showsRights(flags, host)) await printNextSteps(rotated, secretFile, "Rotated", host);
   });
@@ -113,8 +113,8 @@ Results:
              {"name":"ci deploy","id":"key_...","secretFile":"ci.key"} with
              --secret-file
     failure  {"error":"...","code":"..."}
-  If the response is lost, the message says so. service-api apikey verify then
-  says whether the old secret is still valid.
+  If the response is lost, the command asks the server whether it has changed
+  the key, and says whether the old secret is still valid.
 
 Examples:
   # Rotate a key. The old secret works for two more hours.

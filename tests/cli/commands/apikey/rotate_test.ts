@@ -1,7 +1,8 @@
 /** `apikey rotate`: invalid command lines, other servers, lost responses, and the prompt for the key. */
 import { expect } from "expect";
 import { run } from "../../../../src/cli/program.ts";
-import { startForeignServer, startServer } from "../../../client/foreign_server.ts";
+import { KEY_FIELDS } from "../../../../src/client/keys/api_key.ts";
+import { startForeignServer, startServer, type TestServer } from "../../../client/foreign_server.ts";
 import { embedded } from "../../../program/installations.ts";
 import { FakeHost, inProcess, type Surroundings } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
@@ -43,24 +44,66 @@ Deno.test("on a server that cannot rotate keys, the message names the missing fi
   expect(JSON.parse(unknown.stdout)).toMatchObject({ code: "NOT_FOUND" });
 });
 
+/** A server that loses the response to `rotate`, and then answers the look-up of the key. */
+function loseRotation(answer: () => Response): TestServer {
+  return startServer(({ body }) => body.includes("mutation") ? new Response("", { status: 502 }) : answer());
+}
+
+function keyUpdatedAt(updatedAt: string | null): Response {
+  const key = Object.fromEntries(KEY_FIELDS.map((field) => [field, null]));
+  return Response.json({
+    data: {
+      apiKeysByName: [{ ...key, id: "key_1", name: "ci", roles: ["GUEST"], permissions: [], revision: 1, updatedAt }],
+    },
+  });
+}
+
 for (
-  const [rule, flags, message] of [
+  const [rule, answer, message] of [
     [
-      "without a grace period",
-      [],
+      "and the server then reports a change",
+      () => keyUpdatedAt(new Date().toISOString()),
+      /so it has most likely rotated the key: the old secret is no longer valid, .* run the same command again\./,
+    ],
+    [
+      "and the key was never changed",
+      () => keyUpdatedAt(null),
+      /has not changed the key, so the old secret is still valid, .* run the same command again\./,
+    ],
+    [
+      "and the last change was earlier",
+      () => keyUpdatedAt("2026-01-02T03:04:05.000Z"),
+      /has not changed the key since 2026-01-02T03:04:05\.000Z, so the old secret is still valid/,
+    ],
+    [
+      "and the server then rejects the key in use",
+      () => new Response("", { status: 401 }),
+      /no longer accepts the key in use\. .* run the same command with another key\./,
+    ],
+    [
+      "and the server does not answer any more",
+      () => new Response("", { status: 502 }),
       /If the server rotated the key, the old secret is no longer valid, .* service-api apikey verify --key-file FILE\. .* run the same command again\./,
     ],
-    ["with a grace period", ["--grace", "1h"], /The old secret is still valid\. .* run the same command again\./],
   ] as const
 ) {
   Deno.test(`if the response to rotate is lost ${rule}, the message says what is known about the old secret`, async () => {
-    await using server = startServer(() => new Response("", { status: 502 }));
-    const { code, stderr } = await inProcess([...ROTATE, "ci", ...flags], { env: { SERVICE_API_URL: server.url } });
+    await using server = loseRotation(answer);
+    const { code, stderr } = await inProcess([...ROTATE, "ci"], { env: { SERVICE_API_URL: server.url } });
     expect(code).toBe(4);
     expect(stderr).toMatch(message);
-    expect(server.requests).toHaveLength(1);
   });
 }
+
+Deno.test("if the response to rotate is lost with a grace period, the message says that the old secret is valid", async () => {
+  await using server = startServer(() => new Response("", { status: 502 }));
+  const { code, stderr } = await inProcess([...ROTATE, "ci", "--grace", "1h"], {
+    env: { SERVICE_API_URL: server.url },
+  });
+  expect(code).toBe(4);
+  expect(stderr).toMatch(/The old secret is still valid\. .* run the same command again\./);
+  expect(server.requests).toHaveLength(1);
+});
 
 Deno.test("if the server cannot be reached, the message does not say that the key may be rotated", async () => {
   const server = startServer(() => new Response());

@@ -170,7 +170,7 @@ async function carryOut(planned: PlannedKey, isEmbedded: boolean, { client, host
     const isReplaced = action === "rotate" && !isEmbedded;
     if (key !== undefined && Object.keys(changes).length > 0 && !isReplaced) await update(key, changes, client);
     if (file === undefined) return key?.id ?? "";
-    const issued = await issueSecret(planned, isEmbedded, client);
+    const issued = await issueSecret(planned, isEmbedded, client, host.now());
     await writeSecret(file, issued);
     return issued.id;
   } finally {
@@ -191,10 +191,11 @@ async function issueSecret(
   { wanted, key, action, expiresAt }: PlannedKey,
   isEmbedded: boolean,
   client: Client,
+  now: Date,
 ): Promise<IssuedKey> {
   const { name, roles, permissions, managedBy, grace } = wanted;
   if (key !== undefined && isEmbedded) {
-    return await client.rotateKey({ selector: { id: key.id }, grace: grace ?? 0, expiresAt });
+    return await client.rotateKey({ selector: { id: key.id }, grace: grace ?? 0, expiresAt, now });
   }
   const description = wanted.description ?? key?.description ?? undefined;
   const overwrite = action === "rotate";

@@ -2,10 +2,10 @@
  * Repeats requests to servers that lag. Such a server keeps its keys in memory and sees a change of its files up to 2 s
  * later. While it reloads them, it may reject a valid key.
  */
-import { Failure, NOTHING_CHANGED, toSentence } from "../../apikey/failure.ts";
-import type { Endpoint } from "../endpoint.ts";
-import type { KeyReference } from "../key.ts";
-import { RequestRejected } from "../response_failure.ts";
+import { Failure, NOTHING_CHANGED, toSentence } from "../apikey/failure.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { KeyReference } from "./key.ts";
+import { RequestRejected } from "./response_failure.ts";
 
 /** How long to repeat a failed request, in milliseconds. Longer than servers lag. */
 const RETRY_TIME = 3000;
