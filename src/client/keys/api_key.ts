@@ -67,15 +67,20 @@ export interface KeyInResponse extends KeyReference {
   readonly expiresAt?: string | null | undefined;
   readonly graceUntil?: string | null | undefined;
   readonly revision?: number | null | undefined;
+  /** The secret, or a mask of it. */
+  readonly key?: string | null | undefined;
+  /** The rights that roles and permissions grant together. */
+  readonly rights?: KeyInResponse["permissions"];
 }
 
 /** Returns the zod schema of a {@linkcode KeyInResponse}. */
 export function keyInResponse(): z.ZodMiniType<KeyInResponse> {
   const text = z.nullish(z.string());
+  const permissions = z.nullish(z.array(z.object({ resource: z.string(), actions: z.array(z.string()) })));
   return z.extend(keyReference(), {
     description: text,
     roles: z.nullish(z.array(z.string())),
-    permissions: z.nullish(z.array(z.object({ resource: z.string(), actions: z.array(z.string()) }))),
+    permissions,
     enabled: z.nullish(z.boolean()),
     createdAt: text,
     createdBy: text,
@@ -85,6 +90,8 @@ export function keyInResponse(): z.ZodMiniType<KeyInResponse> {
     expiresAt: text,
     graceUntil: text,
     revision: z.nullish(z.number()),
+    key: text,
+    rights: permissions,
   });
 }
 

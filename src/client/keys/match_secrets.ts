@@ -125,7 +125,8 @@ async function findByNames(endpoint: Endpoint, names: readonly Name[]): Promise<
       endpoint,
       document,
       variables,
-      (): z.ZodMiniType<Record<string, readonly KeyInResponse[]>> => z.record(z.string(), z.array(keyInResponse())),
+      (): z.ZodMiniType<Record<string, readonly KeyInResponse[]>> =>
+        z.object(Object.fromEntries(some.map((_name, i) => [`k${i}`, z.array(keyInResponse())]))),
     );
     some.forEach((name, index) => {
       const [key] = data[`k${index}`] ?? [];
@@ -147,10 +148,7 @@ async function matchInList(endpoint: Endpoint, wanted: readonly NameAndSecret[])
     endpoint,
     `query ListApiKeys { apiKeys { key ${selectFields(fields)} } }`,
     {},
-    () => {
-      const secret = z.object({ key: z.nullish(z.string()) });
-      return z.object({ apiKeys: z.array(z.intersection(keyInResponse(), secret)) });
-    },
+    () => z.object({ apiKeys: z.array(keyInResponse()) }),
   );
   if (apiKeys.some(({ key }) => !isWholeSecret(key))) throw cannotMatch(endpoint);
   return wanted.map(({ name, secret }) => {

@@ -25,7 +25,7 @@ export async function readAgain(
 }`;
   const variables = Object.fromEntries(ids.map((id, index) => [`key${index}`, id]));
   const schema = (): z.ZodMiniType<Readonly<Record<string, KeyInResponse | null>>> =>
-    z.record(z.string(), z.nullable(keyInResponse()));
+    z.object(Object.fromEntries(names.map((name) => [name, z.nullable(keyInResponse())])));
   try {
     const keys = await execute(endpoint, document, variables, schema);
     return Object.values(keys).flatMap((key) => key === null ? [] : [toApiKey(key)]);
