@@ -105,15 +105,12 @@ testWith(
 
 testWith(["sh", "install"], "check-expiring-keys reports UNKNOWN and why if it cannot list the keys", async () => {
   await using workspace = await openWithMonitor();
-  const unknown = (stdout: RegExp): Outcome => ({ code: 3, stdout: expect.stringMatching(stdout), stderr: "" });
+  const expectUnknown = async (outcome: Promise<Outcome>, stdout: RegExp): Promise<void> =>
+    expect(await outcome).toEqual({ code: 3, stdout: expect.stringMatching(stdout), stderr: "" });
   const unreachable = { SERVICE_API_URL: "http://127.0.0.1:1" };
-  expect(await checkExpiringKeys(workspace, unreachable)).toEqual(
-    unknown(/^service-api: Could not reach 127\.0\.0\.1/),
-  );
+  await expectUnknown(checkExpiringKeys(workspace, unreachable), /^service-api: Could not reach 127\.0\.0\.1/);
   const weak = { SERVICE_API_KEY_FILE: "", SERVICE_API_KEY: await workspace.createKey("weak", "--roles", "GUEST") };
-  expect(await checkExpiringKeys(workspace, weak)).toEqual(unknown(/API_KEY:READ_ANY/));
-  expect(await checkExpiringKeys(workspace, {}, ["soon", "2d"])).toEqual(unknown(/soon/));
-  expect(await checkExpiringKeys(workspace, {}, ["14d"])).toEqual(
-    unknown(/^Usage: check-expiring-keys WARNING CRITICAL$/m),
-  );
+  await expectUnknown(checkExpiringKeys(workspace, weak), /API_KEY:READ_ANY/);
+  await expectUnknown(checkExpiringKeys(workspace, {}, ["soon", "2d"]), /soon/);
+  await expectUnknown(checkExpiringKeys(workspace, {}, ["14d"]), /^Usage: check-expiring-keys WARNING CRITICAL$/m);
 });
