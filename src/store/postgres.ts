@@ -22,7 +22,12 @@ import {
 import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
 import type { Change, KeySelector, KeyStore, Precondition, RemovePrecondition, UpdateOptions } from "./key_store.ts";
 import { batchLookups } from "./lookup_batch.ts";
-import { OLDER_POSTGRES_TABLES, POSTGRES_MIGRATIONS, POSTGRES_TABLES, type PostgresTables } from "./migrations.ts";
+import {
+  OLDER_POSTGRES_TABLES,
+  POSTGRES_MIGRATIONS,
+  POSTGRES_TABLES,
+  type PostgresTables,
+} from "./postgres_migrations.ts";
 import {
   AUDIT_LOCK_ID,
   createPool,

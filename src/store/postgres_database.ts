@@ -2,7 +2,7 @@
 // @ts-types="@types/pg"
 import pg, { type Pool, type PoolClient, type PoolConfig } from "pg";
 import { Failure, reasonOf } from "../apikey/failure.ts";
-import { POSTGRES_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
+import { POSTGRES_MIGRATIONS as MIGRATIONS } from "./postgres_migrations.ts";
 
 /** The database that the setting `database-url` specifies, and the credentials for it. */
 export interface DatabaseAddress {

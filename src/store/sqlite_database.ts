@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { Failure, quote, reasonOf } from "../apikey/failure.ts";
-import { APPLICATION_ID, OLDER_SQLITE_VIEWS, SQLITE_MIGRATIONS as MIGRATIONS } from "./migrations.ts";
+import { APPLICATION_ID, OLDER_SQLITE_VIEWS, SQLITE_MIGRATIONS as MIGRATIONS } from "./sqlite_migrations.ts";
 
 /** How long SQLite itself waits for a lock, in milliseconds. The wait is short, because it blocks the whole process. */
 const BUSY_TIMEOUT = 5;

@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Failure } from "../../src/apikey/failure.ts";
 import type { KeyStore } from "../../src/store/key_store.ts";
 import type { StoredKey } from "../../src/store/stored_key.ts";
-import { APPLICATION_ID, SQLITE_MIGRATIONS } from "../../src/store/migrations.ts";
+import { APPLICATION_ID, SQLITE_MIGRATIONS } from "../../src/store/sqlite_migrations.ts";
 import { openSqliteStore, openSqliteStoreOnDemand } from "../../src/store/sqlite.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
 import { command } from "../execute.ts";

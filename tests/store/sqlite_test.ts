@@ -1,7 +1,7 @@
 /** Runs on SQLite the tests that every `KeyStore` must pass. */
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers";
-import { APPLICATION_ID, SQLITE_MIGRATIONS } from "../../src/store/migrations.ts";
+import { APPLICATION_ID, SQLITE_MIGRATIONS } from "../../src/store/sqlite_migrations.ts";
 import { openSqliteStore, openSqliteStoreOnDemand } from "../../src/store/sqlite.ts";
 import { testAuditTrail } from "./audit_trail_contract.ts";
 import type { Engine, Location } from "./engine.ts";

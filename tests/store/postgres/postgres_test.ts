@@ -1,5 +1,5 @@
 /** Runs the tests that every `KeyStore` must pass, on PostgreSQL. */
-import { POSTGRES_MIGRATIONS } from "../../../src/store/migrations.ts";
+import { POSTGRES_MIGRATIONS } from "../../../src/store/postgres_migrations.ts";
 import { openPostgresStore, openPostgresStoreOnDemand } from "../../../src/store/postgres.ts";
 import { testAuditTrail } from "../audit_trail_contract.ts";
 import type { Engine } from "../engine.ts";

@@ -3,7 +3,7 @@
  * transactions, and a server without TLS.
  */
 import { expect } from "expect";
-import { POSTGRES_MIGRATIONS } from "../../../src/store/migrations.ts";
+import { POSTGRES_MIGRATIONS } from "../../../src/store/postgres_migrations.ts";
 import { failureOfPromise } from "../../apikey/failure_of.ts";
 import { readTrail } from "../audit_trail_contract.ts";
 import { addAll, allowAny, inParallel, listKeys, LOCAL } from "../changes.ts";
