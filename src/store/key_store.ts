@@ -28,8 +28,9 @@ export interface UpdateOptions {
 }
 
 /**
- * Returns the key as the change leaves it, or throws, which rolls the change back. Runs inside the transaction. If the
- * database rolls the transaction back and the store repeats it, the function runs again.
+ * Returns the key as the change leaves it, or the same object if nothing changes. Or throws a `Failure`, which rolls the
+ * change back. Runs inside the transaction. If the database rolls the transaction back and the store repeats it, the
+ * function runs again.
  */
 export type Change = (held: StoredKey) => StoredKey;
 
@@ -51,9 +52,10 @@ export interface KeyStore {
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void>;
   /**
    * Changes one key and records the event in one transaction. The store increases `revision` and sets `updatedAt` to the
-   * time of the origin. The promise resolves when the change is on disk.
+   * time of the origin. The promise resolves when the change is on disk. If `change` returns the key that it got, the
+   * store writes nothing.
    *
-   * @returns the changed key; `undefined` if the key does not exist
+   * @returns the key after the change; `undefined` if the key does not exist
    * @throws {Failure} `ALREADY_EXISTS` if another key has the new name
    * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
    * @throws what `change` throws

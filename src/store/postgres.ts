@@ -182,7 +182,9 @@ class PostgresStore implements KeyStore {
       const [row] = await lockKeys(sql, id === undefined ? [] : [id], origin);
       const held = row && this.#toKey(row);
       if (held === undefined || (name !== undefined && held.name !== name)) return undefined;
-      const key = { ...change(held), revision: held.revision + 1, updatedAt: origin.at };
+      const changed = change(held);
+      if (changed === held) return held;
+      const key = { ...changed, revision: held.revision + 1, updatedAt: origin.at };
       if (key.name !== held.name && await findId(sql, key.name) !== undefined) throw nameTaken(key.name);
       const columns = KEY_COLUMNS.map((column, i) => `${column} = $${i + 2}`).join(", ");
       await sql.query(`UPDATE service_api.api_key SET ${columns} WHERE id = $1`, [held.id, ...keyToRow(key)]);

@@ -126,7 +126,9 @@ class SqliteStore implements KeyStore {
       this.#requireActor(origin);
       const held = "id" in selector ? this.#find("id", selector.id) : this.#find("name", selector.name);
       if (held === undefined) return undefined;
-      const key = { ...change(held), revision: held.revision + 1, updatedAt: origin.at };
+      const changed = change(held);
+      if (changed === held) return held;
+      const key = { ...changed, revision: held.revision + 1, updatedAt: origin.at };
       if (key.name !== held.name && this.#find("name", key.name) !== undefined) throw nameTaken(key.name);
       const columns = KEY_COLUMNS.map((column) => `${column} = ?`).join(", ");
       this.#prepared(`UPDATE api_key SET ${columns} WHERE id = ?`).run(...keyToRow(key), held.id);

@@ -160,7 +160,7 @@ export function testRaces(engine: Engine): void {
       const name = parseName("deploy");
       const updated: unknown[] = [];
       await repeatUntilDone(inSequence(keys.slice(1), (key) => one.add(key, LOCAL, allowAny)), async () => {
-        updated.push((await two.update({ name }, LOCAL, { action: "UPDATE" }, (held) => held))?.name);
+        updated.push((await two.update({ name }, LOCAL, { action: "UPDATE" }, (held) => ({ ...held })))?.name);
       });
       expect(tally(updated)).toEqual({ deploy: updated.length });
     }));

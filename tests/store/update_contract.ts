@@ -94,10 +94,20 @@ export function testUpdates(engine: Engine): void {
       const calls: StoredKey[] = [];
       const updated = await updateById(store, key, (held) => {
         calls.push(held);
-        return held;
+        return { ...held };
       });
       expect(calls).toEqual([{ ...key, lastUsedAt: PAST }]);
       expect(updated).toEqual({ ...key, lastUsedAt: PAST, revision: 2, updatedAt: LOCAL.at });
+    }));
+
+  test("If the change returns the key that it got, update returns it, and records nothing", () =>
+    withNewStore(engine, async (store) => {
+      const key = await newKey("deploy");
+      await addAll(store, [key]);
+      const before = await readTrail(store);
+      expect(await updateById(store, key, (held) => held)).toEqual(key);
+      expect(await listKeys(store)).toEqual([key]);
+      expect(await readTrail(store)).toEqual(before);
     }));
 
   test("Updating a key that does not exist returns undefined and records no event", () =>

@@ -18,13 +18,6 @@ export interface KeyChange {
   readonly apply: (held: StoredKey) => StoredKey;
 }
 
-/** Thrown to end the transaction of a change that changes nothing. */
-class Unchanged extends Error {
-  constructor(readonly key: StoredKey) {
-    super();
-  }
-}
-
 /**
  * Changes one key and records the change, or its refusal, in the audit trail. With `API_KEY:UPDATE_OWN` alone, the result
  * is the same for a key that another caller created and for a key that does not exist.
@@ -54,17 +47,11 @@ export function changeKey(
       requirePermission(rule, caller, isOwn(caller, held));
       requireCurrentSecret(caller, held, action === "UPDATE" ? "Changing" : "Rotating");
       const changed = apply(held);
-      if (changed === held) throw new Unchanged(held);
       requireGrantable(caller, held, changed);
       return changed;
     };
-    try {
-      const changed = await store.update(selector, origin, { action, newName }, change);
-      if (changed !== undefined) return changed;
-    } catch (error) {
-      if (error instanceof Unchanged) return error.key;
-      throw error;
-    }
+    const changed = await store.update(selector, origin, { action, newName }, change);
+    if (changed !== undefined) return changed;
     requirePermission(rule, caller, false);
     throw notFound(selector);
   });
