@@ -113,6 +113,16 @@ const PRESSES: readonly Press[] = [
     becomes: "service-api apikey --delete --name Déploiement\\ prod",
   },
   {
+    rule: "the action of a wildcard",
+    typed: "service-api apikey --create --permissions DISK:READ_ANY,\\*:READ_A",
+    becomes: "service-api apikey --create --permissions DISK:READ_ANY,\\*:READ_ANY",
+  },
+  {
+    rule: "the order of a list",
+    typed: "service-api apikey list --sort ex",
+    becomes: "service-api apikey list --sort expires",
+  },
+  {
     rule: "a file with a space",
     typed: "service-api apikey --ca-file certificates/o",
     becomes: "service-api apikey --ca-file certificates/our\\ authority.pem",
@@ -180,6 +190,16 @@ function testShell(shell: Shell, home: string): void {
     const screen = await terminal.shows(/ADMIN,CONNECT[\s\S]*ADMIN,GUEST/);
     expect(screen).not.toMatch(/ADMIN,ADMIN/);
     if (shell.describes) expect(screen).toMatch(/ADMIN,VIEWER\W+Read-only access/);
+  });
+
+  Deno.test(`${name}: Tab lists the ids of keys`, async () => {
+    await using terminal = await openShell(shell, home);
+    await terminal.type("service-api apikey show --id key_");
+    await terminal.press("Tab", "Tab");
+    const screen = await terminal.shows(/key_\w{22}[\s\S]*key_\w{22}/);
+    if (shell.describes) {
+      for (const described of ["ci deploy", "Déploiement prod"]) expect(screen).toContain(described);
+    }
   });
 
   Deno.test(`${name}: Tab offers no key names and prints no message if the server is unreachable`, async () => {

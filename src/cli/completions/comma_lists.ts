@@ -24,22 +24,36 @@ export function completeList(text: string, items: readonly Candidate[]): Answer 
 }
 
 /**
- * Offers resources until the user has typed a colon, and then the pairs of that resource or of `*`. Omits the pairs that
- * the list already contains.
+ * Completes a list of permissions with wildcards. Offers resources until the user has typed a colon, and then the pairs
+ * of that resource. Omits the pairs that the list already contains.
  */
 export function completePermissions(text: string): Answer {
-  const list = parseList(text);
+  return completePairs(parseList(text), [...RESOURCES, WILDCARD], [...ACTIONS, WILDCARD]);
+}
+
+/** Completes one permission, without wildcards. Offers resources until the user has typed a colon, and then the pairs. */
+export function completeOnePermission(text: string): Answer {
+  return completePairs({ prefix: "", items: [], typed: text }, RESOURCES, ACTIONS);
+}
+
+const WILDCARD = "*";
+
+function completePairs(list: TypedList, resources: readonly string[], actions: readonly string[]): Answer {
   const unusedPairs = (resource: string): readonly Candidate[] =>
-    ACTIONS.map((action) => ({ word: `${resource}:${action}`, description: "" }))
-      .filter(({ word }) => !list.items.includes(word));
+    actions.map((action) => ({
+      word: `${resource}:${action}`,
+      description: action === WILDCARD ? "every action" : "",
+    })).filter(({ word }) => !list.items.includes(word));
   const [resource = "", action] = toUpperCase(list.typed).split(":");
   if (action !== undefined) {
-    const known = ["*", ...RESOURCES].find((candidate) => candidate === resource.trim());
+    const known = resources.find((candidate) => candidate === resource.trim());
     return { kind: "candidates", candidates: known === undefined ? [] : extend(list, unusedPairs(known)) };
   }
-  const resources = RESOURCES.filter((candidate) => unusedPairs(candidate).length > 0);
-  const candidates = extend(list, resources.map((word) => ({ word: `${word}:`, description: "" })));
-  return { kind: "candidates", candidates, isPartial: true };
+  const offered = resources.filter((candidate) => unusedPairs(candidate).length > 0).map((word) => ({
+    word: `${word}:`,
+    description: word === WILDCARD ? "every resource" : "",
+  }));
+  return { kind: "candidates", candidates: extend(list, offered), isPartial: true };
 }
 
 function extend({ prefix, typed }: TypedList, items: readonly Candidate[]): readonly Candidate[] {

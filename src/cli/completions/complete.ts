@@ -8,7 +8,7 @@ import { SUBCOMMANDS } from "../commands/apikey/subcommands.ts";
 import type { Host } from "../host/host.ts";
 import { type Answer, type Candidate, formatAnswer, matching, NO_CANDIDATES } from "./answer.ts";
 import { type CommandLine, flagName, parseCommandLine, visibleOptions } from "./command_line.ts";
-import { fetchKeyNames } from "./key_names.ts";
+import { fetchKeyNames } from "./key_candidates.ts";
 import { completeValue } from "./values.ts";
 
 /**
@@ -114,6 +114,7 @@ export const CONFLICTING_FLAGS: readonly (readonly [string, string])[] = [
   ["--roles", "--remove-roles"],
   ["--permissions", "--add-permissions"],
   ["--permissions", "--remove-permissions"],
+  ["--json", "--jsonl"],
   ["--query", "--body"],
   ["--variables", "--body"],
   ["--base-url", "--data-dir"],

@@ -2,12 +2,13 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { ROLE_MEANINGS, ROLES } from "../../apikey/role.ts";
 import { chooseConfigPath } from "../config_file/path.ts";
+import { SORTS } from "../commands/apikey/list/sort_keys.ts";
 import { readConfigFile } from "../config_file/read.ts";
 import type { Host } from "../host/host.ts";
 import { type Answer, type Candidate, matching, NO_CANDIDATES } from "./answer.ts";
 import { type CommandLine, type Cursor, flagName, givenValue, visibleOptions } from "./command_line.ts";
-import { completeList, completePermissions } from "./comma_lists.ts";
-import { fetchKeyNames, selectsEmbeddedServer } from "./key_names.ts";
+import { completeList, completeOnePermission, completePermissions } from "./comma_lists.ts";
+import { fetchKeyIds, fetchKeyNames, selectsEmbeddedServer } from "./key_candidates.ts";
 
 type ValueCursor = Extract<Cursor, { kind: "value" }>;
 
@@ -36,6 +37,8 @@ export async function completeValue(
     return typed.startsWith("@") ? { kind: "files", prefix: `${prefix}@` } : NO_CANDIDATES;
   }
   switch (flag) {
+    case "--role":
+      return offer(cursor, await roleCandidates(line, host));
     case "--roles":
     case "--add-roles":
     case "--remove-roles":
@@ -43,8 +46,14 @@ export async function completeValue(
     case "--permissions":
     case "--add-permissions":
     case "--remove-permissions":
-    case "--can":
       return withPrefix(prefix, completePermissions(typed));
+    case "--can":
+      // The filter of `list` takes one permission, and the check of `verify` takes lists.
+      return withPrefix(prefix, command.name() === "list" ? completeOnePermission(typed) : completePermissions(typed));
+    case "--sort":
+      return offer(cursor, SORTS.map(toCandidate));
+    case "--id":
+      return offer(cursor, await fetchKeyIds(line, host));
     case "--name":
       return expectsExistingName(line, command) ? offer(cursor, await fetchKeyNames(line, host)) : NO_CANDIDATES;
     case "--profile":

@@ -89,11 +89,12 @@ Deno.test("the program rejects every pair of flags that completion treats as con
     if (first.startsWith("--base") || first.startsWith("--data")) command.push("--query", "{ a }");
     const isOfUpdate = /^--(no-expiry|enable|(add|remove)-|(roles|permissions)$)/.test(first);
     if (isOfUpdate) command.splice(0, 1, "apikey", "update", "a");
-    const { stdout: help } = await inProcess([...command.slice(0, isOfUpdate ? 2 : 1), "--help"]);
+    if (first === "--json") command.splice(0, 1, "apikey", "list");
+    const { stdout: help } = await inProcess([...command.slice(0, command[0] === "apikey" ? 2 : 1), "--help"]);
     const flags = [first, second].flatMap((flag) => help.includes(`${flag} <`) ? [flag, "http://127.0.0.1:1"] : [flag]);
-    const { code, stderr } = await inProcess([...command, ...flags]);
+    const { code, stdout, stderr } = await inProcess([...command, ...flags]);
     expect({ pair: [first, second], code }).toEqual({ pair: [first, second], code: 2 });
-    for (const flag of [first, second]) expect(stderr).toContain(flag);
+    for (const flag of [first, second]) expect(stdout + stderr).toContain(flag);
   }));
 });
 
@@ -150,7 +151,40 @@ Deno.test("after RESOURCE: --permissions completes to the actions", async () => 
   expect(Object.keys(words)).toEqual(["DOCKER:READ_ANY", "DOCKER:READ_OWN"]);
   expect(directive).toBe(":space");
   expect(await offered(["apikey", "--permissions", "NOWHERE:"])).toEqual([]);
+});
+
+Deno.test("--permissions and verify --can complete to wildcards with their meanings", async () => {
+  for (const words of [["--permissions"], ["update", "--add-permissions"], ["verify", "--can"]]) {
+    // deno-lint-ignore no-await-in-loop -- one flag at a time
+    expect((await complete(["apikey", ...words, "*"])).words).toEqual({ "*:": "every resource" });
+    // deno-lint-ignore no-await-in-loop -- one flag at a time
+    expect((await complete(["apikey", ...words, "DOCKER:READ_ANY,docker:*"])).words).toEqual({
+      "DOCKER:READ_ANY,DOCKER:*": "every action",
+    });
+  }
   expect(await offered(["apikey", "--permissions", "*:r"])).toEqual(["*:READ_ANY", "*:READ_OWN"]);
+});
+
+Deno.test("--can of list completes to one permission without wildcards", async () => {
+  expect(await complete(["apikey", "list", "--can", "do"])).toEqual({
+    words: { "DOCKER:": "" },
+    directive: ":nospace",
+  });
+  expect(await complete(["apikey", "list", "--can=docker:READ"])).toEqual({
+    words: { "--can=DOCKER:READ_ANY": "", "--can=DOCKER:READ_OWN": "" },
+    directive: ":space",
+  });
+  for (const typed of ["*", "DOCKER:*", "DOCKER:READ_ANY,"]) {
+    // deno-lint-ignore no-await-in-loop -- one word at a time
+    expect(await offered(["apikey", "list", "--can", typed])).toEqual([]);
+  }
+});
+
+Deno.test("the flags of list complete to one role and to the orders", async () => {
+  expect((await complete(["apikey", "list", "--role", "v"])).words).toEqual({ VIEWER: "Read-only access" });
+  expect(await offered(["apikey", "list", "--role", "ADMIN,"])).toEqual([]);
+  expect(await offered(["apikey", "list", "--sort", ""])).toEqual(["name", "created", "used", "expires"]);
+  expect(await offered(["apikey", "list", "--sort=c"])).toEqual(["--sort=created"]);
 });
 
 Deno.test("a permission that is already in the list is not offered again", async () => {
@@ -158,7 +192,7 @@ Deno.test("a permission that is already in the list is not offered again", async
   const actions = await offered(["apikey", "--permissions", list]);
   expect(actions).toContain("DOCKER:READ_ANY,DOCKER:READ_OWN");
   expect(actions).not.toContain("DOCKER:READ_ANY,DOCKER:READ_ANY");
-  expect(actions).toHaveLength(7);
+  expect(actions).toHaveLength(8);
 });
 
 Deno.test("--flag=value completes as one word", async () => {
@@ -217,6 +251,19 @@ for (const [source, install] of [["the local store", () => embedded(inProcess)],
     expect(await offered(["apikey", "--delete", "--name=CI"], program)).toEqual(["--name=ci deploy"]);
     expect(await offered(["apikey", "--delete", "--name", "de\u0301"], program)).toEqual(["Déploiement"]);
     expect(await offered(["apikey", "--create", "--overwrite", "--name", "ci"], program)).toEqual(["ci deploy"]);
+  });
+
+  Deno.test(`--id completes to the key ids of ${source}, described by the names`, async () => {
+    await using installation = await install();
+    const { program } = installation;
+    await createKeys(program);
+    for (const command of [["--delete"], ["delete"], ["show"], ["update"], ["rotate"]]) {
+      // deno-lint-ignore no-await-in-loop -- one command at a time
+      const { words } = await complete(["apikey", ...command, "--id", "key_"], program);
+      expect(Object.keys(words)[0]).toMatch(/^key_\w{22}$/);
+      expect(Object.values(words)).toEqual(expect.arrayContaining(["ci deploy", "Déploiement"]));
+    }
+    expect(await offered(["apikey", "show", "--id", "ci"], program)).toEqual([]);
   });
 }
 
@@ -285,13 +332,14 @@ Deno.test("completion never reads the key from standard input", async () => {
   }
 });
 
-Deno.test("a name with a control character is not offered", async () => {
+Deno.test("a name or id with a control character is not offered", async () => {
   const apiKeys = ["good-name", "bad\nname", "bad\tname"].map((name) => (
     { id: name, name, description: "a\nb", roles: [], createdAt: null }
   ));
   await using server = startServer(() => Response.json({ data: { apiKeys } }));
   const program: Program = (args) => inProcess(args, { env: { SERVICE_API_URL: server.url } });
   expect((await complete(["apikey", "--delete", "--name", ""], program)).words).toEqual({ "good-name": "a\\u{a}b" });
+  expect((await complete(["apikey", "--delete", "--id", ""], program)).words).toEqual({ "good-name": "good-name" });
 });
 
 Deno.test("the completions command suggests the nearest shell for an unknown one, and lists all shells if none is given", async () => {

@@ -1,4 +1,4 @@
-/** Selects a server by an unfinished command line and its environment, and fetches the names of its keys. */
+/** Selects a server by an unfinished command line and its environment, and fetches the names or ids of its keys. */
 import { escapeInvisible } from "../../apikey/failure.ts";
 import type { KeySummary } from "../../client/client.ts";
 import type { Host } from "../host/host.ts";
@@ -10,16 +10,23 @@ import { type CommandLine, givenValue } from "./command_line.ts";
 /** The longest wait after Tab, in milliseconds. */
 const TIMEOUT = 1000;
 
-/**
- * Returns names without duplicates, with descriptions and roles. Returns none if the names cannot be fetched within
- * 1 second.
- */
+/** Returns names without duplicates, with descriptions and roles, or none if they cannot be fetched within 1 second. */
 export async function fetchKeyNames(line: CommandLine, host: Host): Promise<readonly Candidate[]> {
+  const keys = (await fetchKeys(line, host)).filter(({ name }) => isPrintable(name));
+  return [...new Map(keys.map((key) => [key.name, toCandidate(key)])).values()];
+}
+
+/** Returns ids, described by the names of their keys, or none if they cannot be fetched within 1 second. */
+export async function fetchKeyIds(line: CommandLine, host: Host): Promise<readonly Candidate[]> {
+  const keys = (await fetchKeys(line, host)).filter(({ id }) => isPrintable(id));
+  return keys.map(({ id, name }) => ({ word: id, description: escapeInvisible(name) }));
+}
+
+async function fetchKeys(line: CommandLine, host: Host): Promise<readonly KeySummary[]> {
   const { promise: timedOut, resolve } = Promise.withResolvers<readonly KeySummary[]>();
   const timer = setTimeout(() => resolve([]), TIMEOUT);
   try {
-    const keys = await Promise.race([listKeys(serverFlags(line, host), host), timedOut]);
-    return [...new Map(keys.filter(isPrintable).map((key) => [key.name, toCandidate(key)])).values()];
+    return await Promise.race([listKeys(serverFlags(line, host), host), timedOut]);
   } catch {
     return [];
   } finally {
@@ -62,9 +69,9 @@ function serverFlags(line: CommandLine, host: Host): ServerFlags {
   };
 }
 
-/** Names on other servers may contain control characters, which would break the lines of the answer. */
-function isPrintable({ name }: KeySummary): boolean {
-  return name !== "" && !/\p{C}/u.test(name);
+/** Names and ids of other servers may contain control characters, which would break the lines of the answer. */
+function isPrintable(word: string): boolean {
+  return word !== "" && !/\p{C}/u.test(word);
 }
 
 function toCandidate({ name, description, roles }: KeySummary): Candidate {
