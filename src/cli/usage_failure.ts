@@ -57,10 +57,16 @@ function remedyFor(
   if (first !== undefined && argument === next) {
     return `Did you mean ${nearest(`${command?.name} ${argument}`, [first, ...others])}?`;
   }
-  return command?.flags.includes("--name") || !command?.flags.includes("--profile")
-    ? "Quote a value that contains spaces."
-    : `Did you mean --profile ${argument}?`;
+  const name = command?.name ?? "";
+  if (["login", "logout", "config"].includes(name)) return `Did you mean --profile ${argument}?`;
+  return REMEDIES.get(name) ?? "Quote a value that contains spaces.";
 }
+
+/** For the commands that users expect to take the name of a key. */
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ["apikey list", "To select keys by name, use --match."],
+  ["apikey verify", "The key to verify comes from --key-file or SERVICE_API_KEY."],
+]);
 
 /**
  * Returns the command's flag that is nearest to the word. If the command is not known, returns a command that has

@@ -90,6 +90,11 @@ for (
     [["help", "confg"], /Unknown command "confg"\. Did you mean config\?/],
     [["-v"], /Did you mean --version\?/],
     [["login", "staging"], /Unexpected argument "staging"\. Did you mean --profile staging\?/],
+    [["apikey", "list", "ci"], /Unexpected argument "ci"\. To select keys by name, use --match\./],
+    [
+      ["apikey", "verify", "ci"],
+      /Unexpected argument "ci"\. The key to verify comes from --key-file or SERVICE_API_KEY\./,
+    ],
     [["completions", "bash", "extra"], /Unexpected argument "extra"/],
     [["apikey", "--crate"], /Unknown option "--crate"\. Did you mean --create\? See service-api apikey --help\.$/],
     [["apikey", "--role=ADMIN"], /Unknown option "--role"\. Did you mean --roles\?/],
