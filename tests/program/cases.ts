@@ -6,6 +6,7 @@
 import { expect } from "expect";
 import { ACTIONS, RESOURCES } from "../../src/apikey/permission.ts";
 import type { Outcome } from "../execute.ts";
+import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import type { Program } from "./program.ts";
 
 export interface Case {
@@ -355,6 +356,46 @@ export const CASES: readonly Case[] = [
     },
   },
   {
+    rule: "list prints the keys that match every filter, and exits with 1 for --check if there are any",
+    isSmokeTest: true,
+    check: async (program) => {
+      await program(create("--name", "ci 1", "--permissions", "DOCKER:*", "--expires-in", "3d"));
+      await program(create("--name", "ci 2", "--roles", "VIEWER", "--expires-in", "30d"));
+      await program(create("--name", "ci 3", "--roles", "GUEST", "--expires-in", "3d"));
+      const list = ["apikey", "list", "--match", "ci *"];
+      const sorted = await program([...list, "--can", "docker:read_own", "--sort", "expires", "--reverse", "--json"]);
+      expect({ code: sorted.code, ...jsonLine(sorted) }).toMatchObject({
+        code: 0,
+        keys: [{ name: "ci 2", roles: ["VIEWER"] }, { name: "ci 1", permissions: ACTIONS.map((a) => `DOCKER:${a}`) }],
+      });
+      const expiring = await program([...list, "--expiring", "7d", "--check"]);
+      expect(expiring).toEqual({ code: 1, stderr: "", stdout: expect.stringMatching(/^ci 1\t.*\nci 3\t.*\n$/) });
+      expect(await program([...list, "--expiring", "1d", "--check"])).toEqual({ code: 0, stdout: "", stderr: "" });
+    },
+  },
+  {
+    rule: "show prints a key by its name or id, and fails with NOT_FOUND if there is none",
+    isSmokeTest: true,
+    check: async (program) => {
+      const flags = ["--roles", "GUEST", "--permissions", "DOCKER:READ_ANY", "--description", "d"];
+      const { id } = jsonLine(await program(create("--name", "ci deploy", ...flags, "--json")));
+      const shown = await program(["apikey", "show", "ci deploy", "--json"]);
+      expect({ code: shown.code, ...jsonLine(shown) }).toMatchObject({
+        code: 0,
+        id,
+        name: "ci deploy",
+        description: "d",
+        roles: ["GUEST"],
+        permissions: ["DOCKER:READ_ANY"],
+        enabled: true,
+        expiresAt: null,
+      });
+      expect(await program(["apikey", "show", "--id", String(id), "--json"])).toEqual(shown);
+      const unknown = await program(["apikey", "show", "ci deply", "--json"]);
+      expectFailure(unknown, 1, "NOT_FOUND", /^No API key found with name: ci deply\. Did you mean "ci deploy"\?$/);
+    },
+  },
+  {
     rule: "update changes only what its flags name, and prints the key with --json",
     isSmokeTest: true,
     check: async (program) => {
@@ -533,6 +574,28 @@ export const CASES: readonly Case[] = [
       expect(await reasonFor(current)).toBe("unknown");
       expect(await reasonFor("a-key-of-another-server")).toBe("mistyped");
     },
+  },
+  {
+    rule: "ensure keeps a valid secret with exactly these rights in a file, and changes only what is needed",
+    isSmokeTest: true,
+    check: (program) =>
+      inTemporaryDirectory(async (directory) => {
+        const file = `${directory}/ci.key`;
+        const expectAction = async (action: string, ...rights: readonly string[]): Promise<void> => {
+          const outcome = await program(["apikey", "ensure", "ci", ...rights, "--secret-file", file, "--json"]);
+          expect({ code: outcome.code, ...jsonLine(outcome) }).toMatchObject({
+            code: 0,
+            keys: [{ name: "ci", action }],
+          });
+        };
+        await expectAction("create", "--roles", "GUEST");
+        await expectAction("unchanged", "--roles", "GUEST");
+        await expectAction("update", "--permissions", "ME:READ_OWN");
+        await Deno.remove(file);
+        await expectAction("rotate", "--permissions", "ME:READ_OWN");
+        const { permissions, roles } = jsonLine(await program(["apikey", "verify", "--key-file", file, "--json"]));
+        expect({ permissions, roles }).toEqual({ permissions: ["ME:READ_OWN"], roles: [] });
+      }),
   },
   {
     rule: "request prints the response body",
