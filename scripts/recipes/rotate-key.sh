@@ -14,8 +14,8 @@
 #
 # Install: copy this file to /usr/local/bin/rotate-key and make it executable.
 # Change:  nothing. The script works as it is.
-# Needs:   service-api, flock (util-linux) and GNU coreutils. The keys are created on the server that the settings of
-#          service-api select, for example SERVICE_API_URL. README.md lists the permissions that the calling key needs.
+# Needs:   service-api and flock (util-linux). The keys are created on the server that the settings of service-api
+#          select, for example SERVICE_API_URL. README.md lists the permissions that the calling key needs.
 set -eu
 umask 077
 
@@ -36,11 +36,7 @@ case $(readlink "$file") in
   *.A) slot=B ;;
   *) slot=A ;;
 esac
-new=$(mktemp "$file.XXXXXX")
-trap 'rm -f "$new"' EXIT
-service-api apikey --create --name "$name $slot" --permissions "$permissions" --overwrite >"$new"
-sync "$new"
-mv -f "$new" "$file.$slot"
+service-api apikey --create --name "$name $slot" --permissions "$permissions" --overwrite --secret-file "$file.$slot"
 
 if [ "$#" -gt 0 ]; then
   tr -d '\n' <"$file.$slot" | "$@"

@@ -16,9 +16,7 @@ resource "terraform_data" "backup_key" {
   provisioner "local-exec" {
     environment = self.triggers_replace
     command     = <<-EOT
-      umask 077
-      service-api apikey --create --name "$name" --permissions "$permissions" --overwrite > "$file.new" &&
-        mv -f "$file.new" "$file"
+      service-api apikey --create --name "$name" --permissions "$permissions" --overwrite --secret-file "$file"
     EOT
   }
 

@@ -6,7 +6,7 @@ import { commandsOf } from "./readme.ts";
 import { commandOfUnit, expectValidUnits, testWithSystemd } from "./systemd.ts";
 import { modeOf, openWorkspace, type Workspace } from "./workspace.ts";
 
-const TOOLS = ["sh", "flock", "install", "readlink", "mktemp", "sync"] as const;
+const TOOLS = ["sh", "flock", "install", "readlink"] as const;
 const FILE = "etc/backup/api.key";
 const SILENT = { code: 0, stdout: "", stderr: "" } as const;
 
@@ -98,7 +98,8 @@ testWith(TOOLS, "rotate-key replaces FILE even if FILE is a regular file", async
 testWith(TOOLS, "rotate-key leaves the working secret in the file if the server's response is lost", async () => {
   await using workspace = await openRotation();
   const program = `${workspace.directory}/bin/service-api`;
-  await workspace.write("losing/service-api", `#!/bin/sh\n"${program}" "$@" >/dev/null\nexit 4\n`, 0o755);
+  const lose = `"${program}" "$@" && rm "${workspace.directory}/${FILE}.B"`;
+  await workspace.write("losing/service-api", `#!/bin/sh\n${lose}\nexit 4\n`, 0o755);
   await expectFailure(
     workspace,
     4,
