@@ -5,9 +5,12 @@ import { Command, type Option } from "@commander-js/extra-typings";
 export class UsageError extends Error {
   override readonly name = "UsageError";
 
-  /** @param word the unknown or unexpected word; for `missing value`, the flag with its placeholder */
+  /**
+   * @param word the unknown or unexpected word; for `missing value`, the flag with its placeholder; for `missing
+   * argument`, the name of the argument
+   */
   constructor(
-    readonly kind: "unknown option" | "unknown command" | "missing value" | "unexpected argument",
+    readonly kind: "unknown option" | "unknown command" | "missing value" | "missing argument" | "unexpected argument",
     readonly word: string,
   ) {
     super(kind);
@@ -31,6 +34,10 @@ export class ProgramCommand extends Command {
 
   optionMissingArgument({ flags }: Option): never {
     throw new UsageError("missing value", flags);
+  }
+
+  missingArgument(name: string): never {
+    throw new UsageError("missing argument", name);
   }
 
   _excessArguments(words: readonly string[]): never {

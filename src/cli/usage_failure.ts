@@ -38,6 +38,8 @@ function describe(
       return `Unknown command ${quote(word)}. Did you mean ${nearestCommand(word, commands)}?`;
     case "missing value":
       return `${word} needs a value.`;
+    case "missing argument":
+      return `The argument <${word}> is missing.`;
     case "unexpected argument":
       return `Unexpected argument ${quote(word)}. ${remedyFor(word, args, command, commands)}`;
   }
