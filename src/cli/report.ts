@@ -34,9 +34,9 @@ export function escapeInJson(json: string): string {
 }
 
 /**
- * Reports a failure. Without `--json`, writes text to standard error, or nothing if the failure is only that the reader of
- * standard output has closed it. With `--json`, writes `{"error","code"}` to standard output, and for a deletion also the member `deleted`.
- * If it cannot write this line, or if standard output discards it, writes text to standard error.
+ * Reports a failure. Without `--json`, writes text to standard error, or nothing if the failure is only that the reader
+ * of standard output has closed it. With `--json`, writes `{"error","code"}` to standard output, and for a deletion also
+ * the member `deleted`. If it cannot write this line, or if standard output discards it, writes text to standard error.
  */
 export async function reportFailure(error: unknown, host: Host): Promise<ExitCode> {
   const { code, message } = asFailure(error);
@@ -56,7 +56,10 @@ function isDeletion(args: readonly string[]): boolean {
   return args[0] === "apikey" && (args[1] === "delete" || args.includes("--delete") && !args.includes("--create"));
 }
 
-/** Whether the failure is only that the reader of standard output has closed it, as `head` does. Users expect no message then. */
+/**
+ * Whether the failure is only that the reader of standard output has closed it, as `head` does. Users expect no message
+ * then.
+ */
 function isClosedPipe(error: unknown): boolean {
   return error instanceof Failure && error.cause instanceof Deno.errors.BrokenPipe;
 }

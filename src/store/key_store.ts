@@ -67,8 +67,8 @@ export interface KeyStore {
     change: Change,
   ): Promise<StoredKey | undefined>;
   /**
-   * Returns the state of the key whose current or previous secret has this SHA-256 hash. The server calls this method to authenticate each
-   * request.
+   * Returns the state of the key whose current or previous secret has this SHA-256 hash. The server calls this method
+   * to authenticate each request.
    *
    * @throws {Failure} `UNREACHABLE` if a newer version has migrated the store
    */

@@ -11,8 +11,8 @@ import { replaceKey } from "./replace_key.ts";
  * Creates a key. Never returns a key or a secret that existed before. The embedded server does this in one transaction.
  * Other servers may return the existing key if the name is taken, so they need several requests.
  *
- * @throws {Failure} `ALREADY_EXISTS`; `UNSUPPORTED` if the key is to expire and the server has no expiry; or any failure of {@linkcode execute}; no key was created or deleted unless the
- * message says that it was or may have been
+ * @throws {Failure} `ALREADY_EXISTS`; `UNSUPPORTED` if the key is to expire and the server has no expiry; or any failure
+ * of {@linkcode execute}; no key was created or deleted unless the message says that it was or may have been
  */
 export async function createKey(endpoint: Endpoint, key: NewKey): Promise<IssuedKey> {
   return await withFallback(

@@ -20,8 +20,8 @@ export interface DocumentLimits {
   /** The maximum number of keys in one response. A longer list would delay all other requests and use a lot of memory. */
   readonly keys: number;
   /**
-   * The maximum size of a response. `keys/response_size.ts` defines the size, which is about the number of bytes. The default is
-   * enough for the ids and names of a million keys.
+   * The maximum size of a response. `keys/response_size.ts` defines the size, which is about the number of bytes. The
+   * default is enough for the ids and names of a million keys.
    */
   readonly responseSize: number;
 }
