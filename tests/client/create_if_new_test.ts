@@ -2,7 +2,7 @@
 import { expect } from "expect";
 import { inProcess, type Program, withEnv } from "../program/program.ts";
 import { startServer } from "./foreign_server.ts";
-import { ADMIN_SECRET, type LaggingServer, startLaggingServer } from "./lagging_server.ts";
+import { ADMIN_SECRET, type LaggingKey, type LaggingServer, startLaggingServer } from "./lagging_server.ts";
 
 const CREATE = ["apikey", "--create", "--name", "ci", "--roles", "GUEST", "--json"] as const;
 
@@ -18,7 +18,11 @@ Deno.test("a key that create prints works at once, even on a server that sees ch
 });
 
 Deno.test("if two callers create a key with the same name at the same time, only one succeeds", async () => {
-  await using server = startLaggingServer([], { lag: 500 });
+  const bothCreate = Promise.withResolvers<void>();
+  await using server = startLaggingServer([], {
+    firstReload: bothCreate.promise,
+    fault: (step, count) => step === "create" && count === 1 ? bothCreate.resolve() : undefined,
+  });
   const outcomes = await Promise.all([programFor(server)(CREATE), programFor(server)(CREATE)]);
   expect(outcomes.map(({ code }) => code).toSorted()).toEqual([0, 1]);
   const [made, ...others] = server.keys;
@@ -30,8 +34,13 @@ Deno.test("if two callers create a key with the same name at the same time, only
 });
 
 Deno.test("create rejects a name that another caller took a moment ago, and deletes the second key", async () => {
-  await using server = startLaggingServer([], { lag: 500 });
-  const existing = server.add({ name: "ci", createdAt: "2026-01-02T03:04:05.000Z" });
+  let existing: LaggingKey | undefined;
+  await using server = startLaggingServer([], {
+    // The other caller's key must not be visible before this caller creates its own.
+    fault: (step, _count, server) => {
+      if (step === "create") existing = server.add({ name: "ci", createdAt: "2000-01-02T03:04:05.000Z" });
+    },
+  });
   const { code, stdout } = await programFor(server)(CREATE);
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ code: "ALREADY_EXISTS" });

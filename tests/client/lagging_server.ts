@@ -30,6 +30,8 @@ export type Fault = "refuse" | "lose" | "answer with errors" | "answer with the 
 export interface LaggingServerOptions {
   /** The time from a write until the server sees it, in milliseconds. By default 30. */
   readonly lag?: number;
+  /** Until this promise resolves, the server sees no write. By default, it has resolved. */
+  readonly firstReload?: Promise<void>;
   /** Whether the server rejects every key for a moment after each reload: the next request fails. */
   readonly rejectsAfterReload?: boolean;
   /** Whether the schema has no `update`. */
@@ -105,7 +107,26 @@ export function startLaggingServer(
   const steps: string[] = [];
   const counts = new Map<Step, number>();
 
+  function insert(key: Partial<LaggingKey> & { readonly name: string }): LaggingKey {
+    const inserted = {
+      id: `lag:${crypto.randomUUID()}`,
+      key: `secret-${crypto.randomUUID()}`,
+      description: null,
+      roles: ["GUEST"],
+      permissions: [],
+      createdAt: new Date().toISOString(),
+      ...key,
+    };
+    files.set(inserted.id, inserted);
+    return inserted;
+  }
+
   function write(): void {
+    if (options.firstReload === undefined) reloadLater();
+    else void options.firstReload.then(reloadLater);
+  }
+
+  function reloadLater(): void {
     const timer = setTimeout(() => {
       timers.delete(timer);
       memory = new Map(files);
@@ -115,16 +136,7 @@ export function startLaggingServer(
   }
 
   function add(key: Partial<LaggingKey> & { readonly name: string }): LaggingKey {
-    const added = {
-      id: `lag:${crypto.randomUUID()}`,
-      key: `secret-${crypto.randomUUID()}`,
-      description: null,
-      roles: ["GUEST"],
-      permissions: [],
-      createdAt: new Date().toISOString(),
-      ...key,
-    };
-    files.set(added.id, added);
+    const added = insert(key);
     write();
     return added;
   }
@@ -223,10 +235,8 @@ export function startLaggingServer(
       timers.forEach(clearTimeout);
     },
   };
-  add({ name: "admin", key: ADMIN_SECRET, roles: ["ADMIN"] });
-  const [first] = initial.map(add);
-  timers.forEach(clearTimeout);
-  timers.clear();
+  insert({ name: "admin", key: ADMIN_SECRET, roles: ["ADMIN"] });
+  const [first] = initial.map(insert);
   memory = new Map(files);
   return server;
 }
