@@ -12,7 +12,7 @@
 #   0 (ok)        otherwise
 # To end the alert for an expired key, replace the key or run: service-api apikey delete --expired
 #
-# Install: copy this file to the directory of the plugins as check_expiring_keys, and make it executable.
+# Install: copy this file to the directory of the plugins as check-expiring-keys, and make it executable.
 # Change:  nothing. The script works as it is.
 # Needs:   service-api, SERVICE_API_URL, and the monitor key in SERVICE_API_KEY_FILE (see README.md).
 set -u
