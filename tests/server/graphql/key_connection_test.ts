@@ -160,9 +160,16 @@ for (
     ["a cursor with an unknown value", { after: btoa('["CREATED","1","a"]') }],
     ["a cursor of another order", { after: btoa('["CREATED","1",null]'), sort: "NAME" }],
     ["a cursor with a time that is none", { after: btoa('["USED","1","now"]'), sort: "USED" }],
+    ["a cursor with a day that does not exist", {
+      after: btoa('["USED","1","2026-02-30T00:00:00.000Z"]'),
+      sort: "USED",
+    }],
+    ["a cursor with the year 0", { after: btoa('["USED","1","0000-01-01T00:00:00.000Z"]'), sort: "USED" }],
     ["a cursor with U+0000", { after: btoa('["NAME","1","\\u0000"]'), sort: "NAME" }],
     ["a cursor without a name", { after: btoa('["NAME","1",null]'), sort: "NAME" }],
     ["an expiry that is not RFC 3339", { filter: { expiresBefore: "tomorrow" } }],
+    ["an empty expiry", { filter: { expiresBefore: "" } }],
+    ["an empty last use", { filter: { unusedSince: "" } }],
     ["a long pattern", { filter: { match: "*".repeat(256) } }],
   ] as const
 ) {
@@ -175,10 +182,13 @@ for (
 
 Deno.test("The filter `can` must be one permission", () =>
   withFive(async ({ local }) => {
-    for (const can of ["DOCKER:READ_ANY,VMS:READ_ANY", "DOCKER", "NOPE:READ_ANY"]) {
+    for (const can of ["", "DOCKER:READ_ANY,VMS:READ_ANY", "DOCKER", "NOPE:READ_ANY"]) {
       // deno-lint-ignore no-await-in-loop -- few requests
       expect((await post(local, PAGE, { filter: { can } })).codes).toEqual(["INVALID_PERMISSION"]);
     }
+    expect((await post(local, PAGE, { filter: { can: "DOCKER:*" } })).messages).toEqual([
+      'can must be one permission without wildcards, for example DOCKER:READ_ANY, not "DOCKER:*".',
+    ]);
   }));
 
 Deno.test("Each filter selects the keys that it describes, and several filters select the keys that match all of them", () =>

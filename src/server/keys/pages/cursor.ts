@@ -33,5 +33,11 @@ function decode(text: string): readonly unknown[] {
 function isValue(value: unknown, sort: KeySort): value is string | null {
   if (sort === "CREATED") return value === null;
   if (sort === "NAME") return typeof value === "string" && !value.includes("\0") && value.isWellFormed();
-  return value === null || typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
+  return value === null || typeof value === "string" && isTime(value);
+}
+
+/** Whether a text is a time as cursors hold it. PostgreSQL has no year 0. */
+function isTime(text: string): boolean {
+  const time = /^(?!0000)\d{4}-/.test(text) ? new Date(text) : new Date(NaN);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text;
 }

@@ -30,17 +30,21 @@ export function parseFilter({ can, expiresBefore, unusedSince, ...filter }: Filt
   }
   return {
     ...filter,
-    can: can ? parseOnePermission(can) : null,
-    expiresBefore: expiresBefore ? parseTime(expiresBefore) : null,
-    unusedSince: unusedSince ? parseTime(unusedSince) : null,
+    can: can === undefined || can === null ? null : parseOnePermission(can),
+    expiresBefore: parseOptionalTime(expiresBefore),
+    unusedSince: parseOptionalTime(unusedSince),
   };
 }
 
+function parseOptionalTime(text: string | null | undefined): Date | null {
+  return text === undefined || text === null ? null : parseTime(text);
+}
+
 function parseOnePermission(text: string): Permission {
-  const [permission, ...others] = parsePermissions(text);
+  const [permission, ...others] = text.includes("*") ? [] : parsePermissions(text);
   if (permission !== undefined && others.length === 0) return permission;
   throw new Failure(
     "INVALID_PERMISSION",
-    `can must be one permission, for example DOCKER:READ_ANY, not ${quote(text)}.`,
+    `can must be one permission without wildcards, for example DOCKER:READ_ANY, not ${quote(text)}.`,
   );
 }
