@@ -20,7 +20,8 @@ const PAUSE = 50;
  * Waits until this process holds the lock.
  *
  * @returns a function that releases the lock
- * @throws {Failure} `TIMEOUT`; `INTERRUPTED`; `FAILED` if the lock file cannot be created
+ * @throws {Failure} `TIMEOUT`; `INTERRUPTED`; `FAILED` if the lock file cannot be created, or if its path is taken by
+ * something other than an empty file
  */
 export async function lockFile(path: string, options: LockOptions): Promise<() => Promise<void>> {
   const { timeout, interrupted, platform } = options;
@@ -43,6 +44,7 @@ export async function lockFile(path: string, options: LockOptions): Promise<() =
 }
 
 async function tryLock(lock: string, platform: Host["platform"]): Promise<Deno.FsFile | undefined> {
+  await requireFree(lock);
   const file = await Deno.open(lock, { create: true, write: true, mode: 0o600 });
   try {
     if (await file.tryLock(true) && await isAt(file, lock, platform)) return file;
@@ -52,6 +54,21 @@ async function tryLock(lock: string, platform: Host["platform"]): Promise<Deno.F
   }
   file.close();
   return undefined;
+}
+
+/** Only an empty file can be a lock file. Opening a pipe would block, and `release` would remove a file of the user. */
+async function requireFree(lock: string): Promise<void> {
+  try {
+    const { isFile, size } = await Deno.lstat(lock);
+    if (isFile && size === 0) return;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw error;
+  }
+  throw new Failure(
+    "FAILED",
+    `Cannot lock ${quote(lock)}: it is not an empty file. Remove it, or choose another file.`,
+  );
 }
 
 /** Whether a file still has its path. If not, the process that held the lock before has removed the lock file. */
@@ -68,7 +85,7 @@ async function isAt(file: Deno.FsFile, path: string, platform: Host["platform"])
 
 async function release(file: Deno.FsFile, lock: string, platform: Host["platform"]): Promise<void> {
   // Windows cannot remove a file while another process waits for its lock, so the lock file stays there.
-  if (platform !== "windows") await Deno.remove(lock).catch(() => {});
+  if (platform !== "windows" && await isAt(file, lock, platform)) await Deno.remove(lock).catch(() => {});
   file.close();
 }
 

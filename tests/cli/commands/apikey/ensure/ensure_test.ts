@@ -268,6 +268,21 @@ Deno.test("a lock file and temporary files that a killed process has left do not
     expect(await Array.fromAsync(Deno.readDir(directory), ({ name }) => name)).toEqual(["ci.key"]);
   }));
 
+Deno.test("if the path of the lock is a file of the user, ensure fails and leaves it alone", () =>
+  onEmbedded(async ({ program, path }) => {
+    await Deno.writeTextFile(`${path}.lock`, "mine");
+    const outcome = await program([...CI, "--secret-file", path, "--json"]);
+    expectFailure(outcome, { code: "FAILED", exitCode: 1, error: /ci\.key\.lock": it is not an empty file/ });
+    expect(await Deno.readTextFile(`${path}.lock`)).toBe("mine");
+  }));
+
+Deno.test("if the path of the lock is a directory, ensure fails instead of waiting", () =>
+  onEmbedded(async ({ program, path }) => {
+    await Deno.mkdir(`${path}.lock`);
+    const outcome = await program([...CI, "--secret-file", path, "--json"]);
+    expectFailure(outcome, { code: "FAILED", exitCode: 1, error: /it is not an empty file/ });
+  }));
+
 Deno.test("Ctrl-C while ensure waits for the lock ends it, and nothing was changed", () =>
   onEmbedded(async ({ path, env, program }) => {
     const { platform } = new FakeHost([]);
