@@ -12,12 +12,14 @@ export interface YamlFile {
 type Issue = z.core.$ZodIssue;
 
 /**
- * Messages for the errors for which the library's message repeats text from the file, which may be a secret. Other
- * messages of the library repeat such text only after a colon, or at most one character of it.
+ * Messages for the errors for which the library's message repeats text from the file, which may be a secret, or names a
+ * function of the library. Other messages of the library repeat such text only after a colon, or at most one character of
+ * it.
  */
 const MESSAGES: { readonly [code: string]: string } = {
   BAD_DQ_ESCAPE: "Invalid escape sequence",
   TAG_RESOLVE_FAILED: "Invalid tag",
+  MULTIPLE_DOCS: "The file has several documents",
 };
 
 /**

@@ -151,7 +151,7 @@ for (
     [
       "two documents",
       "profiles: {}\n---\nprofiles: {}\n",
-      "FILE:2:1: Invalid YAML: Source contains multiple documents; please use YAML.parseAllDocuments().",
+      "FILE:2:1: Invalid YAML: The file has several documents.",
     ],
     [
       "a bad escape",

@@ -1,6 +1,6 @@
 /** `apikey apply`: brings the keys of a manifest and their files in order. */
 import type { Command } from "@commander-js/extra-typings";
-import { Failure, quote } from "../../../../apikey/failure.ts";
+import { Failure, quote, reasonOf } from "../../../../apikey/failure.ts";
 import { UnknownName } from "../../../../apikey/unknown_name.ts";
 import type { CommandContext } from "../../../command.ts";
 import { EXIT_CODES, EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
@@ -52,6 +52,7 @@ async function apply(path: string | undefined, flags: ApplyFlags, context: Comma
   const { host } = context;
   const { dryRun = false, prune = false } = flags;
   if (path === undefined) throw new Failure("USAGE", "apikey apply needs the path of a manifest, or --schema.");
+  if (flags.secretsDir === "") throw new Failure("USAGE", "--secrets-dir is empty. Pass the path of a directory.");
   const manifest = await readManifest(path, flags, host);
   const parsed = parseKnownNames(manifest.parseKeys);
   const { managedBy } = manifest;
@@ -94,7 +95,14 @@ async function readText(path: string): Promise<string> {
 }
 
 async function makeSecretsDir({ secretsDir }: ApplyFlags): Promise<void> {
-  if (secretsDir !== undefined) await Deno.mkdir(secretsDir, { recursive: true, mode: 0o700 });
+  if (secretsDir === undefined) return;
+  try {
+    await Deno.mkdir(secretsDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Failure("FAILED", `Cannot create the directory ${quote(secretsDir)}: ${reasonOf(error)}.`, {
+      cause: error,
+    });
+  }
 }
 
 const NOTES = `

@@ -47,7 +47,8 @@ function text(description: string, more: Readonly<Record<string, unknown>> = {})
 }
 
 function duration(description: string): z.ZodMiniString {
-  return text(description, { pattern: "^\\d+\\s*[smhdw]$", examples: ["90d"] });
+  return z.string("a duration, for example 90d")
+    .register(z.globalRegistry, { description, pattern: "^\\d+\\s*[smhdw]$", examples: ["90d"] });
 }
 
 const KEY = z.strictObject({
@@ -106,6 +107,10 @@ export function parseManifest(content: string, path: string, secretsDir: string 
   const result = validate(parseSimpleYaml(content) ?? readFile().document.toJS(), readFile);
   if (!result.success) throw failureOf(readFile(), result.error.issues, messageOf);
   const { managedBy, keys } = result.data;
+  if (managedBy !== undefined && !/^.{1,255}$/su.test(managedBy)) {
+    const file = readFile();
+    throw failureAt(file, file.document.getIn(["managedBy"], true), "managedBy must have 1 to 255 characters.");
+  }
   return {
     managedBy,
     parseKeys: (names) => {
@@ -249,8 +254,21 @@ function rejectDuplicates(keys: readonly WantedKey[], readFile: () => YamlFile, 
   keys.forEach(({ name, secretFile }, index) => {
     reject(index, "name", name);
     // Most file systems of macOS and Windows ignore the case of letters.
-    reject(index, "secretFile", platform === "linux" ? secretFile : secretFile.toLowerCase());
+    const path = simplify(secretFile, platform);
+    reject(index, "secretFile", platform === "linux" ? path : path.toLowerCase());
   });
+}
+
+/** Removes `.`, `..` and repeated separators from a path, so that two spellings of one file are equal. */
+function simplify(path: string, platform: Host["platform"]): string {
+  const parts: string[] = [];
+  for (const part of path.split(platform === "windows" ? /[\\/]/ : "/")) {
+    const last = parts.at(-1);
+    if (part === "." || (part === "" && last !== undefined)) continue;
+    if (part === ".." && last !== undefined && last !== "" && last !== "..") parts.pop();
+    else parts.push(part);
+  }
+  return parts.join("/");
 }
 
 function messageOf(issue: Issue, document: Document): string {

@@ -222,6 +222,23 @@ Deno.test("if some keys fail, the others are done, nothing is deleted, and a sec
     expect(countsOf(await apply({ keys: [] }))).toEqual({});
   }));
 
+for (
+  const [description, path, code, error] of [
+    ["is empty", "", "USAGE", "--secrets-dir is empty."],
+    ["cannot be created", "keys.yaml/keys", "FAILED", 'keys.yaml/keys": '],
+  ] as const
+) {
+  Deno.test(`if --secrets-dir ${description}, apply says so and changes nothing`, () =>
+    onEmbedded(async ({ directory, program }) => {
+      const manifest = `${directory}/keys.yaml`;
+      await Deno.writeTextFile(manifest, stringify({ keys: entries(1) }));
+      const secretsDir = path === "" ? "" : `${directory}/${path}`;
+      const { stdout } = await program(["apikey", "apply", manifest, "--secrets-dir", secretsDir, "--json"]);
+      expect(JSON.parse(stdout)).toEqual({ code, error: expect.stringContaining(error) });
+      expect(await names(program)).toEqual([]);
+    }));
+}
+
 for (const [status, failure] of [[503, "UNREACHABLE"], [504, "TIMEOUT"]] as const) {
   Deno.test(`if the server answers with ${status}, the message says how many keys were changed, and the next run goes on`, () =>
     onEmbedded(async ({ directory, program, apply }) => {

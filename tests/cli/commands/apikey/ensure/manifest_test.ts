@@ -122,6 +122,20 @@ const MISTAKES: readonly (readonly [string, string, FailureCode, string])[] = [
     '5:16: The duration "90 days" is not a duration.',
   ],
   [
+    "a number as a duration",
+    withLines("roles: [GUEST]", "secretFile: a", "expiresIn: 90"),
+    "USAGE",
+    "5:16: expiresIn must be a duration, for example 90d, not a number.",
+  ],
+  ["an empty managedBy", 'managedBy: ""\nkeys: []\n', "USAGE", "1:12: managedBy must have 1 to 255 characters."],
+  [
+    "a long managedBy",
+    `managedBy: ${"a".repeat(256)}\nkeys: []\n`,
+    "USAGE",
+    "1:12: managedBy must have 1 to 255 characters.",
+  ],
+  ["several documents", "keys: []\n---\nkeys: []\n", "USAGE", "2:1: Invalid YAML: The file has several documents."],
+  [
     "rotateBefore without expiresIn",
     withLines("roles: [GUEST]", "secretFile: a", "rotateBefore: 1d"),
     "USAGE",
@@ -138,6 +152,12 @@ const MISTAKES: readonly (readonly [string, string, FailureCode, string])[] = [
     "keys:\n  - {name: a, roles: [GUEST], secretFile: a}\n  - {name: b, roles: [GUEST], secretFile: a}\n",
     "USAGE",
     '3:43: The key at conf/keys.yaml:2:5 has the same secretFile, "conf/a".',
+  ],
+  [
+    "a duplicate file that is written in another way",
+    "keys:\n  - {name: a, roles: [GUEST], secretFile: a}\n  - {name: b, roles: [GUEST], secretFile: ./x/..//a}\n",
+    "USAGE",
+    "3:43: The key at conf/keys.yaml:2:5 has the same secretFile",
   ],
   ["a wildcard without quotes", withLines("permissions: [*:READ_ANY]"), "USAGE", "3:19: "],
   ["an alias", "keys: &a []\nmanagedBy: *a\n", "USAGE", "1:10: Anchors and aliases (& and *) are not supported here."],
