@@ -135,8 +135,8 @@ Rights on the embedded server:
 
 Other servers:
   A server without apiKeysBySecretHash must show the secrets of its keys. There,
-  a new secret means a new key, as with --create --overwrite. --expires-in and
-  --grace are not supported there.
+  a new secret means a new key, as with --create --overwrite. --expires-in,
+  --expires-at and --grace are not supported there.
 
 Results:
   {"created":1,"updated":0,"rotated":0,"deleted":0,"unchanged":0,

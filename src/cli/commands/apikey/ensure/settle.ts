@@ -52,7 +52,7 @@ export async function inspect(client: Client, wanted: readonly WantedKey[], now:
 
 /** @throws {Failure} `UNSUPPORTED` if a key needs more than what every server has */
 function requirePublishedFields(client: Client, wanted: readonly WantedKey[]): void {
-  if (wanted.some(({ expiresIn }) => expiresIn !== undefined)) {
+  if (wanted.some(({ expiresIn, expiresAt }) => (expiresIn ?? expiresAt) !== undefined)) {
     throw client.unsupported("CreateApiKeyInput.expiresAt", "Without an expiry, the command works on this server.");
   }
   if (wanted.some(({ grace }) => grace !== undefined)) {

@@ -313,10 +313,17 @@ Deno.test("on a server with only the published schema, ensure compares the secre
     expect(await ensure("VIEWER")).toBe("rotate");
     expect(await Deno.readTextFile(path)).toBe(`${secretOfKey()}\n`);
     expect(server.keys.filter(({ name }) => name.startsWith("ci"))).toHaveLength(1);
-    for (const [flag, field] of [["--expires-in", "expiresAt"], ["--grace", "rotate"]] as const) {
-      // deno-lint-ignore no-await-in-loop -- only two flags
-      const outcome = await inProcess([...CI, "--secret-file", path, flag, "90d", "--json"], { env });
-      expectFailure(outcome, { code: "UNSUPPORTED", exitCode: 1, error: new RegExp(`lacks .*${field}`) });
+    for (
+      const [flag, value, field] of [
+        ["--expires-in", "90d", "expiresAt"],
+        ["--expires-at", "9000-01-01T00:00:00Z", "expiresAt"],
+        ["--grace", "90d", "rotate"],
+      ] as const
+    ) {
+      // deno-lint-ignore no-await-in-loop -- only three flags
+      const outcome = await inProcess([...CI, "--secret-file", path, flag, value, "--json"], { env });
+      const error = new RegExp(`lacks .*${field}.*the command works on this server\\.$`);
+      expectFailure(outcome, { code: "UNSUPPORTED", exitCode: 1, error });
     }
   }));
 
