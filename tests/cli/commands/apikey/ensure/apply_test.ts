@@ -1,11 +1,12 @@
 /** `apikey apply`. */
 import { expect } from "expect";
 import { stringify } from "yaml";
+import { run } from "../../../../../src/cli/program.ts";
 import { startServer } from "../../../../client/foreign_server.ts";
 import { ADMIN_SECRET, startLaggingServer } from "../../../../client/lagging_server.ts";
 import type { Outcome } from "../../../../execute.ts";
 import { embedded, overHttp } from "../../../../program/installations.ts";
-import { inProcess, type Installation, type Program } from "../../../../program/program.ts";
+import { FakeHost, inProcess, type Installation, type Program } from "../../../../program/program.ts";
 import { inTemporaryDirectory } from "../../../../store/temporary_store.ts";
 
 interface Fixture extends Installation {
@@ -262,6 +263,27 @@ for (const [status, failure] of [[503, "UNREACHABLE"], [504, "TIMEOUT"]] as cons
       expect(countsOf(await apply({ keys: entries(60) }))).toEqual({ created: 5, unchanged: 55 });
     }));
 }
+
+Deno.test("after Ctrl-C, the message says how many keys were changed, and the next run goes on", () =>
+  onEmbedded(async ({ directory, program, apply }) => {
+    const path = `${directory}/keys.yaml`;
+    await Deno.writeTextFile(path, stringify({ keys: entries(60) }));
+    const args = ["apikey", "apply", path, "--secrets-dir", `${directory}/keys`, "--json"];
+    let creations = 0;
+    await using server = startServer(async ({ body }) => {
+      if (body.includes("mutation")) creations++;
+      else if (creations === 50) host.handlers.get("SIGINT")?.();
+      const { stdout } = await program(["request", "--body", body]);
+      return new Response(stdout, { headers: { "content-type": "application/json" } });
+    });
+    const host = new FakeHost(args, { env: { SERVICE_API_URL: server.url } });
+    expect(await run(host)).toBe(130);
+    expect(JSON.parse(host.stdout.text)).toEqual({
+      code: "INTERRUPTED",
+      error: "Interrupted. Before that, 50 keys were changed. To finish, run the same command again.",
+    });
+    expect(countsOf(await apply({ keys: entries(60) }))).toEqual({ created: 10, unchanged: 50 });
+  }));
 
 Deno.test("1,000 unchanged keys need three requests with --prune", () =>
   onEmbedded(async ({ directory, program, apply }) => {
