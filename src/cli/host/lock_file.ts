@@ -39,7 +39,8 @@ export async function lockFile(path: string, options: LockOptions): Promise<() =
     }
   } catch (error) {
     if (error instanceof Failure) throw error;
-    throw new Failure("FAILED", `Cannot lock ${quote(lock)}: ${reasonOf(error)}.`, { cause: error });
+    const hint = error instanceof Deno.errors.NotFound ? " Create the directory first." : "";
+    throw new Failure("FAILED", `Cannot lock ${quote(lock)}: ${reasonOf(error)}.${hint}`, { cause: error });
   }
 }
 

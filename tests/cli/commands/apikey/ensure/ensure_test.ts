@@ -276,6 +276,17 @@ Deno.test("if the path of the lock is a file of the user, ensure fails and leave
     expect(await Deno.readTextFile(`${path}.lock`)).toBe("mine");
   }));
 
+Deno.test("if the directory of the secret file is missing, ensure says so before it creates a key", () =>
+  onEmbedded(async ({ program, directory }) => {
+    const outcome = await program([...CI, "--secret-file", `${directory}/none/ci.key`, "--json"]);
+    expectFailure(outcome, {
+      code: "FAILED",
+      exitCode: 1,
+      error: /No such file or directory\. Create the directory first\.$/,
+    });
+    expect(await list(program)).toEqual([]);
+  }));
+
 Deno.test("if the path of the lock is a directory, ensure fails instead of waiting", () =>
   onEmbedded(async ({ program, path }) => {
     await Deno.mkdir(`${path}.lock`);
