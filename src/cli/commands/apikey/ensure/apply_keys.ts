@@ -114,7 +114,7 @@ function unfinished(failure: Failure, changed: number): Failure {
   const sentences = [
     changed > 0 && failure.message === NOTHING_CHANGED ? "Interrupted." : toSentence(failure.message),
     changed === 0 ? "" : `Before that, ${changed === 1 ? "1 key was" : `${changed} keys were`} changed.`,
-    "To finish, run the same command again.",
+    failure.message.endsWith("run the same command again.") ? "" : "To finish, run the same command again.",
   ];
   return new Failure(failure.code, sentences.filter((sentence) => sentence !== "").join(" "), { cause: failure });
 }

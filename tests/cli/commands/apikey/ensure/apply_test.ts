@@ -264,6 +264,23 @@ for (const [status, failure] of [[503, "UNREACHABLE"], [504, "TIMEOUT"]] as cons
     }));
 }
 
+Deno.test("if the response with a new secret is lost, the message says only once to run the command again", () =>
+  onEmbedded(async ({ directory, program, apply }) => {
+    await apply({ keys: entries(1) });
+    await Deno.remove(`${directory}/keys/key-0.key`);
+    await using server = startServer(async ({ body }) => {
+      const { stdout } = await program(["request", "--body", body]);
+      const response = body.includes("rotate(") ? '{"data":{"apiKey":null}}' : stdout;
+      return new Response(response, { headers: { "content-type": "application/json" } });
+    });
+    const { stdout } = await inProcess(
+      ["apikey", "apply", `${directory}/keys.yaml`, "--secrets-dir", `${directory}/keys`, "--json"],
+      { env: { SERVICE_API_URL: server.url } },
+    );
+    expect(JSON.parse(stdout).error.match(/run the same command again/g)).toHaveLength(1);
+    expect(countsOf(await apply({ keys: entries(1) }))).toEqual({ rotated: 1 });
+  }));
+
 Deno.test("after Ctrl-C, the message says how many keys were changed, and the next run goes on", () =>
   onEmbedded(async ({ directory, program, apply }) => {
     const path = `${directory}/keys.yaml`;
