@@ -22,6 +22,8 @@ export interface ReadOptions {
   readonly filter?: KeyFilter | undefined;
   /** The time for filters on this side. A server that filters uses its own clock. */
   readonly now?: Date | undefined;
+  /** Filters on this side too, so that a server that ignores the filter cannot select keys for deletion. */
+  readonly filtersAgain?: boolean | undefined;
   /** The fields that the caller needs, besides the id, the name and the fields that the filter reads. */
   readonly needs?: readonly KeyField[] | undefined;
 }
@@ -56,10 +58,10 @@ interface Page {
  */
 export async function* readKeys(
   endpoint: Endpoint,
-  { filter, now = new Date(), needs = [] }: ReadOptions = {},
+  { filter, now = new Date(), needs = [], filtersAgain = false }: ReadOptions = {},
 ): AsyncGenerator<readonly ApiKey[], void> {
   const noFilter = (keys: readonly ApiKey[]): Promise<readonly ApiKey[]> => Promise.resolve(keys);
-  let select = noFilter;
+  let select = filtersAgain && filter !== undefined ? createKeyFilter(endpoint, filter, now) : noFilter;
   let page: Page | undefined = await withFallback(
     () => requestPage(endpoint, LIST_PAGE, { filter: filter && toFilterInput(filter) }),
     async () => {

@@ -1,7 +1,8 @@
 /** `apikey --delete` with `--match`, `--expired` and `--unused`: which keys it deletes, prompts, and concurrent changes. */
 import { expect } from "expect";
 import type { KeyStore } from "../../../../src/store/key_store.ts";
-import { startForeignServer } from "../../../client/foreign_server.ts";
+import { KEY_FIELDS } from "../../../../src/client/keys/api_key.ts";
+import { startForeignServer, startServer } from "../../../client/foreign_server.ts";
 import { inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
 import { LOCAL_ORIGIN } from "../../../server/graphql/graphql.ts";
@@ -213,4 +214,19 @@ Deno.test("on a server with only the published schema, --match works, and --expi
   const { code, stdout, stderr } = await inProcess(remove("--match", "ci *", "--yes"), { env });
   expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "Successfully deleted 2 API keys\n", stderr: "" });
   expect(server.keys.map(({ name }) => name)).toEqual(["backup"]);
+});
+
+Deno.test("if the server ignores a filter, delete keeps the keys that do not match it", async () => {
+  const key = Object.fromEntries(KEY_FIELDS.map((field) => [field, null]));
+  const edges = ["web", "db"].map((name) => ({ node: { ...key, id: name, name, roles: [], permissions: [] } }));
+  const page = { apiKeyConnection: { edges, pageInfo: { hasNextPage: false } } };
+  await using server = startServer(() => Response.json({ data: page }));
+  const { code, stdout } = await inProcess(remove("--match", "ci *", "--yes", "--json"), {
+    env: { SERVICE_API_URL: server.url },
+  });
+  expect({ code, result: JSON.parse(stdout) }).toEqual({
+    code: 0,
+    result: { deleted: 0, message: "No API keys found to delete" },
+  });
+  expect(server.requests.filter(({ body }) => body.includes("mutation"))).toEqual([]);
 });

@@ -18,7 +18,7 @@ import { MAX_ATTEMPTS, notDeleted } from "../delete_target.ts";
 export async function deleteMatching(filter: KeyFilter, deletion: Deletion): Promise<DeleteResult> {
   const { connect, flags, host } = deletion;
   const client = await connect();
-  const keys = (await Array.fromAsync(client.readKeys({ filter, now: host.now() }))).flat();
+  const keys = (await Array.fromAsync(client.readKeys({ filter, now: host.now(), filtersAgain: true }))).flat();
   if (keys.length === 0) return { kind: "no matches", kept: [] };
   if (!flags.yes && !canPrompt(flags, host)) throw needsYes(keys.length);
   const keyInUse = (await client.findKeyInUse())?.id;
