@@ -26,9 +26,13 @@ exec 2>&1
 
 # check STATUS EXIT_CODE DURATION
 check() {
-  keys=$(service-api apikey list --expiring "$3" --check) && return
-  # If there are no keys, service-api has printed an error.
-  [ -n "$keys" ] || exit 3
+  keys=$(service-api apikey list --expiring "$3" --check)
+  case $? in
+    0) return ;;
+    # If there are no keys, service-api has printed an error.
+    1) [ -n "$keys" ] || exit 3 ;;
+    *) exit 3 ;;
+  esac
   echo "$1: API keys expire within $3 or have expired"
   # The fields are the name and the time of the expiry.
   printf '%s\n' "$keys" | cut -f 1,8
