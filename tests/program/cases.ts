@@ -17,6 +17,8 @@ export interface Case {
   readonly withoutAnyKey?: true;
   /** Whether the executable also runs the case against its own `serve`, to test the bundled client and server. */
   readonly isSmokeTest?: true;
+  /** Whether the case also runs with the executable for Linux arm64, under slow emulation. */
+  readonly isPlatformTest?: true;
 }
 
 const SECRET = /^sak_[0-9A-Za-z]{49}$/;
@@ -53,6 +55,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "create --json prints key, name and id, and nothing else (spec 4.1)",
     isSmokeTest: true,
+    isPlatformTest: true,
     check: async (program) => {
       const outcome = await program(create("--name", "ci deploy", "--roles", "VIEWER", "--json"));
       const { key, name, id, ...rest } = jsonLine(outcome);
@@ -75,6 +78,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "a created key works as a bearer token and has only its own rights (spec 5)",
     isSmokeTest: true,
+    isPlatformTest: true,
     check: async (program) => {
       const made = await program(create("--name", "reader", "--permissions", "API_KEY:READ_ANY"));
       const env = { SERVICE_API_KEY: made.stdout.trim() };
@@ -180,6 +184,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "--overwrite replaces the existing key, and the old secret stops working immediately (spec 3)",
     isSmokeTest: true,
+    isPlatformTest: true,
     check: async (program) => {
       const old = await program(create("--name", "rotated", "--permissions", "API_KEY:READ_ANY"));
       const outcome = await program(create("--name", "rotated", "--roles", "ADMIN", "--overwrite", "--json"));
@@ -228,6 +233,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "delete --json lists the keys that were deleted (spec 4.2 rule 4)",
     isSmokeTest: true,
+    isPlatformTest: true,
     check: async (program) => {
       await program(create("--name", "kept", "--roles", "GUEST"));
       const { id } = jsonLine(await program(create("--name", "old", "--roles", "GUEST", "--json")));
@@ -578,6 +584,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "ensure keeps a valid secret with exactly these rights in a file, and changes only what is needed",
     isSmokeTest: true,
+    isPlatformTest: true,
     check: (program) =>
       inTemporaryDirectory(async (directory) => {
         const file = `${directory}/ci.key`;
@@ -600,6 +607,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "request prints the response body",
     isSmokeTest: true,
+    isPlatformTest: true,
     check: async (program) => {
       const query = "query Named($id: PrefixedID!) { apiKey(id: $id) { name } }";
       const { id } = jsonLine(await program(create("--name", "asked", "--roles", "GUEST", "--json")));
