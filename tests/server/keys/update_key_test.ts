@@ -161,7 +161,7 @@ for (
 ) {
   Deno.test(`An update with ${title} is refused with ${code}`, () =>
     withKey(async ({ id }, server) => {
-      const result = await post(server.local, UPDATE, { input: { id, ...change } });
+      const result = await post(server.local, UPDATE, { input: Object.assign({ id }, change) });
       expect(result.codes).toEqual([code]);
       expect(result.messages[0]).toContain(message);
       expect(await laterEvents(server)).toMatchObject([{ action: "UPDATE", outcome: code, changes: [] }]);
