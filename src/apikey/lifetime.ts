@@ -23,7 +23,7 @@ export function parseDuration(text: string): number {
   const [, amount, unit] = /^(\d+)\s*([smhdw])$/.exec(text.trim()) ?? [];
   const milliseconds = Number(amount) * (MILLISECONDS_PER_UNIT.get(unit ?? "") ?? NaN);
   if (milliseconds <= MAX_DAYS * 86_400_000) return milliseconds;
-  const problem = Number.isNaN(milliseconds) ? "is not a duration" : "is too long";
+  const problem = Number.isNaN(milliseconds) ? "is not valid" : "is too long";
   throw new Failure(
     "USAGE",
     `The duration ${quote(text)} ${problem}. Write a whole number and s, m, h, d or w, for example 36h or 90d. The ` +

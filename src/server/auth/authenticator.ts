@@ -94,7 +94,7 @@ export class Authenticator {
       this.#callers.delete(digest);
       throw new KeyRejected(
         "unknown",
-        "The key has a valid form, but this server does not know it. It may have been deleted.",
+        "The key has a valid form, but this server does not know it. The key may have been deleted, or rotated more than once.",
       );
     }
     const caller = callerOf(key, hash);

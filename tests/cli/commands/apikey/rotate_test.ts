@@ -16,7 +16,7 @@ for (
     ["a name and an id", ["ci", "--id", "key_1"], "Use either a name or --id, not both."],
     ["two names", ["ci", "--name", "ci"], "The name is given twice. Use either the argument or --name."],
     ["--overwrite without --secret-file", ["ci", "--overwrite"], "--overwrite works only with --secret-file."],
-    ["a malformed grace period", ["ci", "--grace", "soon"], expect.stringContaining('"soon" is not a duration')],
+    ["a malformed grace period", ["ci", "--grace", "soon"], expect.stringContaining('"soon" is not valid')],
     ["an expiry in the past", ["ci", "--expires-at", "2020-01-01T00:00:00Z"], expect.stringContaining("future")],
   ] as const
 ) {

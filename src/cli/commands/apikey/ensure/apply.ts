@@ -145,7 +145,7 @@ Results:
   "failed":[{"id":null,"name":"old","code":"FORBIDDEN","error":"..."}].
 
 Examples:
-  service-api apikey apply keys.yaml --dry-run
+  service-api apikey apply keys.yaml --secrets-dir /etc/api-keys --dry-run
   service-api apikey apply keys.yaml --secrets-dir /etc/api-keys --prune
   service-api apikey apply --schema > keys.schema.json
 ${EXIT_STATUS}`;

@@ -119,7 +119,7 @@ const MISTAKES: readonly (readonly [string, string, FailureCode, string])[] = [
     "not a duration",
     withLines("roles: [GUEST]", "secretFile: a", "expiresIn: 90 days"),
     "USAGE",
-    '5:16: The duration "90 days" is not a duration.',
+    '5:16: The duration "90 days" is not valid.',
   ],
   [
     "a number as a duration",

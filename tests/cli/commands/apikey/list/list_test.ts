@@ -168,7 +168,7 @@ for (
     [["--role", "ADMN"], 2, /Unknown role "ADMN"\. Did you mean ADMIN\?/],
     [["--can", "*:READ_ANY"], 2, /--can takes one permission without wildcards.*not "\*:READ_ANY"\./],
     [["--can", "DOCKER"], 2, /does not have the form RESOURCE:ACTION/],
-    [["--expiring", "soon"], 2, /is not a duration/],
+    [["--expiring", "soon"], 2, /The duration "soon" is not valid/],
     [["name"], 2, /unexpected argument "name"/i],
   ] as const
 ) {
