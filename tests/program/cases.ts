@@ -78,7 +78,6 @@ export const CASES: readonly Case[] = [
   {
     rule: "a created key works as a bearer token and has only its own rights (spec 5)",
     isSmokeTest: true,
-    isPlatformTest: true,
     check: async (program) => {
       const made = await program(create("--name", "reader", "--permissions", "API_KEY:READ_ANY"));
       const env = { SERVICE_API_KEY: made.stdout.trim() };
@@ -233,7 +232,6 @@ export const CASES: readonly Case[] = [
   {
     rule: "delete --json lists the keys that were deleted (spec 4.2 rule 4)",
     isSmokeTest: true,
-    isPlatformTest: true,
     check: async (program) => {
       await program(create("--name", "kept", "--roles", "GUEST"));
       const { id } = jsonLine(await program(create("--name", "old", "--roles", "GUEST", "--json")));
