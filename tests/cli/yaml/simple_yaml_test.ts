@@ -109,7 +109,8 @@ Deno.test("for random text from the words of manifests, the result is that of th
     }),
     { numRuns: 20_000 },
   );
-  expect(simple).toBeGreaterThan(50);
+  // About 60 of the texts are simple. If hardly any were, the test would compare nothing.
+  expect(simple).toBeGreaterThan(20);
 });
 
 Deno.test("for a manifest with a random change, the result is that of the full parser, or there is none", () => {
