@@ -159,7 +159,7 @@ async function matchInList(endpoint: Endpoint, wanted: readonly NameAndSecret[])
   });
 }
 
-/** Whether a server shows a secret, and not a mask such as `abcd…` or `****abcd`. */
+/** Whether a server shows the whole secret of a key, instead of a mask such as `abcd…` or `****abcd`. */
 function isWholeSecret(key: string | null | undefined): boolean {
   return typeof key === "string" && /^[\x21-\x7e]{16,}$/.test(key) && !/\*|\.{3}/.test(key);
 }

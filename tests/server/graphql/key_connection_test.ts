@@ -159,7 +159,7 @@ for (
     ["a cursor with a number instead of a text", { after: btoa('["CREATED",1,null]') }],
     ["a cursor with an unknown value", { after: btoa('["CREATED","1","a"]') }],
     ["a cursor of another order", { after: btoa('["CREATED","1",null]'), sort: "NAME" }],
-    ["a cursor with a time that is none", { after: btoa('["USED","1","now"]'), sort: "USED" }],
+    ["a cursor with an invalid time", { after: btoa('["USED","1","now"]'), sort: "USED" }],
     ["a cursor with a day that does not exist", {
       after: btoa('["USED","1","2026-02-30T00:00:00.000Z"]'),
       sort: "USED",
