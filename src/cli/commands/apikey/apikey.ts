@@ -15,8 +15,8 @@ import type { Host } from "../../host/host.ts";
 import { collect, withServerFlags } from "../../settings/server_flags.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { type CreateFlags, createKey } from "./create.ts";
-import { deleteKeys } from "./delete.ts";
-import { type DeleteOnlyFlags, withDeleteFlags, withKeyFlags, withOutputFlags } from "./key_flags.ts";
+import { type DeleteFlags, deleteKeys } from "./delete.ts";
+import { withDeleteFlags, withKeyFlags, withOutputFlags } from "./key_flags.ts";
 import { SUBCOMMANDS } from "./subcommands.ts";
 
 const LIST_OF_COMMANDS = `Commands:
@@ -135,9 +135,7 @@ const CREATE_ONLY_FLAGS = [
 /** Flags that `--create` rejects. */
 const DELETE_ONLY_FLAGS = ["id", "match", "expired", "unused", "ifExists"] as const;
 
-interface ApikeyFlags extends Omit<CreateFlags, "name">, DeleteOnlyFlags {
-  readonly name?: readonly string[] | undefined;
-  readonly id?: readonly string[] | undefined;
+interface ApikeyFlags extends Omit<CreateFlags, "name">, DeleteFlags {
   readonly create?: true | undefined;
   readonly delete?: true | undefined;
 }

@@ -1,7 +1,7 @@
 /** `apikey --create` (spec section 4.1). */
 import { parseDescription } from "../../../apikey/description.ts";
 import { Failure } from "../../../apikey/failure.ts";
-import { type ExpiryFlags, expiryFrom } from "../../../apikey/lifetime.ts";
+import { expiryFrom } from "../../../apikey/lifetime.ts";
 import { type Name, parseName } from "../../../apikey/name.ts";
 import { type NamedPermission, parsePermissionsOf } from "../../../apikey/permission.ts";
 import { requireSomeRights } from "../../../apikey/rights.ts";
@@ -10,21 +10,15 @@ import { UnknownName } from "../../../apikey/unknown_name.ts";
 import type { Client, NewKey } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
-import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
+import { canPrompt } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
 import { openDestination, printCreatedKey, showsRights } from "./create_output.ts";
+import type { KeyFlags, OutputFlags } from "./key_flags.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "./known_names.ts";
 
 /** The flags as typed. */
-export interface CreateFlags extends PromptFlags, ExpiryFlags {
+export interface CreateFlags extends KeyFlags, OutputFlags {
   readonly name?: string | undefined;
-  readonly roles?: readonly string[] | undefined;
-  readonly permissions?: readonly string[] | undefined;
-  readonly permissionsFor?: string | undefined;
-  readonly description?: string | undefined;
-  readonly overwrite?: boolean | undefined;
-  readonly secretFile?: string | undefined;
-  readonly json?: boolean | undefined;
 }
 
 /** The parsed flags. Prompts add the missing values. */

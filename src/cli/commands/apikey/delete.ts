@@ -4,19 +4,17 @@ import { parseExistingName } from "../../../apikey/name.ts";
 import type { Client } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
-import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
+import { canPrompt } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
 import { DeletionFailure } from "../../report.ts";
-import type { FilterFlags } from "./filter_flags.ts";
 import { type DeleteResult, isSuccess, printDeleteResult, type Target } from "./delete_output.ts";
 import { deleteTarget, findTarget } from "./delete_target.ts";
+import type { DeleteOnlyFlags, OutputFlags } from "./key_flags.ts";
 
 /** The flags as typed. */
-export interface DeleteFlags extends PromptFlags, FilterFlags {
+export interface DeleteFlags extends DeleteOnlyFlags, OutputFlags {
   readonly name?: readonly string[] | undefined;
   readonly id?: readonly string[] | undefined;
-  readonly ifExists?: true | undefined;
-  readonly json?: boolean | undefined;
 }
 
 /**

@@ -6,11 +6,11 @@ import type { CommandContext } from "../../command.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { withClient } from "../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
-import type { PromptFlags } from "../../host/can_prompt.ts";
+
 import type { Host } from "../../host/host.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
 import { openDestination, printNextSteps, printSecret, showsRights } from "./create_output.ts";
-import { withOutputFlags } from "./key_flags.ts";
+import { type OutputFlags, withOutputFlags } from "./key_flags.ts";
 import { parseSelector, promptForSelector, type SelectorFlags, withSelector } from "./select/select_key.ts";
 
 /** Registers the subcommand. */
@@ -31,11 +31,10 @@ export function registerRotate(command: Command, { host, log, setExitCode }: Com
     .action(async (name, flags) => setExitCode(await rotate(name, flags, host, withClient(flags, host, log))));
 }
 
-interface RotateFlags extends SelectorFlags, PromptFlags, ExpiryFlags {
+interface RotateFlags extends SelectorFlags, OutputFlags, ExpiryFlags {
   readonly grace?: string | undefined;
   readonly secretFile?: string | undefined;
   readonly overwrite?: true | undefined;
-  readonly json?: true | undefined;
 }
 
 async function rotate(

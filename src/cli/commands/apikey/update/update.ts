@@ -7,12 +7,12 @@ import type { CommandContext } from "../../../command.ts";
 import type { UseClient } from "../../../connection/connection.ts";
 import { withClient } from "../../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
-import type { PromptFlags } from "../../../host/can_prompt.ts";
+
 import type { Host } from "../../../host/host.ts";
 import { writeJson } from "../../../report.ts";
 import { collect, withServerFlags } from "../../../settings/server_flags.ts";
 import { listAdmins } from "../delete/delete_safely.ts";
-import { withOutputFlags } from "../key_flags.ts";
+import { type OutputFlags, withOutputFlags } from "../key_flags.ts";
 import { toKeyJson } from "../key_output.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
 import { confirmRisks, findRisks, type Risk } from "../lockout.ts";
@@ -47,9 +47,7 @@ export function registerUpdate(command: Command, { host, log, setExitCode }: Com
     .action(async (name, flags) => setExitCode(await update(name, flags, host, withClient(flags, host, log))));
 }
 
-interface UpdateFlags extends SelectorFlags, PromptFlags, ChangeFlags {
-  readonly json?: true | undefined;
-}
+interface UpdateFlags extends SelectorFlags, OutputFlags, ChangeFlags {}
 
 async function update(
   name: string | undefined,
