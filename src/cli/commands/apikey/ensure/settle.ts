@@ -155,7 +155,8 @@ async function carryOutOrPlanAgain(planned: PlannedKey, isEmbedded: boolean, ses
     return { wanted, action, id: await carryOut(planned, isEmbedded, session) };
   } catch (error) {
     if (!(error instanceof Failure && error.code === "ALREADY_EXISTS")) throw error;
-    const { planned: [again] } = await inspect(session.client, [wanted], session.host.now());
+    const { planned: [again], failed: [failed] } = await inspect(session.client, [wanted], session.host.now());
+    if (failed !== undefined) throw failed.failure;
     if (again?.key === undefined) throw unreadable(wanted.name, error);
     return { wanted, action: again.action, id: await carryOut(again, isEmbedded, session) };
   }

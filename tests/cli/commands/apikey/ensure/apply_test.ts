@@ -188,6 +188,25 @@ Deno.test("a key without managedBy gets the mark, and a key of another manifest 
     expect(keys.map(({ managedBy }: { managedBy: string }) => managedBy)).toEqual(["team", "others"]);
   }));
 
+Deno.test("if another manifest creates the key at the same moment, apply names that manifest", () =>
+  onEmbedded(async ({ directory, program, apply }) => {
+    const path = `${directory}/mine.yaml`;
+    const mine = { managedBy: "mine", keys: [{ name: "ci", roles: ["GUEST"], secretFile: "mine.key" }] };
+    await Deno.writeTextFile(path, stringify(mine));
+    await using server = startServer(async ({ body }) => {
+      if (body.includes("CreateApiKey")) await apply({ managedBy: "others", keys: [{ name: "ci", roles: ["GUEST"] }] });
+      const { stdout } = await program(["request", "--body", body]);
+      return new Response(stdout, { headers: { "content-type": "application/json" } });
+    });
+    const { code, stdout } = await inProcess(["apikey", "apply", path, "--json"], {
+      env: { SERVICE_API_URL: server.url },
+    });
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+      code: 1,
+      failed: [{ name: "ci", code: "FAILED", error: expect.stringContaining('belongs to the manifest "others"') }],
+    });
+  }));
+
 Deno.test("if some keys fail, the others are done, nothing is deleted, and a second run goes on", () =>
   withInstallation(overHttp, async ({ program, directory, env, apply }) => {
     const permissions = "API_KEY:CREATE_ANY,API_KEY:READ_OWN,API_KEY:UPDATE_OWN,API_KEY:DELETE_OWN,DISK:READ_ANY";
