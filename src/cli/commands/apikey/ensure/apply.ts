@@ -6,7 +6,7 @@ import type { CommandContext } from "../../../command.ts";
 import { EXIT_CODES, EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import type { Host } from "../../../host/host.ts";
 import { type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
-import { readSettingFile } from "../../../settings/setting.ts";
+import { readSettingFile, readStandardInput } from "../../../settings/setting.ts";
 import { parseKnownNames, parseNamesOfServer } from "../known_names.ts";
 import { applyKeys } from "./apply_keys.ts";
 import type { Manifest } from "./manifest.ts";
@@ -80,18 +80,23 @@ async function apply(path: string | undefined, flags: ApplyFlags, context: Comma
 const MAX_SIZE = 1_000_000;
 
 async function readManifest(path: string, { secretsDir }: ApplyFlags, host: Host): Promise<Manifest> {
-  const content = path === "-" ? await host.stdin.readText() : await readText(path);
-  if (content.length > MAX_SIZE) throw new Failure("USAGE", `${quote(path)} is larger than ${MAX_SIZE} bytes.`);
+  const content = path === "-" ? await readStandardInput("apikey apply", host) : await readText(path);
+  if (content.length > MAX_SIZE) throw tooLarge();
   const { parseManifest } = await import("#manifest");
-  return path === "-"
-    ? parseManifest(content, "standard input", secretsDir, host)
-    : parseManifest(content, path, secretsDir, host);
+  return parseManifest(content, path === "-" ? "standard input" : path, secretsDir, host);
 }
 
 async function readText(path: string): Promise<string> {
   const size = await Deno.stat(path).then(({ isFile, size }) => isFile ? size : 0, () => 0);
-  if (size > MAX_SIZE) throw new Failure("USAGE", `${quote(path)} is larger than ${MAX_SIZE} bytes.`);
+  if (size > MAX_SIZE) throw tooLarge();
   return await readSettingFile(path, "apikey apply");
+}
+
+function tooLarge(): Failure {
+  return new Failure(
+    "USAGE",
+    `The manifest is larger than ${MAX_SIZE} bytes. Divide it into several manifests, each with its own managedBy.`,
+  );
 }
 
 async function makeSecretsDir({ secretsDir }: ApplyFlags): Promise<void> {

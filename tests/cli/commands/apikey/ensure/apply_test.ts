@@ -344,6 +344,13 @@ Deno.test("apply reads JSON from standard input, and resolves paths against the 
     expect(countsOf(outcome)).toEqual({ created: 1 });
   }));
 
+Deno.test("apply - at a terminal is a usage error, and does not wait for input", async () => {
+  const host = new FakeHost(["apikey", "apply", "-", "--json"]);
+  Object.assign(host.stdin, { isTerminal: () => true });
+  expect(await run(host)).toBe(2);
+  expect(JSON.parse(host.stdout.text)).toMatchObject({ code: "USAGE", error: expect.stringContaining("a terminal") });
+});
+
 Deno.test("a wildcard is expanded before it is compared with the rights of the key", () =>
   onEmbedded(async ({ apply }) => {
     const keys = [{ name: "reader", permissions: ["*:READ_ANY", "DOCKER:*"] }];
