@@ -4,7 +4,7 @@
  */
 import { createKey } from "./create/create_key.ts";
 import { CREATE_ON_EMBEDDED, type NewKey } from "./create/create_request.ts";
-import { ENUM_NAMES, type EnumNames, listEnumNames } from "./create/list_enum_names.ts";
+import { ENUM_NAMES, type EnumNames, listEnumNames } from "./rights/list_enum_names.ts";
 import { LIST_SECRETS } from "./create/list_secrets.ts";
 import { DELETE, deleteKeys } from "./delete_keys.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -26,6 +26,7 @@ import {
 import { LIST_PAGE, readKeys, type ReadOptions } from "./keys/read_keys.ts";
 import { ROTATE, rotateKey, type Rotation } from "./keys/rotate_key.ts";
 import { type KeyChanges, UPDATE, updateKey, type UpdateResult } from "./keys/update_key.ts";
+import { ME_WITH_RIGHTS, type Verification, verifyKey } from "./keys/verify_key.ts";
 import { type SchemaField, SERVER_FIELDS, type ServerFields, serverFields, unsupported } from "./keys/server_fields.ts";
 import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
 import { LIST, LIST_SUMMARIES, listKeys } from "./list_keys.ts";
@@ -37,8 +38,6 @@ import {
 } from "./rights/effective_permissions.ts";
 import { DESCRIBE_ROLES, roleDescriptions } from "./rights/role_descriptions.ts";
 import { type BodyResponse, sendBody } from "./send_body.ts";
-
-import { ME_WITH_RIGHTS, type Verification, verifyKey } from "./verify/verify_key.ts";
 
 export type {
   ApiKey,

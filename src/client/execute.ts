@@ -1,7 +1,7 @@
 /** Executes one GraphQL operation and validates the data in the response. */
 import { GraphQLClient } from "graphql-request";
 import * as z from "zod/mini";
-import type { Failure } from "../apikey/failure.ts";
+import { Failure, type FailureCode } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { badResponse, failureIn, type GraphqlResponse, RequestRejected } from "./response_failure.ts";
 import { post, type ReadResponse } from "./transport.ts";
@@ -86,5 +86,18 @@ export async function withFallback<Result>(
   } catch (error) {
     if (!(error instanceof RequestRejected && error.code === "FAILED")) throw error;
     return await fallback();
+  }
+}
+
+/** The codes of failures that concern only one query: a missing field, a missing permission, or an invalid answer. */
+const LIMITED_TO_QUERY: readonly FailureCode[] = ["FAILED", "FORBIDDEN", "BAD_RESPONSE"];
+
+/** Returns what a query returns, or `undefined` if the server does not answer it but may answer other queries. */
+export async function ifAnswered<Result>(query: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await query();
+  } catch (error) {
+    if (error instanceof Failure && LIMITED_TO_QUERY.includes(error.code)) return undefined;
+    throw error;
   }
 }

@@ -2,8 +2,7 @@
 import * as z from "zod/mini";
 import { Failure } from "../../apikey/failure.ts";
 import type { Endpoint } from "../endpoint.ts";
-import { execute } from "../execute.ts";
-import { ifAnswered } from "../rights/effective_permissions.ts";
+import { execute, ifAnswered } from "../execute.ts";
 
 const OBJECT_TYPES = ["Query", "ApiKey", "ApiKeyMutations"] as const;
 const INPUT_TYPES = ["CreateApiKeyInput", "UpdateApiKeyInput"] as const;

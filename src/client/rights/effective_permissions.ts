@@ -1,9 +1,8 @@
 /** Asks a server which permissions a key would have, because the same role grants different permissions on other servers. */
 import * as z from "zod/mini";
-import { Failure, type FailureCode } from "../../apikey/failure.ts";
 import { groupByResource, ungroup } from "../../apikey/permission.ts";
 import type { Endpoint } from "../endpoint.ts";
-import { execute } from "../execute.ts";
+import { execute, ifAnswered } from "../execute.ts";
 
 /** `RESOURCE:ACTION` pairs. The server may have resources and actions that this program does not know. */
 export type PermissionSet = ReadonlySet<string>;
@@ -66,17 +65,4 @@ type Groups = readonly { readonly resource: string; readonly actions: readonly s
 function permissionGroups(): z.ZodMiniType<Groups> {
   const name = z.string().check(z.regex(/^\w+$/));
   return z.array(z.object({ resource: name, actions: z.array(name) }));
-}
-
-/** The codes of failures that concern only one query: a missing field, a missing permission, or an invalid answer. */
-const LIMITED_TO_QUERY: readonly FailureCode[] = ["FAILED", "FORBIDDEN", "BAD_RESPONSE"];
-
-/** Returns what a query returns, or `undefined` if the server does not answer it but may answer other queries. */
-export async function ifAnswered<Result>(query: () => Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await query();
-  } catch (error) {
-    if (error instanceof Failure && LIMITED_TO_QUERY.includes(error.code)) return undefined;
-    throw error;
-  }
 }

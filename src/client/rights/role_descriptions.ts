@@ -1,8 +1,7 @@
 /** Asks a server what its roles mean. */
 import * as z from "zod/mini";
 import type { Endpoint } from "../endpoint.ts";
-import { execute } from "../execute.ts";
-import { ifAnswered } from "./effective_permissions.ts";
+import { execute, ifAnswered } from "../execute.ts";
 
 export const DESCRIBE_ROLES = `query DescribeRoles { __type(name: "Role") { enumValues { name description } } }`;
 
