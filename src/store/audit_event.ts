@@ -127,13 +127,12 @@ export function replacesItself({ id }: StoredKey, { actor }: Origin): boolean {
 }
 
 /**
- * Checks that the calling key may still make changes.
+ * Returns the calling key if it still exists and is enabled.
  *
- * @param enabled the member of the calling key; `undefined` if the key does not exist
  * @throws {Failure} `UNAUTHENTICATED` if the key was deleted or disabled after it was authenticated
  */
-export function requireValidActor(enabled: unknown): void {
-  if (enabled) return;
-  const event = enabled === undefined ? "deleted" : "disabled";
+export function requireValidActor(key: StoredKey | undefined): StoredKey {
+  if (key?.enabled) return key;
+  const event = key === undefined ? "deleted" : "disabled";
   throw new Failure("UNAUTHENTICATED", `The key of this request was ${event} while the request was running.`);
 }

@@ -12,11 +12,12 @@ import type { KeyState, StoredKey } from "./stored_key.ts";
  * the transaction back and the store repeats it, the check runs again.
  *
  * @param held the current state of the key that the change would remove; `undefined` if no key would be removed
+ * @param actor the current state of the calling key; `null` for the local caller
  */
-export type Precondition = (held: StoredKey | undefined) => void;
+export type Precondition = (held: StoredKey | undefined, actor: StoredKey | null) => void;
 
 /** A `Precondition` that is called for each of several ids, with `undefined` if no key has the id. */
-export type RemovePrecondition = (held: StoredKey | undefined, id: string) => void;
+export type RemovePrecondition = (held: StoredKey | undefined, actor: StoredKey | null, id: string) => void;
 
 /** Selects one key. */
 export type KeySelector = { readonly id: string } | { readonly name: Name };
@@ -31,8 +32,10 @@ export interface UpdateOptions {
  * Returns the key as the change leaves it, or the same object if nothing changes. Or throws a `Failure`, which rolls the
  * change back. Runs inside the transaction. If the database rolls the transaction back and the store repeats it, the
  * function runs again.
+ *
+ * @param actor the current state of the calling key; `null` for the local caller
  */
-export type Change = (held: StoredKey) => StoredKey;
+export type Change = (held: StoredKey, actor: StoredKey | null) => StoredKey;
 
 /**
  * A store of keys. If the store is unavailable, every method except `close` throws a `Failure` with the code

@@ -150,11 +150,11 @@ class PostgresStore implements KeyStore {
     return this.#change(async (sql) => {
       await lockNames(sql, [key.name]);
       const id = await findId(sql, key.name);
-      if (id === undefined) await keepActor(sql, origin);
-      const rows = id === undefined ? [] : await lockKeys(sql, [id], origin, true);
-      const row = rows.find(({ name }) => name === key.name);
-      const held = row && this.#toKey(row);
-      precondition(held);
+      const { keys, actor } = id === undefined
+        ? { keys: [], actor: await keepActor(sql, origin, this.#label) }
+        : await lockKeys(sql, [id], origin, this.#label, true);
+      const held = keys.find(({ name }) => name === key.name);
+      precondition(held, actor);
       if (held !== undefined) await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
       if (held !== undefined && replacesItself(held, origin)) {
         await sql.query(
@@ -179,10 +179,9 @@ class PostgresStore implements KeyStore {
     return this.#change(async (sql) => {
       if (names.length > 0) await lockNames(sql, names);
       const id = "id" in selector ? selector.id : await findId(sql, selector.name);
-      const [row] = await lockKeys(sql, id === undefined ? [] : [id], origin);
-      const held = row && this.#toKey(row);
+      const { keys: [held], actor } = await lockKeys(sql, id === undefined ? [] : [id], origin, this.#label);
       if (held === undefined || (name !== undefined && held.name !== name)) return undefined;
-      const changed = change(held);
+      const changed = change(held, actor);
       if (changed === held) return held;
       const key = { ...changed, revision: held.revision + 1, updatedAt: origin.at };
       if (key.name !== held.name && await findId(sql, key.name) !== undefined) throw nameTaken(key.name);
@@ -196,9 +195,9 @@ class PostgresStore implements KeyStore {
   remove(ids: readonly string[], origin: Origin, precondition: RemovePrecondition): Promise<boolean> {
     const distinctIds = [...new Set(ids)];
     return this.#change(async (sql) => {
-      const rows = await lockKeys(sql, distinctIds, origin);
-      const held = new Map(rows.map((row) => [String(row["id"]), this.#toKey(row)]));
-      for (const id of distinctIds) precondition(held.get(id), id);
+      const { keys, actor } = await lockKeys(sql, distinctIds, origin, this.#label);
+      const held = new Map(keys.map((key) => [key.id, key]));
+      for (const id of distinctIds) precondition(held.get(id), actor, id);
       if (held.size < distinctIds.length) return false;
       await sql.query("DELETE FROM service_api.api_key WHERE id = ANY($1)", [distinctIds]);
       await insertEvents(sql, [...held.values()].map((key) => removal("DELETE", key, origin)));
@@ -256,7 +255,7 @@ class PostgresStore implements KeyStore {
       values,
     });
     return rows.map((row) => {
-      const key = this.#toKey(row);
+      const key = toKey(row, this.#label);
       return { key, position: positionOf(key, row["number"], sort) };
     });
   }
@@ -327,11 +326,7 @@ class PostgresStore implements KeyStore {
 
   async #find(text: string, value: string): Promise<StoredKey | undefined> {
     const [row] = await this.#rows({ text, values: [value] });
-    return row && this.#toKey(row);
-  }
-
-  #toKey(row: Row): StoredKey {
-    return rowToKey(KEY_COLUMNS.map((column) => row[column]), this.#label);
+    return row && toKey(row, this.#label);
   }
 
   async #rows(query: QueryConfig): Promise<readonly Row[]> {
@@ -407,12 +402,22 @@ async function findId(sql: Queryable, name: Name): Promise<string | undefined> {
  * concurrent changes by the same key. The transaction must not lock other rows, because only `lockKeys` locks rows in
  * order.
  *
+ * @returns the calling key; `null` for the local caller
  * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
  */
-async function keepActor(sql: Queryable, { actor }: Origin): Promise<void> {
-  if (actor === null) return;
-  const { rows } = await sql.query("SELECT enabled FROM service_api.api_key WHERE id = $1 FOR KEY SHARE", [actor.id]);
-  requireValidActor(rows[0]?.enabled);
+async function keepActor(sql: Queryable, { actor }: Origin, label: string): Promise<StoredKey | null> {
+  if (actor === null) return null;
+  const { rows: [row] } = await sql.query<Row>("SELECT * FROM service_api.api_key WHERE id = $1 FOR KEY SHARE", [
+    actor.id,
+  ]);
+  return requireValidActor(row && toKey(row, label));
+}
+
+interface LockedKeys {
+  /** The keys that a change updates or removes. */
+  readonly keys: readonly StoredKey[];
+  /** The calling key; `null` for the local caller. */
+  readonly actor: StoredKey | null;
 }
 
 /**
@@ -420,15 +425,16 @@ async function keepActor(sql: Queryable, { actor }: Origin): Promise<void> {
  * `number`, so they cannot deadlock.
  *
  * @param isReplacement if set, and if the calling key is one of the keys to remove, also locks the keys that it created
- * @returns the rows of the ids that exist
+ * @returns the keys with these ids that exist, and the calling key
  * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
  */
 async function lockKeys(
   sql: Queryable,
   ids: readonly string[],
   { actor }: Origin,
+  label: string,
   isReplacement = false,
-): Promise<readonly Row[]> {
+): Promise<LockedKeys> {
   const creator = isReplacement && actor !== null && ids.includes(actor.id) ? actor.id : null;
   const { rows } = await sql.query<Row>(
     `WITH locked AS (
@@ -437,9 +443,16 @@ async function lockKeys(
      SELECT * FROM locked WHERE id = ANY($1)`,
     [actor === null ? ids : [...ids, actor.id], creator],
   );
-  if (actor !== null) requireValidActor(rows.find(({ id }) => id === actor.id)?.["enabled"]);
+  const locked = rows.map((row) => toKey(row, label));
   const wanted = new Set(ids);
-  return rows.filter(({ id }) => wanted.has(String(id)));
+  return {
+    keys: locked.filter(({ id }) => wanted.has(id)),
+    actor: actor === null ? null : requireValidActor(locked.find(({ id }) => id === actor.id)),
+  };
+}
+
+function toKey(row: Row, label: string): StoredKey {
+  return rowToKey(KEY_COLUMNS.map((column) => row[column]), label);
 }
 
 function toStatus(value: unknown): KeyStatus {

@@ -103,9 +103,9 @@ class SqliteStore implements KeyStore {
 
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
     return this.#writes.write(() => {
-      this.#requireActor(origin);
+      const actor = this.#requireActor(origin);
       const held = this.#find("name", key.name);
-      precondition(held);
+      precondition(held, actor);
       if (held !== undefined) this.#removeOne(held, "REPLACE", origin);
       if (held !== undefined && replacesItself(held, origin)) {
         this.#prepared("UPDATE api_key SET created_by = ?, revision = revision + 1 WHERE created_by = ?")
@@ -123,10 +123,10 @@ class SqliteStore implements KeyStore {
     change: Change,
   ): Promise<StoredKey | undefined> {
     return this.#writes.write(() => {
-      this.#requireActor(origin);
+      const actor = this.#requireActor(origin);
       const held = "id" in selector ? this.#find("id", selector.id) : this.#find("name", selector.name);
       if (held === undefined) return undefined;
-      const changed = change(held);
+      const changed = change(held, actor);
       if (changed === held) return held;
       const key = { ...changed, revision: held.revision + 1, updatedAt: origin.at };
       if (key.name !== held.name && this.#find("name", key.name) !== undefined) throw nameTaken(key.name);
@@ -140,9 +140,9 @@ class SqliteStore implements KeyStore {
   remove(ids: readonly string[], origin: Origin, precondition: RemovePrecondition): Promise<boolean> {
     const distinctIds = [...new Set(ids)];
     return this.#writes.write(() => {
-      this.#requireActor(origin);
+      const actor = this.#requireActor(origin);
       const held = distinctIds.map((id) => this.#find("id", id));
-      distinctIds.forEach((id, i) => precondition(held[i], id));
+      distinctIds.forEach((id, i) => precondition(held[i], actor, id));
       const keys = held.filter((key) => key !== undefined);
       if (keys.length < distinctIds.length) return false;
       for (const key of keys) this.#removeOne(key, "DELETE", origin);
@@ -285,11 +285,13 @@ class SqliteStore implements KeyStore {
   /**
    * Begins a change. Throws if the file was removed or replaced, if a newer version has migrated the store, or if the
    * calling key was deleted or disabled.
+   *
+   * @returns the calling key; `null` for the local caller
    */
-  #requireActor({ actor }: Origin): void {
+  #requireActor({ actor }: Origin): StoredKey | null {
     this.#requireSameFile();
     this.#requireKnownSchema();
-    if (actor !== null) requireValidActor(this.#find("id", actor.id)?.enabled);
+    return actor === null ? null : requireValidActor(this.#find("id", actor.id));
   }
 
   /** SQLite can still write to a file that has no name anymore. Every change would be lost when this process ends. */

@@ -39,7 +39,7 @@ export class UnmigratedStore implements KeyStore {
 
   async remove(ids: readonly string[], origin: Origin, precondition: RemovePrecondition): Promise<boolean> {
     if (this.#readable === undefined) {
-      for (const id of new Set(ids)) precondition(undefined, id);
+      for (const id of new Set(ids)) precondition(undefined, null, id);
       return ids.length === 0;
     }
     return await (await this.#migrated()).remove(ids, origin, precondition);

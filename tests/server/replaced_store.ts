@@ -29,7 +29,7 @@ export interface Gate {
   readonly outcomes: readonly unknown[];
 }
 
-export function gateBefore(method: "add" | "isEmpty" | "remove"): Gate {
+export function gateBefore(method: "add" | "isEmpty" | "remove" | "update"): Gate {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
   const outcomes: unknown[] = [];

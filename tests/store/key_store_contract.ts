@@ -154,7 +154,7 @@ export function testKeys(engine: Engine): void {
       await addAll(store, [a, b]);
       const calls: unknown[] = [];
       await store.remove([b.id, "key_nowhere", a.id], LOCAL, (...call) => void calls.push(call));
-      expect(calls).toEqual([[b, b.id], [undefined, "key_nowhere"], [a, a.id]]);
+      expect(calls).toEqual([[b, null, b.id], [undefined, null, "key_nowhere"], [a, null, a.id]]);
       expect(await failureOfPromise(store.remove([a.id, "key_nowhere"], LOCAL, allowOnly(a)))).toBe(REJECTION);
     }));
 

@@ -4,11 +4,11 @@ import { Failure } from "../../src/apikey/failure.ts";
 import { parseName } from "../../src/apikey/name.ts";
 import { maskSecret } from "../../src/apikey/secret.ts";
 import type { AuditChange } from "../../src/store/audit_event.ts";
-import type { Change, KeyStore, UpdateOptions } from "../../src/store/key_store.ts";
+import type { Change, KeyStore, Precondition, UpdateOptions } from "../../src/store/key_store.ts";
 import type { KeyState, StoredKey } from "../../src/store/stored_key.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
 import { readTrail } from "./audit_trail_contract.ts";
-import { addAll, addDeployer, allowAny, listKeys, LOCAL, rejectTakenName, REMOTE } from "./changes.ts";
+import { addAll, addDeployer, allowAny, inSequence, listKeys, LOCAL, rejectTakenName, REMOTE } from "./changes.ts";
 import { type Engine, withNewStore, withTwoStores } from "./engine.ts";
 import { activeState, newKey, newKeys } from "./stored_key.ts";
 
@@ -80,7 +80,7 @@ export function testUpdates(engine: Engine): void {
       const cleared = set({ description: null, expiresAt: null, managedBy: null, graceUntil: null, enabled: true });
       const at = new Date("2027-01-01T00:00:00.001Z");
       expect(await one.update({ name: key.name }, { ...LOCAL, at }, UPDATE, cleared)).toEqual({
-        ...cleared(expected),
+        ...cleared(expected, null),
         revision: 3,
         updatedAt: at,
       });
@@ -162,6 +162,28 @@ export function testUpdates(engine: Engine): void {
       expect(failures.map(({ code }) => code)).toEqual(changes.map(() => "UNAUTHENTICATED"));
       for (const { message } of failures) expect(message).toContain("disabled while the request was running");
       expect(await listKeys(store)).toEqual(before);
+    }));
+
+  test("Every change by a key gets the current state of this key, and a change by the local caller gets null", () =>
+    withNewStore(engine, async (store) => {
+      const [key, fresh, second] = await Promise.all([newKey("deploy"), newKey("fresh"), newKey("deploy")]);
+      await addDeployer(store);
+      await addAll(store, [key]);
+      const actor = await store.update({ id: REMOTE.actor?.id ?? "" }, LOCAL, UPDATE, set({ roles: ["VIEWER"] }));
+      const seen: unknown[] = [];
+      const record: Precondition = (_held, actor) => void seen.push(actor);
+      const describe: Change = (held, actor) => ({ ...held, description: String(seen.push(actor)) });
+      for (const origin of [REMOTE, LOCAL]) {
+        // deno-lint-ignore no-await-in-loop -- the second round repeats the changes of the first
+        await inSequence([
+          () => store.add(fresh, origin, record),
+          () => store.update({ id: key.id }, origin, UPDATE, describe),
+          () => store.add(second, origin, record),
+          () => store.remove([fresh.id, second.id], origin, record),
+          () => store.add(key, origin, record),
+        ], (act) => act());
+      }
+      expect(seen).toEqual([...Array(6).fill(actor), ...Array(6).fill(null)]);
     }));
 
   test("A renamed key is found only by its new name, and a new key can have the old name", () =>
@@ -304,7 +326,7 @@ export function testUpdates(engine: Engine): void {
 
       const [options, rename] = renameTo("release");
       const fields: Partial<StoredKey> = { description: null, roles: [], expiresAt: FUTURE, managedBy: "infra" };
-      await store.update({ id: key.id }, REMOTE, options, (held) => ({ ...rename(held), ...fields }));
+      await store.update({ id: key.id }, REMOTE, options, (held) => ({ ...rename(held, null), ...fields }));
       const [event] = (await readTrail(store)).slice(-1);
       expect(event).toEqual({
         ...REMOTE,

@@ -1,7 +1,9 @@
 /** Defines which permission each field of the schema needs, and checks whether a caller has it. */
 import { Failure } from "../../apikey/failure.ts";
 import { groupByResource, type Permission } from "../../apikey/permission.ts";
-import type { Caller } from "./caller.ts";
+import { missingRights, rightsOf } from "../../apikey/rights.ts";
+import type { StoredKey } from "../../store/stored_key.ts";
+import { type Caller, isUnrevokedSecret } from "./caller.ts";
 
 export interface Rule {
   /** The permission to use the field for every key. If it is not set, the field needs only a valid key. */
@@ -93,6 +95,26 @@ export function requirePermission(rule: Rule, caller: Caller, isOwn: boolean, ac
       : `${action} needs ${describeRule(rule)}. Your key ${
         own === undefined ? "lacks this" : "has neither"
       } permission.`,
+  );
+}
+
+/**
+ * Throws if another request revoked the secret of the caller, or took a right from the calling key, after this request was
+ * authenticated.
+ *
+ * @param current the calling key inside the transaction of a change; `null` for the local caller
+ * @throws {Failure} `UNAUTHENTICATED` if the secret is no longer valid
+ * @throws {Failure} `FORBIDDEN` if the key has lost a right
+ */
+export function requireStillAuthorized(caller: Caller, current: StoredKey | null): void {
+  if (caller.key === null || current === null || current.revision === caller.key.revision) return;
+  if (!isUnrevokedSecret(current, caller.secretHash)) {
+    throw new Failure("UNAUTHENTICATED", "The key of this request was rotated while the request was running.");
+  }
+  if (missingRights(rightsOf(current.roles, current.permissions), caller.rights).length === 0) return;
+  throw new Failure(
+    "FORBIDDEN",
+    "The key of this request lost rights while the request was running. Send the request again.",
   );
 }
 

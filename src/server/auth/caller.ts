@@ -35,6 +35,12 @@ export function isCurrentSecret(key: StoredKey, secretHash: Uint8Array): boolean
   return key.secretHash.toHex() === secretHash.toHex();
 }
 
+/** Returns whether a secret, given by its hash, is the current secret of a key, or was given a grace period. */
+export function isUnrevokedSecret(key: StoredKey, secretHash: Uint8Array): boolean {
+  const hasGrace = key.graceUntil !== null && key.previousSecretHash?.toHex() === secretHash.toHex();
+  return hasGrace || isCurrentSecret(key, secretHash);
+}
+
 /** Returns whether a key is the calling key or a key that the calling key created. `_OWN` permissions cover these keys. */
 export function isOwn(caller: Caller, { id, createdBy }: Pick<StoredKey, "id" | "createdBy">): boolean {
   return caller.key !== null && (id === caller.key.id || createdBy === caller.key.id);

@@ -3,7 +3,7 @@ import { Failure, quote } from "../../apikey/failure.ts";
 import type { Name } from "../../apikey/name.ts";
 import type { KeySelector } from "../../store/key_store.ts";
 import type { StoredKey } from "../../store/stored_key.ts";
-import { requirePermission, RULES } from "../auth/authorization.ts";
+import { requirePermission, requireStillAuthorized, RULES } from "../auth/authorization.ts";
 import { isOwn } from "../auth/caller.ts";
 import { requireCurrentSecret, requireGrantable } from "./granted_rights.ts";
 import { type Target, withRefusalAudit } from "./refusal_audit.ts";
@@ -41,11 +41,12 @@ export function changeKey(
   let target = requested;
   return withRefusalAudit(action, () => target, context, async () => {
     const { selector, newName, apply } = await prepare();
-    const change = (held: StoredKey): StoredKey => {
+    const change = (held: StoredKey, actor: StoredKey | null): StoredKey => {
       throwIfAborted(context);
       target = held;
       requirePermission(rule, caller, isOwn(caller, held));
       requireCurrentSecret(caller, held, action === "UPDATE" ? "Changing" : "Rotating");
+      requireStillAuthorized(caller, actor);
       const changed = apply(held);
       requireGrantable(caller, held, changed);
       return changed;

@@ -5,7 +5,7 @@ import { nameTaken } from "../../apikey/name.ts";
 import { type ResourceActions, ungroup } from "../../apikey/permission.ts";
 import { requireSomeRights, rightsOf } from "../../apikey/rights.ts";
 import type { Role } from "../../apikey/role.ts";
-import { requirePermission, RULES } from "../auth/authorization.ts";
+import { requirePermission, requireStillAuthorized, RULES } from "../auth/authorization.ts";
 import { isOwn } from "../auth/caller.ts";
 import { defaultExpiry, parseExpiry, requireAllowedExpiry } from "./expiry.ts";
 import { requireCurrentSecret, requireRights } from "./granted_rights.ts";
@@ -47,13 +47,15 @@ export function createKey(input: CreateKeyInput, context: RequestContext): Promi
   let target: Target = { name: input.name };
   return withRefusalAudit("CREATE", () => target, context, async () => {
     const created = await prepareKey(input, context);
-    await store.add(created.key, origin, (replaced) => {
+    await store.add(created.key, origin, (replaced, actor) => {
       throwIfAborted(context);
-      if (replaced === undefined) return;
-      target = replaced;
-      if (!input.overwrite) throw nameTaken(replaced.name);
-      requirePermission(RULES.ApiKeyMutations.delete, caller, isOwn(caller, replaced), "Replacing a key");
-      requireCurrentSecret(caller, replaced, "Replacing");
+      if (replaced !== undefined) {
+        target = replaced;
+        if (!input.overwrite) throw nameTaken(replaced.name);
+        requirePermission(RULES.ApiKeyMutations.delete, caller, isOwn(caller, replaced), "Replacing a key");
+        requireCurrentSecret(caller, replaced, "Replacing");
+      }
+      requireStillAuthorized(caller, actor);
     });
     return created;
   });

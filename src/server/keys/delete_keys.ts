@@ -1,6 +1,6 @@
 /** Deletes keys after checking the caller's permissions. */
 import type { StoredKey } from "../../store/stored_key.ts";
-import { requirePermission, RULES } from "../auth/authorization.ts";
+import { requirePermission, requireStillAuthorized, RULES } from "../auth/authorization.ts";
 import { isOwn } from "../auth/caller.ts";
 import { requireCurrentSecret } from "./granted_rights.ts";
 import { recordNotFound, type Target, withRefusalAudit } from "./refusal_audit.ts";
@@ -20,12 +20,13 @@ export function deleteKeys(ids: readonly string[], context: RequestContext): Pro
   const { store, caller, origin } = context;
   let target: Target = { id: ids[0] };
   let missing: string | undefined;
-  const precondition = (stored: StoredKey | undefined, id: string): void => {
+  const precondition = (stored: StoredKey | undefined, actor: StoredKey | null, id: string): void => {
     throwIfAborted(context);
     target = stored ?? { id };
     if (stored === undefined) missing ??= id;
     requirePermission(RULES.ApiKeyMutations.delete, caller, stored !== undefined && isOwn(caller, stored));
     if (stored !== undefined) requireCurrentSecret(caller, stored, "Deleting");
+    requireStillAuthorized(caller, actor);
   };
   return withRefusalAudit("DELETE", () => target, context, async () => {
     const isDeleted = await store.remove(ids.map(sanitizeText), origin, precondition);
