@@ -58,7 +58,8 @@ After you install the script, Tab completes:
     commands, flags, files and directories
     --roles        roles; after a comma, the roles that are not in the list yet
     --permissions  RESOURCE:, then the action; after a comma, the next pair
-    --name         after --delete or --overwrite, the names of existing keys
+    --name, --id   names and ids of existing keys, but no names for a new key;
+                   also names without --name, for example after apikey show
     --profile      the profiles in the config file
 Key names come from the server that the command line, the environment or the
 profile selects, or from the local store, but never directly from a PostgreSQL

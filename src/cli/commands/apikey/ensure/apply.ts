@@ -137,11 +137,14 @@ Failures:
 
 --prune:
   Deletes the keys whose managedBy is that of the manifest, if the manifest does
-  not name them any more. Their files remain. An existing key that belongs to no
-  manifest gets the mark. A key that belongs to another manifest is an error.
-  Other servers do not record managedBy, so --prune is not supported there.
+  not name them any more. It does not delete their secret files: delete them
+  yourself. An existing key that belongs to no manifest gets the mark. A key
+  that belongs to another manifest is an error. Other servers do not record
+  managedBy, so --prune is not supported there.
 
 Results:
+  Standard output names each key that changed, and never contains a secret. With
+  --json, it has one line:
   {"created":1,"updated":0,"rotated":0,"deleted":0,"unchanged":1,
   "keys":[{"name":"ci deploy","id":"key_...","action":"create",
   "secretFile":"ci.key"},...]}

@@ -139,6 +139,9 @@ Other servers:
   --expires-at and --grace are not supported there.
 
 Results:
+  Standard output says what the command did, and never contains the secret. In a
+  crontab, add > /dev/null, so that cron sends mail only about errors. With
+  --json, standard output has one line:
   {"created":1,"updated":0,"rotated":0,"deleted":0,"unchanged":0,
   "keys":[{"name":"ci deploy","id":"key_...","action":"create",
   "secretFile":"deploy.key"}]}
