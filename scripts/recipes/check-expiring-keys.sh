@@ -10,7 +10,7 @@
 #   1 (warning)   if a key expires within WARNING
 #   3 (unknown)   if service-api could not list the keys
 #   0 (ok)        otherwise
-# To end the alert for an expired key, replace the key or run: service-api apikey delete --expired
+# To end the alert for an expired key, replace the key or run: service-api apikey --delete --expired
 #
 # Install: copy this file to the directory of the plugins as check-expiring-keys, and make it executable.
 # Change:  nothing. The script works as it is.
