@@ -65,7 +65,16 @@ testWith(["bash"], "the commands of README.md work as written", async () => {
     "Successfully deleted 1 API key",
     '{"deleted":1,"keys":[{"id":"key_…","name":"nightly backup"}]}',
     "No API keys found to delete",
-    '{"data":{"apiKeys":[{"name":"first admin","roles":["ADMIN"],"createdAt":"…"},' +
+    "created    nightly backup",
+    "            secret in backup.key",
+    "create     report",
+    "            secret in report.key",
+    "created    report",
+    "            secret in report.key",
+    '{"data":{"apiKeys":[{"name":"ci deploy","roles":["VIEWER"],"createdAt":"…"},' +
+    '{"name":"nightly backup","roles":["VIEWER"],"createdAt":"…"},' +
+    '{"name":"report","roles":["VIEWER"],"createdAt":"…"},' +
+    '{"name":"first admin","roles":["ADMIN"],"createdAt":"…"},' +
     '{"name":"temporary","roles":[],"createdAt":"…"}]}}',
     "Successfully deleted 1 API key",
     expect.stringMatching(/^Logged in to http:\/\/127\.0\.0\.1:\d+ as "first admin" \(key_…\)\.$/),
