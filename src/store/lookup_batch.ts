@@ -3,34 +3,32 @@
  * last of these requests, so each look-up sees every change that was committed before its request.
  */
 import { setImmediate } from "node:timers/promises";
-import type { KeyState } from "./stored_key.ts";
 
-/** Finds the states of keys by the hashes of their secrets, in hexadecimal. The result omits unknown hashes. */
-export type FindAll = (hashes: readonly string[]) => Promise<ReadonlyMap<string, KeyState>>;
+/** Finds the values for these keys of a table. The result omits unknown keys. */
+export type FindAll<Value> = (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
 
-interface Batch {
-  readonly hashes: Set<string>;
-  readonly found: Promise<ReadonlyMap<string, KeyState>>;
+interface Batch<Value> {
+  readonly keys: Set<string>;
+  readonly found: Promise<ReadonlyMap<string, Value>>;
 }
 
-/** @returns a function that finds the state of a key by the hash of its secret */
-export function batchLookups(findAll: FindAll): (hash: Uint8Array) => Promise<KeyState | undefined> {
+/** @returns a function that finds the value for one key; `undefined` if the key is unknown */
+export function batchLookups<Value>(findAll: FindAll<Value>): (key: string) => Promise<Value | undefined> {
   /** The batch that has not been sent yet. */
-  let next: Batch | undefined;
+  let next: Batch<Value> | undefined;
 
-  function openBatch(): Batch {
-    const hashes = new Set<string>();
+  function openBatch(): Batch<Value> {
+    const keys = new Set<string>();
     const found = setImmediate().then(() => {
       next = undefined;
-      return findAll([...hashes]);
+      return findAll([...keys]);
     });
-    return { hashes, found };
+    return { keys, found };
   }
 
-  return async (hash) => {
+  return async (key) => {
     const batch = next ??= openBatch();
-    const hex = hash.toHex();
-    batch.hashes.add(hex);
-    return (await batch.found).get(hex);
+    batch.keys.add(key);
+    return (await batch.found).get(key);
   };
 }

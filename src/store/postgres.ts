@@ -136,7 +136,8 @@ class PostgresStore implements KeyStore {
   readonly #options: PostgresOptions;
   readonly #label: string;
   readonly #tables: PostgresTables;
-  readonly findBySecretHash = batchLookups((hashes) => this.#findStates(hashes));
+  readonly #findState = batchLookups((hashes) => this.#findStates(hashes));
+  readonly #findRow = batchLookups((ids) => this.#findRows(ids));
 
   /** @param tables where to read; another value than the default is for reading an older schema */
   constructor(pool: Pool, options: PostgresOptions, tables = POSTGRES_TABLES) {
@@ -205,6 +206,11 @@ class PostgresStore implements KeyStore {
     });
   }
 
+  findBySecretHash(hash: Uint8Array): Promise<KeyState | undefined> {
+    return this.#findState(hash.toHex());
+  }
+
+  /** @param hashes in hexadecimal */
   async #findStates(hashes: readonly string[]): Promise<ReadonlyMap<string, KeyState>> {
     const found = new Map<string, KeyState>();
     for (const { column, status, isPrevious } of SECRET_COLUMNS) {
@@ -226,12 +232,21 @@ class PostgresStore implements KeyStore {
     return found;
   }
 
-  findById(id: string): Promise<StoredKey | undefined> {
-    return this.#find(`SELECT * FROM ${this.#tables.keys} WHERE id = $1`, id);
+  async findById(id: string): Promise<StoredKey | undefined> {
+    const row = await this.#findRow(id);
+    return row && toKey(row, this.#label);
   }
 
-  findByName(name: Name): Promise<StoredKey | undefined> {
-    return this.#find(`SELECT * FROM ${this.#tables.keys} WHERE name = $1`, name);
+  async #findRows(ids: readonly string[]): Promise<ReadonlyMap<string, Row>> {
+    const text = `SELECT * FROM ${this.#tables.keys} WHERE id = ANY($1)`;
+    const rows = await this.#rows({ text, values: [ids] });
+    return new Map(rows.map((row) => [String(row["id"]), row]));
+  }
+
+  async findByName(name: Name): Promise<StoredKey | undefined> {
+    const text = `SELECT * FROM ${this.#tables.keys} WHERE name = $1`;
+    const [row] = await this.#rows({ text, values: [name] });
+    return row && toKey(row, this.#label);
   }
 
   async listPage({ sort, after, limit, owner }: PageOptions): Promise<readonly OrderedKey[]> {
@@ -322,11 +337,6 @@ class PostgresStore implements KeyStore {
 
   close(): Promise<void> {
     return this.#pool.end();
-  }
-
-  async #find(text: string, value: string): Promise<StoredKey | undefined> {
-    const [row] = await this.#rows({ text, values: [value] });
-    return row && toKey(row, this.#label);
   }
 
   async #rows(query: QueryConfig): Promise<readonly Row[]> {
