@@ -1,14 +1,15 @@
 /** The requests that the client sends to the embedded server. They are as few as possible, and their documents are valid. */
 import { expect } from "expect";
 import { parseName } from "../../src/apikey/name.ts";
-import { type ApiKey, type Client, DOCUMENTS } from "../../src/client/client.ts";
+import { type Client, DOCUMENTS } from "../../src/client/client.ts";
 import { parse, specifiedRules, validate } from "graphql";
 import { DEFAULT_LIMITS, limitRule } from "../../src/server/graphql/limits.ts";
 import { schema } from "../../src/server/graphql/schema.ts";
 import { LOCAL_CALLER } from "../../src/server/auth/caller.ts";
-import type { KeyStore } from "../../src/store/key_store.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { handlerOver } from "../server/graphql/graphql.ts";
+import { recordCalls } from "../server/replaced_store.ts";
+import { PLAIN_KEY } from "./api_key.ts";
 import { clientOver } from "./client_over.ts";
 
 /**
@@ -21,15 +22,9 @@ async function withRecordedCalls(
   const directory = await Deno.makeTempDir();
   const store = await openSqliteStore({ directory, busyTimeout: 1000 });
   const calls: string[] = [];
-  const recording = new Proxy<KeyStore>(store, {
-    get: (target, name: keyof KeyStore) => {
-      calls.push(name);
-      return target[name].bind(target);
-    },
-  });
   let requests = 0;
   const handler = handlerOver({
-    store: recording,
+    store: recordCalls(store, calls),
     anonymous: LOCAL_CALLER,
     now: () => new Date(),
     logError: () => {},
@@ -45,23 +40,6 @@ async function withRecordedCalls(
     await Deno.remove(directory, { recursive: true });
   }
 }
-
-const READ_KEY: ApiKey = {
-  id: "key_1",
-  name: "a",
-  description: null,
-  roles: [],
-  permissions: [],
-  enabled: true,
-  createdAt: null,
-  createdBy: null,
-  managedBy: null,
-  updatedAt: null,
-  lastUsedAt: null,
-  expiresAt: null,
-  graceUntil: null,
-  revision: 1,
-};
 
 const NEW_KEY = {
   name: parseName("new"),
@@ -130,7 +108,7 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     client.listKeys(),
     client.identify(),
     reader.verifyKey(),
-    reader.updateKey(READ_KEY, { name: "b" }),
+    reader.updateKey(PLAIN_KEY, { name: "b" }),
     reader.rotateKey({ selector: { name: NEW_KEY.name }, grace: 0, expiresAt: undefined, now: new Date() }),
     client.deleteKeys([{ id: "key_1", name: "a" }]),
     client.effectivePermissions(NEW_KEY),
@@ -143,7 +121,7 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     reader.findKey({ id: "key_1" }),
     reader.matchSecrets([{ name: NEW_KEY.name, secret: "sak_1" }]),
     reader.matchSecrets([{ name: NEW_KEY.name, secret: undefined }]),
-    reader.matchSecrets([NEW_KEY, READ_KEY].map(() => ({ name: NEW_KEY.name, secret: undefined }))),
+    reader.matchSecrets([NEW_KEY, PLAIN_KEY].map(() => ({ name: NEW_KEY.name, secret: undefined }))),
   ]);
   expect(new Set(sent).difference(new Set(DOCUMENTS))).toEqual(new Set());
   expect(new Set(sent).size).toBe(DOCUMENTS.length);

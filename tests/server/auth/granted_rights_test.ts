@@ -8,7 +8,7 @@ import {
   type ApiKey,
   CREATE,
   createdKey,
-  NOW,
+  LOCAL_ORIGIN,
   post,
   type Result,
   ROTATE,
@@ -97,8 +97,7 @@ async function isAllowed(permissions: readonly string[], target: Target, change:
 async function setCreator({ store }: TestServer, key: ApiKey, creator: ApiKey): Promise<void> {
   const stored = await store.findById(key.id);
   if (stored === undefined) throw new Error("no key");
-  const origin = { at: NOW, actor: null, address: null, requestId: null };
-  await store.add({ ...stored, createdBy: creator.id }, origin, () => {});
+  await store.add({ ...stored, createdBy: creator.id }, LOCAL_ORIGIN, () => {});
 }
 
 /** Runs a test with a key that may update every key, and with a key that it would give rights to. */

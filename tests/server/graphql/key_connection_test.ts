@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { StoredKey } from "../../../src/store/stored_key.ts";
 import { addAll } from "../../store/changes.ts";
 import { newKey } from "../../store/stored_key.ts";
-import { after, type Fetch, NOW, post, type TestServer, toInput, withClock, withServer } from "./graphql.ts";
+import { after, type Fetch, LOCAL_ORIGIN, post, type TestServer, toInput, withClock, withServer } from "./graphql.ts";
 
 const PAGE = `query ($first: Int, $after: String, $filter: ApiKeyFilter, $sort: ApiKeySort) {
   apiKeyConnection(first: $first, after: $after, filter: $filter, sort: $sort) {
@@ -55,8 +55,6 @@ async function pagesOf(
     cursor = page.endCursor;
   }
 }
-
-const ORIGIN = { at: NOW, actor: null, address: null, requestId: null };
 
 /** Adds keys directly to the store. */
 async function addKeys(
@@ -112,7 +110,11 @@ Deno.test("A reader of all pages sees each key that exists throughout once, whil
     const { local, store } = server;
     const one = await pageOf(local, { first: 2 });
     const keys = await Array.fromAsync(store.list());
-    await store.remove(keys.filter(({ name }) => ["d", "a"].includes(name)).map(({ id }) => id), ORIGIN, () => {});
+    await store.remove(
+      keys.filter(({ name }) => ["d", "a"].includes(name)).map(({ id }) => id),
+      LOCAL_ORIGIN,
+      () => {},
+    );
     await addKeys(server, [["aa"]]);
     expect((await pageOf(local, { after: one.endCursor })).names).toEqual(["e", "c", "aa"]);
   }));
@@ -234,7 +236,7 @@ Deno.test("With a filter that matches few keys, a page can end early, and the pa
       new DataView(secretHash.buffer).setUint32(0, i);
       return server.store.add(
         { ...template, id: `key_${i}`, name: name as typeof template.name, secretHash },
-        ORIGIN,
+        LOCAL_ORIGIN,
         () => {},
       );
     }));

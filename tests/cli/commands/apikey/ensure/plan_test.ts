@@ -9,6 +9,7 @@ import {
 } from "../../../../../src/cli/commands/apikey/ensure/plan.ts";
 import type { ApiKey } from "../../../../../src/client/client.ts";
 import { failureOf } from "../../../../apikey/failure_of.ts";
+import { PLAIN_KEY } from "../../../../client/api_key.ts";
 
 const NOW = new Date("2026-03-01T12:00:00.000Z");
 const DAY = 86_400_000;
@@ -31,20 +32,10 @@ const WANTED: WantedKey = {
 };
 
 const KEY: ApiKey = {
-  id: "key_1",
-  name: "ci",
+  ...PLAIN_KEY,
   description: "for ci",
   roles: ["VIEWER"],
   permissions: ["DOCKER:UPDATE_ANY", "DOCKER:READ_ANY"],
-  enabled: true,
-  createdAt: null,
-  createdBy: null,
-  managedBy: null,
-  updatedAt: null,
-  lastUsedAt: null,
-  expiresAt: null,
-  graceUntil: null,
-  revision: 1,
 };
 
 /** Plans for a key that is in order, except for what the arguments change. */

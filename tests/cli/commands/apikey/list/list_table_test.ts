@@ -3,26 +3,12 @@ import { expect } from "expect";
 import type { ApiKey } from "../../../../../src/client/client.ts";
 import { formatTable } from "../../../../../src/cli/commands/apikey/list/list_table.ts";
 import { widthOf } from "../../../../../src/cli/terminal/text_width.ts";
+import { PLAIN_KEY } from "../../../../client/api_key.ts";
 import { TerminalHost } from "../../../../program/terminal_host.ts";
 
 const NOW = new Date("2026-05-01T12:00:00Z");
 
-const KEY: ApiKey = {
-  id: "key_1",
-  name: "web",
-  description: null,
-  roles: [],
-  permissions: [],
-  enabled: true,
-  createdAt: "2026-01-02T03:04:05Z",
-  createdBy: null,
-  managedBy: null,
-  updatedAt: null,
-  lastUsedAt: null,
-  expiresAt: null,
-  graceUntil: null,
-  revision: 1,
-};
+const KEY: ApiKey = { ...PLAIN_KEY, name: "web", createdAt: "2026-01-02T03:04:05Z" };
 
 async function tableOf(
   keys: readonly Partial<ApiKey>[],
