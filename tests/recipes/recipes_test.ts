@@ -2,14 +2,12 @@
 import { expect } from "expect";
 import { testWith } from "../tools.ts";
 import { HEADINGS_WITH_COMMANDS } from "./readme.ts";
-import { openWorkspace, RECIPES } from "./workspace.ts";
-
-const FILES = (await Array.fromAsync(Deno.readDir(RECIPES), ({ name }) => name)).filter((name) => name !== "README.md");
+import { openWorkspace, RECIPE_PATHS, RECIPES } from "./workspace.ts";
 
 Deno.test("scripts/recipes/README.md lists every recipe", async () => {
   const readme = await Deno.readTextFile(`${RECIPES}/README.md`);
   const linked = [...readme.matchAll(/\]\(([^#)]+)\)/g)].map(([, target]) => target);
-  expect([...new Set(linked)].toSorted()).toEqual(FILES.toSorted());
+  expect([...new Set(linked)].toSorted()).toEqual(RECIPE_PATHS.toSorted());
 });
 
 Deno.test("every section with commands in scripts/recipes/README.md has tests", () => {
@@ -24,7 +22,7 @@ Deno.test("every section with commands in scripts/recipes/README.md has tests", 
 });
 
 Deno.test("the first lines of every recipe say what to change", async () => {
-  const heads = await Promise.all(FILES.map(async (name) => {
+  const heads = await Promise.all(RECIPE_PATHS.map(async (name) => {
     const lines = (await Deno.readTextFile(`${RECIPES}/${name}`)).split("\n");
     const end = lines.findIndex((line) => !line.startsWith("#"));
     return { name, head: lines.slice(0, end).join("\n") };
@@ -34,7 +32,7 @@ Deno.test("the first lines of every recipe say what to change", async () => {
 
 testWith(["shellcheck"], "the scripts have no ShellCheck findings", async () => {
   await using workspace = await openWorkspace();
-  const scripts = FILES.filter((name) => name.endsWith(".sh"));
+  const scripts = RECIPE_PATHS.filter((path) => path.endsWith(".sh")).map((path) => path.replace(/.*\//, ""));
   expect(scripts.length).toBeGreaterThan(0);
   expect(await workspace.run(["shellcheck", ...scripts])).toEqual({ code: 0, stdout: "", stderr: "" });
 });

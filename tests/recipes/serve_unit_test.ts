@@ -54,14 +54,14 @@ testWithSystemd("systemd accepts the unit, with an exposure of at most 1.5 out o
 });
 
 Deno.test("the unit allows V8 to generate machine code", async () => {
-  const unit = await Deno.readTextFile(`${RECIPES}/${UNIT}`);
+  const unit = await Deno.readTextFile(`${RECIPES}/server/${UNIT}`);
   expect(unit).not.toMatch(/^MemoryDenyWriteExecute=/m);
   expect(unit).toMatch(/^SystemCallFilter=[^~].*@pkey/m);
   expect(unit).toMatch(/^SystemCallErrorNumber=EPERM$/m);
 });
 
 Deno.test("the command for the first key runs as the user of the unit, on the unit's store", async () => {
-  const unit = await Deno.readTextFile(`${RECIPES}/${UNIT}`);
+  const unit = await Deno.readTextFile(`${RECIPES}/server/${UNIT}`);
   const properties = [...unit.matchAll(/--property=(\S+)/g)].map(([, property = ""]) => property);
   expect(properties).toHaveLength(4);
   expect(properties.filter((property) => !unit.includes(`\n${property}\n`))).toEqual([]);

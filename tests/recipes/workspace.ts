@@ -1,5 +1,5 @@
 /**
- * A directory in which tests run recipes. The directory contains copies of the files in `scripts/recipes/`, the program
+ * A directory in which tests run recipes. The directory contains copies of all recipes, the program
  * in `bin/`, and the secret of an ADMIN key in `admin.key`. The server that has this key runs in the test process.
  */
 import { expect } from "expect";
@@ -8,6 +8,18 @@ import { installProgram } from "../program/from_sources.ts";
 import { overHttp } from "../program/installations.ts";
 
 export const RECIPES = `${import.meta.dirname}/../../scripts/recipes`;
+
+/** The paths of all recipes, relative to `RECIPES`. */
+export const RECIPE_PATHS: readonly string[] = await pathsOfRecipes();
+
+async function pathsOfRecipes(): Promise<readonly string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(RECIPES));
+  const folders = entries.filter(({ isDirectory }) => isDirectory).map(({ name }) => name);
+  const paths = folders.map((folder) =>
+    Array.fromAsync(Deno.readDir(`${RECIPES}/${folder}`), ({ name }) => `${folder}/${name}`)
+  );
+  return (await Promise.all(paths)).flat();
+}
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -49,7 +61,9 @@ export async function openWorkspace(): Promise<Workspace> {
     await Deno.writeTextFile(`${directory}/${path}`, text, { mode });
   };
   await write("admin.key", `${adminKey}\n`, 0o600);
-  for await (const { name } of Deno.readDir(RECIPES)) await Deno.copyFile(`${RECIPES}/${name}`, `${directory}/${name}`);
+  await Promise.all(
+    RECIPE_PATHS.map((path) => Deno.copyFile(`${RECIPES}/${path}`, `${directory}/${path.replace(/.*\//, "")}`)),
+  );
   await Deno.mkdir(`${directory}/bin`);
   await installProgram(`${directory}/bin/service-api`);
   const env = {
@@ -67,7 +81,7 @@ export async function openWorkspace(): Promise<Workspace> {
     directory,
     env,
     adapt,
-    recipe: async (name) => adapt(await Deno.readTextFile(`${RECIPES}/${name}`)),
+    recipe: async (name) => adapt(await Deno.readTextFile(`${directory}/${name}`)),
     run: async ([program = "", ...args], { env: more = {}, printsSecret = false } = {}) => {
       const options = { cwd: directory, env: { ...env, ...more }, clearEnv: true, stdin: "null" } as const;
       const outcome = await execute(program, args, options);

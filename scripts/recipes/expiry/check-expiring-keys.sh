@@ -14,7 +14,7 @@
 #
 # Install: copy this file to the directory of the plugins as check-expiring-keys, and make it executable.
 # Change:  nothing. The script works as it is.
-# Needs:   service-api, SERVICE_API_URL, and the monitor key in SERVICE_API_KEY_FILE (see README.md).
+# Needs:   service-api, SERVICE_API_URL, and the monitor key in SERVICE_API_KEY_FILE (see ../README.md).
 set -u
 
 if [ "$#" -ne 2 ]; then

@@ -15,7 +15,7 @@
 # Install: copy this file to /usr/local/bin/rotate-key and make it executable.
 # Change:  nothing. The script works as it is.
 # Needs:   service-api and flock (util-linux). The keys are created on the server that the settings of service-api
-#          select, for example SERVICE_API_URL. README.md lists the permissions that the calling key needs.
+#          select, for example SERVICE_API_URL. ../README.md lists the permissions that the calling key needs.
 set -eu
 umask 077
 
