@@ -36,11 +36,15 @@ function editsTo(word: string, typed: string): number {
   return typed === "" ? whole : Math.min(whole, distance(typed, word.slice(0, typed.length)) + 1);
 }
 
-/** Returns the word that is nearest to the typed text. If several words are equally near, returns the first of them. */
-export function nearest<Word extends string>(typed: string, words: readonly [Word, ...Word[]]): Word {
+/**
+ * Returns the word that is nearest to the typed text. If several words are equally near, returns the first of them.
+ *
+ * @returns `undefined` if more than a third of the typed text would have to change. Such a word is not what the user meant.
+ */
+export function nearest<Word extends string>(typed: string, words: readonly Word[]): Word | undefined {
   const start = typed.slice(0, 64);
-  let best = words[0];
-  let fewest = Infinity;
+  let best: Word | undefined;
+  let fewest = Math.max(1, Math.floor(start.length / 3)) + 1;
   for (const word of words) {
     const edits = editsTo(word, start);
     if (edits < fewest) {
@@ -49,4 +53,14 @@ export function nearest<Word extends string>(typed: string, words: readonly [Wor
     }
   }
   return best;
+}
+
+/**
+ * Returns ` Did you mean …?` with the nearest word, or an empty text if no word is near.
+ *
+ * @param show formats the word
+ */
+export function didYouMean(typed: string, words: readonly string[], show = (word: string): string => word): string {
+  const word = nearest(typed, words);
+  return word === undefined ? "" : ` Did you mean ${show(word)}?`;
 }

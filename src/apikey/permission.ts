@@ -121,19 +121,27 @@ function explainInvalid(
   const isResourceKnown = resources.includes(resource) || resource === EVERY;
   // The server may know the resource, so the message does not call it unknown.
   const isOnlyActionWrong = !isActionKnown && !isSwapped && canBeEnumName(resource);
-  const problem = resource === "" || action === "" || !hasTwoParts
+  const hasForm = resource !== "" && action !== "" && hasTwoParts;
+  const problem = !hasForm
     ? `The permission ${quote(text)} does not have the form RESOURCE:ACTION`
     : isResourceKnown || isOnlyActionWrong
     ? `Unknown action ${quote(action)} in the permission ${quote(text)}`
     : `Unknown resource ${quote(resource)} in the permission ${quote(text)}`;
-  const suggestion = isSwapped
-    ? `${action}:${resource}`
-    : hasTwoParts && action !== "" && isOnlyActionWrong && !isResourceKnown
-    ? `the action ${nearest(action, ACTIONS)}`
-    : `${resource === EVERY ? EVERY : nearest(resource, resources)}:${
-      action === EVERY ? EVERY : nearest(action, ACTIONS)
-    }`;
-  return `${problem}. Did you mean ${suggestion}? To list the resources and actions, run "service-api apikey --help".`;
+  const meantResource = resource === EVERY ? EVERY : nearest(resource.replaceAll(EVERY, ""), resources);
+  const meantAction = action === EVERY ? EVERY : nearest(action, ACTIONS);
+  const advice = isSwapped
+    ? `Did you mean ${action}:${resource}?`
+    : hasForm && isOnlyActionWrong && !isResourceKnown && meantAction !== undefined
+    ? `Did you mean the action ${meantAction}?`
+    : meantResource !== undefined && meantAction !== undefined
+    ? `Did you mean ${meantResource}:${meantAction}?`
+    : !hasForm
+    ? `An example is ${meantResource ?? "DOCKER"}:${meantAction ?? "READ_ANY"}.`
+    : meantAction === undefined
+    ? `The actions are ${ACTIONS.join(", ")}.`
+    : "";
+  return [`${problem}.`, advice, 'To list the resources and actions, run "service-api apikey --help".']
+    .filter((sentence) => sentence !== "").join(" ");
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The roles a key can have (spec section 2, "Roles"). */
 import { findWord, parseCommaList, toUpperCase } from "./comma_list.ts";
 import { Failure, quote } from "./failure.ts";
-import { nearest } from "./nearest.ts";
+import { didYouMean } from "./nearest.ts";
 import { canBeEnumName, UnknownName } from "./unknown_name.ts";
 
 export const ROLES = ["ADMIN", "CONNECT", "VIEWER", "GUEST"] as const;
@@ -32,7 +32,7 @@ function parseRole<Name extends string>(text: string, roles: readonly [Name, ...
   }
   throw new (canBeEnumName(word) ? UnknownName : Failure)(
     "INVALID_ROLE",
-    `Unknown role ${quote(text)}. Did you mean ${nearest(word, roles)}? Valid roles: ${roles.join(", ")}.`,
+    `Unknown role ${quote(text)}.${didYouMean(word, roles)} Valid roles: ${roles.join(", ")}.`,
   );
 }
 

@@ -1,6 +1,6 @@
 /** The messages for mistakes on the command line: what is wrong, the nearest valid word, and the command for help. */
 import { Failure, quote } from "../apikey/failure.ts";
-import { nearest } from "../apikey/nearest.ts";
+import { didYouMean, nearest } from "../apikey/nearest.ts";
 import type { UsageError } from "./program_command.ts";
 
 /** A command or a subcommand, for example `apikey list`, with its long flags. */
@@ -33,9 +33,9 @@ function describe(
 ): string {
   switch (kind) {
     case "unknown option":
-      return `Unknown option ${quote(word)}. Did you mean ${nearestFlag(word, command, commands)}?`;
+      return `Unknown option ${quote(word)}.${suggestFlag(word, command, commands)}`;
     case "unknown command":
-      return `Unknown command ${quote(word)}. Did you mean ${nearestCommand(word, commands)}?`;
+      return `Unknown command ${quote(word)}. ${suggestCommand(word, commands)}`;
     case "missing value":
       return `${word} needs a value.`;
     case "missing argument":
@@ -52,12 +52,16 @@ function remedyFor(
   commands: readonly KnownCommand[],
 ): string {
   if (command?.flags.includes(`--${argument}`)) return `Did you mean --${argument}?`;
-  const subcommands = commands.map(({ name }) => name).filter((name) => name.startsWith(`${command?.name} `));
-  const named = subcommands.find((name) => name === `${command?.name} ${argument}`);
-  if (named !== undefined) return `Write service-api ${named}, and put all flags after it.`;
-  const [first, ...others] = subcommands;
-  if (first !== undefined && argument === next) {
-    return `Did you mean ${nearest(`${command?.name} ${argument}`, [first, ...others])}?`;
+  const subcommands = namesOfSubcommands(command?.name ?? "", commands);
+  if (subcommands.includes(argument)) {
+    return `Write service-api ${command?.name} ${argument}, and put all flags after it.`;
+  }
+  if (subcommands.length > 0 && argument === next) {
+    const near = nearest(argument, subcommands);
+    const meant = near === undefined ? meantBy(argument, commands) : `${command?.name} ${near}`;
+    return meant === undefined
+      ? `The commands of ${command?.name} are ${subcommands.join(", ")}.`
+      : `Did you mean service-api ${meant}?`;
   }
   const name = command?.name ?? "";
   if (["login", "logout", "config"].includes(name)) return `Did you mean --profile ${argument}?`;
@@ -71,23 +75,70 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the command's flag that is nearest to the word. If the command is not known, returns a command that has
- * exactly this flag, followed by the flag. If no command has it, returns the nearest flag of the program.
+ * Suggests the command's flag that is nearest to the word. If the command is not known, suggests a command that has
+ * exactly this flag, followed by the flag. If no command has it, suggests the nearest flag of the program.
  */
-function nearestFlag(word: string, command: KnownCommand | undefined, commands: readonly KnownCommand[]): string {
-  if (command !== undefined) return nearest(word, ["--help", ...command.flags]);
+function suggestFlag(word: string, command: KnownCommand | undefined, commands: readonly KnownCommand[]): string {
+  if (command !== undefined) return didYouMean(word, ["--help", ...command.flags]);
   const owner = commands.find(({ flags }) => flags.includes(word));
-  if (owner !== undefined) return `service-api ${owner.name} ${word}`;
-  return /^-+v/i.test(word) ? "--version" : nearest(word, ["--help", "--version"]);
+  if (owner !== undefined) return ` Did you mean service-api ${owner.name} ${word}?`;
+  return /^-+v/i.test(word) ? " Did you mean --version?" : didYouMean(word, ["--help", "--version"]);
+}
+
+/** Suggests what a user means by an unknown command. If nothing is near, lists the commands. */
+function suggestCommand(word: string, commands: readonly KnownCommand[]): string {
+  const names = commands.map(({ name }) => name).filter((name) => !name.includes(" "));
+  const meant = meantBy(word, commands);
+  return meant === undefined ? `The commands are ${names.join(", ")}.` : `Did you mean service-api ${meant}?`;
 }
 
 /**
- * Returns a command that has the word as a flag, followed by the flag. If no command has it, returns the nearest
- * command.
+ * Returns the command line that a user means by a word: one that does the same as the word in other programs, a command,
+ * a command with the word as its flag, or a subcommand of `apikey`.
  */
-function nearestCommand(word: string, commands: readonly KnownCommand[]): string {
+function meantBy(word: string, commands: readonly KnownCommand[]): string | undefined {
+  const names = commands.map(({ name }) => name);
   const owner = commands.find(({ flags }) => flags.includes(`--${word}`));
-  return owner === undefined
-    ? nearest(word, ["help", ...commands.map(({ name }) => name)])
-    : `service-api ${owner.name} --${word}`;
+  const subcommand = nearest(word, namesOfSubcommands("apikey", commands));
+  return OTHER_NAMES.get(word.toLowerCase()) ??
+    nearest(word, ["help", ...names.filter((name) => !name.includes(" "))]) ??
+    (owner && `${owner.name} --${word}`) ??
+    (subcommand && `apikey ${subcommand}`);
 }
+
+/** Returns the subcommands of a command, without its name. */
+function namesOfSubcommands(command: string, commands: readonly KnownCommand[]): readonly string[] {
+  return commands.flatMap(({ name }) => name.startsWith(`${command} `) ? [name.slice(command.length + 1)] : []);
+}
+
+/** Words that other programs use, with the command line that does the same here. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ["ls", "apikey list"],
+  ["add", "apikey create"],
+  ["new", "apikey create"],
+  ["generate", "apikey create"],
+  ["rm", "apikey delete"],
+  ["remove", "apikey delete"],
+  ["revoke", "apikey delete"],
+  ["get", "apikey show"],
+  ["describe", "apikey show"],
+  ["view", "apikey show"],
+  ["edit", "apikey update"],
+  ["set", "apikey update"],
+  ["rename", "apikey update <name> --rename <name>"],
+  ["disable", "apikey update <name> --disable"],
+  ["enable", "apikey update <name> --enable"],
+  ["roll", "apikey rotate"],
+  ["renew", "apikey rotate"],
+  ["check", "apikey verify"],
+  ["whoami", "apikey verify"],
+  ["key", "apikey"],
+  ["keys", "apikey"],
+  ["token", "apikey"],
+  ["tokens", "apikey"],
+  ["permissions", "needs"],
+  ["start", "serve"],
+  ["logs", "audit"],
+  ["settings", "config"],
+  ["version", "--version"],
+]);

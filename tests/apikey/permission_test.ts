@@ -61,7 +61,7 @@ Deno.test("An extra comma in a list of permissions is rejected", () => {
 Deno.test("A permission that does not have the form RESOURCE:ACTION is rejected", () => {
   for (const invalid of ["DOCKER", "DOCKER:", ":READ_ANY", ":", "DOCKER:READ_ANY:X", "DOCKER::READ_ANY"]) {
     expect(rejectionOf(`VMS:READ_ANY,${invalid}`)).toContain(
-      `The permission ${JSON.stringify(invalid)} does not have the form RESOURCE:ACTION. Did you mean `,
+      `The permission ${JSON.stringify(invalid)} does not have the form RESOURCE:ACTION. `,
     );
   }
 });
@@ -73,9 +73,23 @@ Deno.test("The message for an unknown resource suggests the nearest permission a
   );
 });
 
-Deno.test("The message for an unknown action suggests the nearest permission", () => {
-  expect(rejectionOf("DOCKER:FLY")).toMatch(
-    /^Unknown action "FLY" in the permission "DOCKER:FLY"\. Did you mean DOCKER:[A-Z]+_(ANY|OWN)\? /,
+Deno.test("The message for a pair with a missing part gives an example", () => {
+  expect(rejectionOf("dockr")).toContain(" An example is DOCKER:READ_ANY. ");
+  expect(rejectionOf(":update_any")).toContain(" An example is DOCKER:UPDATE_ANY. ");
+  expect(rejectionOf("VMS:READ_ANY:X")).toContain(" Did you mean VMS:READ_ANY? ");
+});
+
+Deno.test("The message for a resource that is like no other suggests none", () => {
+  expect(rejectionOf("KUBERNETES:READ_ANY")).toBe(
+    'Unknown resource "KUBERNETES" in the permission "KUBERNETES:READ_ANY". ' +
+      'To list the resources and actions, run "service-api apikey --help".',
+  );
+});
+
+Deno.test("The message for an unknown action suggests the nearest permission, or lists the actions if none is near", () => {
+  expect(rejectionOf("DOCKER:FLY")).toBe(
+    'Unknown action "FLY" in the permission "DOCKER:FLY". The actions are CREATE_ANY, CREATE_OWN, READ_ANY, READ_OWN, ' +
+      'UPDATE_ANY, UPDATE_OWN, DELETE_ANY, DELETE_OWN. To list the resources and actions, run "service-api apikey --help".',
   );
   expect(rejectionOf("docker:raed_any")).toContain("Did you mean DOCKER:READ_ANY?");
 });
@@ -144,7 +158,7 @@ Deno.test("A wildcard for all resources cannot be expanded before the server has
 
 for (
   const [list, message] of [
-    ["*", /^The permission "\*" does not have the form RESOURCE:ACTION\. Did you mean \*:/],
+    ["*", /^The permission "\*" does not have the form RESOURCE:ACTION\. An example is \*:READ_ANY\./],
     ["*:*:*", /^The permission "\*:\*:\*" does not have the form RESOURCE:ACTION\. Did you mean \*:\*\?/],
     ["DOKER:*", /^Unknown resource "DOKER" in the permission "DOKER:\*"\. Did you mean DOCKER:\*\?/],
     ["*:REED_ANY", /^Unknown action "REED_ANY" in the permission "\*:REED_ANY"\. Did you mean \*:READ_ANY\?/],

@@ -86,8 +86,7 @@ Deno.test("if the server does not answer introspection, create says that it coul
   expect(code).toBe(2);
   expect(JSON.parse(stdout)).toEqual({
     code: "INVALID_ROLE",
-    error:
-      'Unknown role "AUDITOR". Did you mean ADMIN? Valid roles: ADMIN, CONNECT, VIEWER, GUEST. The server could not ' +
+    error: 'Unknown role "AUDITOR". Valid roles: ADMIN, CONNECT, VIEWER, GUEST. The server could not ' +
       "be asked for its roles and resources: GraphQL introspection is not allowed.",
   });
 });

@@ -158,12 +158,15 @@ Deno.test("a key is found by its name in NFC and by its id, even if the server h
   });
 });
 
-Deno.test("if no key has the name, the message names the nearest one", async () => {
+Deno.test("if no key has the name, the message names the nearest one, if one is near", async () => {
   const apiKeys = [{ ...PLAIN, name: "nightly backup" }, { ...PLAIN, name: "ci deploy" }];
   const [client] = clientFor({ root: { apiKeys } });
   await expect(client.findKey({ name: parseName("ci deplyo") })).rejects.toMatchObject({
     code: "NOT_FOUND",
     message: 'No API key found with name: ci deplyo. Did you mean "ci deploy"?',
+  });
+  await expect(client.findKey({ name: parseName("nosuch") })).rejects.toMatchObject({
+    message: "No API key found with name: nosuch. To see the names, run service-api apikey list.",
   });
   const [empty] = clientFor({ root: { apiKeys: [] } });
   await expect(empty.findKey({ name: parseName("ci") })).rejects.toMatchObject({

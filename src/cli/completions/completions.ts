@@ -4,7 +4,7 @@
  */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../apikey/failure.ts";
-import { nearest } from "../../apikey/nearest.ts";
+import { didYouMean } from "../../apikey/nearest.ts";
 import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
@@ -28,8 +28,8 @@ function parseShell(typed: string): Shell {
   if (shell !== undefined) return shell;
   throw new Failure(
     "USAGE",
-    `No completion script for ${quote(typed)}. Did you mean ${nearest(typed.toLowerCase(), SHELLS)}? ` +
-      `Supported shells: ${SHELLS.join(", ")}.`,
+    `No completion script for ${quote(typed)}.${didYouMean(typed.toLowerCase(), SHELLS)} Supported shells: ` +
+      `${SHELLS.join(", ")}.`,
   );
 }
 

@@ -1,6 +1,6 @@
 /** Reads the config file and selects the profile. */
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
-import { nearest } from "../../apikey/nearest.ts";
+import { didYouMean } from "../../apikey/nearest.ts";
 import { shellWord } from "../../apikey/shell_word.ts";
 import type { Host } from "../host/host.ts";
 import { chooseConfigPath, type ConfigPath, resolvePath } from "./path.ts";
@@ -37,12 +37,11 @@ export async function readConfig(flags: ProfileFlags, host: Host): Promise<Confi
 }
 
 function unknownProfile({ name, value }: SourcedSetting, path: string | undefined, names: readonly string[]): Failure {
-  const [first, ...others] = names;
   const problem = path === undefined
     ? "could not find your home directory, so there is no default config file. Use --config"
-    : first === undefined
+    : names.length === 0
     ? `${path} has no profiles. Create one with service-api login`
-    : `${path} has no profile ${quote(value)}. Did you mean ${nearest(value, [first, ...others])}? ` +
+    : `${path} has no profile ${quote(value)}.${didYouMean(value, names)} ` +
       `The file has these profiles: ${names.join(", ")}`;
   return new Failure("USAGE", `${name}: ${problem}.`);
 }

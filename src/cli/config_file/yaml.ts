@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 import type { Document } from "yaml";
 import { quote } from "../../apikey/failure.ts";
-import { nearest } from "../../apikey/nearest.ts";
+import { didYouMean } from "../../apikey/nearest.ts";
 import { profileNameSchema } from "../settings/profile_name.ts";
 import type { Profile, SourcedSetting } from "../settings/setting.ts";
 import { PROFILE_SETTINGS, type SettingKey } from "../settings/table.ts";
@@ -85,8 +85,9 @@ function messageOf(issue: Issue, document: Document): string {
   if (issue.code === "unrecognized_keys") {
     const [name = ""] = issue.keys;
     if (path.length === 0) return `Unknown member ${quote(name)}. Did you mean profiles?`;
-    const meant = nearest(name, ["base-url", ...PROFILE_SETTINGS.map(({ member }) => member)]);
-    return `Unknown setting ${quote(name)}. Did you mean ${meant}?`;
+    const known = PROFILE_SETTINGS.map(({ member }) => member);
+    const advice = didYouMean(name, known) || ` The settings are ${known.join(", ")}.`;
+    return `Unknown setting ${quote(name)}.${advice}`;
   }
   if (issue.code === "invalid_key") {
     const [{ message: rule } = { message: "is invalid." }] = issue.issues;

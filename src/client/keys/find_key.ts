@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { Failure, quote } from "../../apikey/failure.ts";
 import { hasName, type Name } from "../../apikey/name.ts";
-import { nearest } from "../../apikey/nearest.ts";
+import { didYouMean } from "../../apikey/nearest.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute, withFallback } from "../execute.ts";
 import {
@@ -103,9 +103,10 @@ export async function notFound(endpoint: Endpoint, selector: KeySelector): Promi
       `No API key found with id: ${selector.id}. To see the ids, run service-api apikey list --json.`,
     );
   }
-  const [first, ...others] = await listNames(endpoint);
-  const suggestion = first === undefined ? "" : ` Did you mean ${quote(nearest(selector.name, [first, ...others]))}?`;
-  return new Failure("NOT_FOUND", `No API key found with name: ${selector.name}.${suggestion}`);
+  const names = await listNames(endpoint);
+  const advice = didYouMean(selector.name, names, quote) ||
+    (names.length === 0 ? "" : " To see the names, run service-api apikey list.");
+  return new Failure("NOT_FOUND", `No API key found with name: ${selector.name}.${advice}`);
 }
 
 /** Returns some names, or none if the caller is not allowed to list keys. The message of the failure is useful without them. */

@@ -14,7 +14,7 @@ import {
   type ValidationRule,
 } from "graphql";
 import { escapeInvisible, Failure, quote, toSentence } from "../../../apikey/failure.ts";
-import { nearest } from "../../../apikey/nearest.ts";
+import { didYouMean } from "../../../apikey/nearest.ts";
 import type { NamedPermission } from "../../../apikey/permission.ts";
 import type { Client } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
@@ -115,8 +115,8 @@ function refusingDeepDocuments<Result>(name: string, run: () => Result): Result 
 }
 
 /**
- * Requires the types of operations, which graphql-js does not, and fields. Names the nearest field even if it is not
- * similar.
+ * Requires the types of operations, which graphql-js does not, and fields. Names the nearest field, or if none is near,
+ * the first fields.
  */
 const selectionsExist: ValidationRule = (context) => ({
   OperationDefinition: (node) => {
@@ -126,14 +126,17 @@ const selectionsExist: ValidationRule = (context) => ({
   Field: (node) => {
     const type = context.getParentType();
     if (!type || context.getFieldDef()) return;
-    const [first, ...others] = isUnionType(type) ? [] : Object.keys(type.getFields());
-    const advice = first === undefined
-      ? `Select the fields of one of its types, with ... on TYPE { ${node.name.value} }.`
-      : `Did you mean ${nearest(node.name.value, [first, ...others])}?`;
+    const fields = isUnionType(type) ? [] : Object.keys(type.getFields());
+    const advice = fields.length === 0
+      ? ` Select the fields of one of its types, with ... on TYPE { ${node.name.value} }.`
+      : didYouMean(node.name.value, fields) || ` Some of its fields: ${fields.slice(0, SHOWN_FIELDS).join(", ")}.`;
     const problem = `The type ${type.name} has no field ${quote(node.name.value)}.`;
-    context.reportError(new GraphQLError(`${problem} ${advice}`, { nodes: node }));
+    context.reportError(new GraphQLError(`${problem}${advice}`, { nodes: node }));
   },
 });
+
+/** How many fields a message lists if none is near. */
+const SHOWN_FIELDS = 10;
 
 const VALIDATION_RULES = [selectionsExist, ...specifiedRules.filter((rule) => rule !== FieldsOnCorrectTypeRule)];
 

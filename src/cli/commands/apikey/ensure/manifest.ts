@@ -8,7 +8,7 @@ import { parseDescription } from "../../../../apikey/description.ts";
 import { Failure, quote, reasonOf } from "../../../../apikey/failure.ts";
 import { parseDuration } from "../../../../apikey/lifetime.ts";
 import { type Name, parseName } from "../../../../apikey/name.ts";
-import { nearest } from "../../../../apikey/nearest.ts";
+import { didYouMean } from "../../../../apikey/nearest.ts";
 import { ACTIONS, type NamedPermission, parsePermissionsOf, RESOURCES } from "../../../../apikey/permission.ts";
 import { requireSomeRights } from "../../../../apikey/rights.ts";
 import { parseRolesOf, ROLES } from "../../../../apikey/role.ts";
@@ -222,9 +222,14 @@ function unique<Item>(items: readonly Item[]): readonly Item[] {
 }
 
 /**
- * Returns the path of a key's file. By default, it is in `--secrets-dir` and has the name of the key, with hyphens for
- * spaces. Names cannot contain hyphens, so two names never have the same file.
+ * Returns the path of a key's file if the manifest does not name it: in `--secrets-dir`, with the name of the key and
+ * hyphens for spaces. Names cannot contain hyphens, so two names never have the same file.
  */
+export function defaultSecretFile(name: string, secretsDir: string): string {
+  return `${secretsDir}/${name.replaceAll(" ", "-")}.key`;
+}
+
+/** Returns the path of a key's file. */
 function secretFileOf(
   given: string | undefined,
   name: Name,
@@ -235,7 +240,7 @@ function secretFileOf(
   if (given === "") throw new Failure("USAGE", "secretFile is empty. Write the path of a file.");
   const directory = secretsDir === undefined ? undefined : `${secretsDir}/`;
   if (given !== undefined) return resolvePath(given, directory ?? manifest, host);
-  if (directory !== undefined) return `${directory}${name.replaceAll(" ", "-")}.key`;
+  if (secretsDir !== undefined) return defaultSecretFile(name, secretsDir);
   throw new Failure("USAGE", `The key ${quote(name)} has no secretFile. Add it, or pass --secrets-dir.`);
 }
 
@@ -275,8 +280,9 @@ function messageOf(issue: Issue, document: Document): string {
   const { path } = issue;
   if (issue.code === "unrecognized_keys") {
     const [unknown = ""] = issue.keys;
-    const [first, ...others] = Object.keys((path.length === 0 ? MANIFEST : KEY).shape);
-    return `Unknown member ${quote(unknown)}. Did you mean ${nearest(unknown, [first ?? "", ...others])}?`;
+    const known = Object.keys((path.length === 0 ? MANIFEST : KEY).shape);
+    const advice = didYouMean(unknown, known) || ` The members are ${known.join(", ")}.`;
+    return `Unknown member ${quote(unknown)}.${advice}`;
   }
   const actual = typeOf(document.getIn(path, true));
   const member = path.findLast((part) => typeof part === "string");
