@@ -1,7 +1,7 @@
 /** Finds the failure that a response reports: GraphQL errors, an HTTP error status, or a body that is not GraphQL. */
 import * as z from "zod/mini";
 import { escapeInvisible, Failure, type FailureCode, toSentence } from "../apikey/failure.ts";
-import { isRejection, KeyRejected } from "../apikey/rejected_key.ts";
+import { isRejection, KeyRejected, type Rejection } from "../apikey/rejected_key.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { maybeExecuted } from "./network_failure.ts";
 import type { ReadResponse } from "./transport.ts";
@@ -79,9 +79,11 @@ function errorFailure(errors: ErrorList, isRejected: boolean, response: ReadResp
   if (isBearerRefused(code, text, response, endpoint)) {
     return new BearerRefused("UNAUTHENTICATED", `${message} ${endpoint.keyRemedy} ${HEADER_REMEDY}`);
   }
-  const explained = withContext(message, code, response, endpoint);
   const reason = errors.map(({ extensions }) => extensions?.reason).find(isRejection);
-  if (code === "UNAUTHENTICATED" && reason !== undefined) return new KeyRejected(reason, explained);
+  if (code === "UNAUTHENTICATED" && reason !== undefined) {
+    return new KeyRejected(reason, `${message}${remedyForReason(reason, endpoint)}`);
+  }
+  const explained = withContext(message, code, response, endpoint);
   if (errors.some(({ extensions }) => extensions?.code === "FORBIDDEN")) return new RightMissing(code, explained);
   return new (isRejected ? RequestRejected : Failure)(code, explained);
 }
@@ -119,6 +121,20 @@ function withContext(
     return /\btry again in \d/i.test(message) ? message : `${message} ${waitRemedy(headers)}`;
   }
   return code === "UNREACHABLE" || code === "TIMEOUT" ? `${label}: ${message}` : message;
+}
+
+/** A server that knows the key says what to do, so only the place for a new secret is missing. */
+function remedyForReason(reason: Rejection, { keyRemedy }: Endpoint): string {
+  switch (reason) {
+    case "disabled":
+    case "expired":
+      return "";
+    case "rotated":
+      return " Pass it with SERVICE_API_KEY or --key-file, or store it with service-api login.";
+    case "mistyped":
+    case "unknown":
+      return ` ${keyRemedy}`;
+  }
 }
 
 const HEADER_REMEDY = `If the server expects the bare key in another header, use --key-header ${USUAL_KEY_HEADER}.`;

@@ -105,8 +105,10 @@ export class Authenticator {
 
 /** The messages for secrets that the store knows, but that are not valid. */
 const REJECTIONS: Readonly<Record<Exclude<KeyStatus, "active">, string>> = {
-  disabled: "The key is disabled. Enable it again, or use another key.",
-  expired: "The key has expired. Rotate it with a new expiry, or use another key.",
+  disabled: "The key is disabled. An administrator can enable it with service-api apikey update NAME --enable.",
+  expired:
+    "The key has expired. An administrator can extend its life with service-api apikey update NAME --expires-in 90d, or " +
+    "issue a new secret with service-api apikey rotate NAME --expires-in 90d.",
   rotated: "The key was rotated, and this secret is no longer valid. Use the new secret.",
 };
 

@@ -1,4 +1,4 @@
-/** The remedy in the message for a rejected key: it differs between a server and the embedded server. */
+/** The remedy in the message for a rejected key: it differs by reason, and between a server and the embedded server. */
 import { expect } from "expect";
 import { makeSecret, SECRET_BYTES } from "../../../src/apikey/secret.ts";
 import { embedded, overHttp } from "../../program/installations.ts";
@@ -25,6 +25,30 @@ for (
         { env: { SERVICE_API_KEY: key } },
       );
       expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+      expect(stderr.slice(-remedy.length - 2)).toBe(` ${remedy}\n`);
+    });
+  }
+}
+
+for (const [what, open] of [["a server", overHttp], ["the embedded server", () => embedded(inProcess)]] as const) {
+  for (
+    const [state, change, remedy] of [
+      ["disabled", ["update", "ci", "--disable"], "enable it with service-api apikey update NAME --enable."],
+      [
+        "rotated",
+        ["rotate", "ci"],
+        "Use the new secret. Pass it with SERVICE_API_KEY or --key-file, or store it with service-api login.",
+      ],
+    ] as const
+  ) {
+    Deno.test(`${what} rejects a ${state} key, and the message says how to continue with this key`, async () => {
+      await using installation = await open();
+      const { program } = installation;
+      const made = await program(["apikey", "--create", "--name", "ci", "--roles", "VIEWER"]);
+      await program(["apikey", ...change]);
+      const { code, stderr } = await program(["apikey", "list"], { env: { SERVICE_API_KEY: made.stdout.trim() } });
+      expect(code).toBe(3);
+      expect(stderr).toMatch(/^service-api: [^.]*\./);
       expect(stderr.slice(-remedy.length - 2)).toBe(` ${remedy}\n`);
     });
   }
