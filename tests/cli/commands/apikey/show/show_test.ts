@@ -87,10 +87,10 @@ Description  used by CI
 Status       active
 Roles        GUEST
 Expires      2026-05-11T12:00:00.000Z (in 10d)
-Last used    2026-05-01T11:00:00.000Z (1h ago)
+Last used    2026-05-01T11:00:00.000Z (60m ago)
 Created      1970-01-01T00:00:00.000Z (56y ago)
 Created by   key_creator
-Updated      2026-04-30T12:00:00.000Z (1d ago)
+Updated      2026-04-30T12:00:00.000Z (24h ago)
 Old secret   valid until 2026-05-01T14:00:00.000Z (in 2h)
 Managed by   team a
 
