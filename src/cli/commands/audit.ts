@@ -1,13 +1,14 @@
-/** `audit`: prints the audit trail as JSON lines. */
+/** `audit`: prints the audit trail as JSON lines, or with `--json` as one line. */
 import type { Command } from "@commander-js/extra-typings";
 import * as z from "zod/mini";
 import { quote } from "../../apikey/failure.ts";
 import type { CommandContext } from "../command.ts";
+import type { AuditEvent } from "../../client/client.ts";
 import type { UseClient } from "../connection/connection.ts";
 import { withClient } from "../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
-import { toJsonLine } from "../report.ts";
+import { toJsonLine, writeJson } from "../report.ts";
 import { parseSetting } from "../settings/schema.ts";
 import { withServerFlags } from "../settings/server_flags.ts";
 
@@ -16,7 +17,9 @@ export function registerAudit(command: Command, { host, log, setExitCode }: Comm
   const withOwnFlags = command
     .description("Print the audit trail of the server as JSON lines, oldest event first.")
     .optionsGroup("Events:")
-    .option("--after <id>", "print only events after the event with this id; an empty id prints all events");
+    .option("--after <id>", "print only events after the event with this id; an empty id prints all events")
+    .optionsGroup("Output:")
+    .option("--json", "print one line of JSON, even on failure");
   withServerFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await audit(flags, host, withClient(flags, host, log))));
@@ -25,6 +28,7 @@ export function registerAudit(command: Command, { host, log, setExitCode }: Comm
 /** The flags of the command, as typed. */
 export interface AuditFlags {
   readonly after?: string | undefined;
+  readonly json?: true | undefined;
 }
 
 /** The maximum number of events per request. */
@@ -35,7 +39,8 @@ const EVENT_ID = z.string().check(z.regex(/^\d{1,18}$/, {
 }));
 
 /**
- * Prints the existing events. Does not wait for new events.
+ * Prints the existing events. Does not wait for new events. Without `--json`, prints each page before it requests the
+ * next one.
  *
  * @throws {Failure} with any code. The events printed before the failure are correct. To continue, pass the id of the
  * last one to `--after`.
@@ -46,16 +51,19 @@ export async function audit(flags: AuditFlags, host: Host, useClient: UseClient)
   const after = value && parseSetting({ name: "--after", value }, EVENT_ID);
   await useClient(async (connect, _interrupted, describePlace) => {
     const client = await connect();
+    const all: AuditEvent[] = [];
     for (let last = after;;) {
       // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
       const events = await client.listAuditEvents(last, PAGE_SIZE);
+      if (flags.json) all.push(...events);
       // deno-lint-ignore no-await-in-loop -- prints each page before it requests the next one
-      await host.stdout.write(events.map(toJsonLine).join(""));
+      else await host.stdout.write(events.map(toJsonLine).join(""));
       // deno-lint-ignore no-await-in-loop -- at most once
-      if (last === undefined && events.length === 0) await noteNoEvents(describePlace(), host);
-      if (events.length < PAGE_SIZE) return;
+      if (last === undefined && events.length === 0 && !flags.json) await noteNoEvents(describePlace(), host);
+      if (events.length < PAGE_SIZE) break;
       last = events.at(-1)?.id;
     }
+    if (flags.json) await writeJson(host.stdout, { events: all });
   });
   return ExitCode.OK;
 }
@@ -84,6 +92,8 @@ Each event has these members. A member that does not apply is null:
              members describe the last one
   changes    [{"field","before","after"}]: what changed about the key. Secrets
              are masked. Not set if the server is older and does not report it
+
+With --json, one line {"events":[...]} has all events.
 
 If you use a key, it needs LOGS:READ_ANY. The audit trail contains changes to
 keys and refused attempts. It does not contain requests that a server rejects

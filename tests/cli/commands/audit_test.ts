@@ -73,6 +73,19 @@ for (const [where, install] of [["embedded", () => embedded(inProcess)], ["over 
     expect(rotated.changes).toMatchObject([{ field: "key" }]);
   });
 
+  Deno.test(`${where}: audit --json prints one line with the same events`, async () => {
+    await using installation = await install();
+    await installation.program(CREATE);
+    await installation.program(DELETE);
+    const events = eventsIn(await installation.program(["audit"]));
+    const [line] = eventsIn(await installation.program(["audit", "--json"]));
+    expect(line).toEqual({ events });
+    const [rest] = eventsIn(await installation.program(["audit", "--json", "--after", events.at(-1)?.id ?? ""]));
+    expect(rest).toEqual({ events: [] });
+    const failed = await installation.program(["audit", "--json", "--after", "x"]);
+    expect(JSON.parse(failed.stdout)).toMatchObject({ code: "USAGE" });
+  });
+
   Deno.test(`${where}: audit --after prints only later events, and with an empty id it prints all events`, async () => {
     await using installation = await install();
     await installation.program(CREATE);
