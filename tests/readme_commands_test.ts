@@ -79,7 +79,7 @@ testWith(["bash"], "the commands of README.md work as written", async () => {
     "Successfully deleted 1 API key",
     expect.stringMatching(/^Logged in to http:\/\/127\.0\.0\.1:\d+ as "first admin" \(key_…\)\.$/),
     '{"data":{"me":{"name":"first admin"}}}',
-    expect.stringMatching(/^Logged out of http:\/\/127\.0\.0\.1:\d+\.$/),
+    expect.stringMatching(/^Logged out of http:\/\/127\.0\.0\.1:\d+\. Profile local keeps this URL\.$/),
   ]);
 });
 

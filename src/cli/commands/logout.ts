@@ -47,7 +47,7 @@ export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode>
   const server = profile.values.get("baseUrl")?.value;
   await host.stdout.write(
     existed || keyFile !== undefined
-      ? `Logged out${server === undefined ? "" : ` of ${server}`}.\n`
+      ? `Logged out${server === undefined ? "" : ` of ${server}. Profile ${profile.name} keeps this URL`}.\n`
       : `Not logged in: profile ${profile.name} has no key.\n`,
   );
   for (const name of ["SERVICE_API_KEY", "SERVICE_API_KEY_FILE"].filter((name) => host.env(name) !== undefined)) {

@@ -447,7 +447,11 @@ testWithModes(
     await using home = await configHome();
     await using server = startKeyServer();
     await logIn(home, server);
-    expect(await home.run(["logout"])).toEqual({ code: 0, stdout: `Logged out of ${server.url}.\n`, stderr: "" });
+    expect(await home.run(["logout"])).toEqual({
+      code: 0,
+      stdout: `Logged out of ${server.url}. Profile default keeps this URL.\n`,
+      stderr: "",
+    });
     expect(await filesIn(home.directory)).toEqual({
       "config.yaml": `profiles:\n  default:\n    base-url: ${server.url}\n`,
     });
