@@ -126,7 +126,7 @@ function maskUrl(member: string, value: string): string {
   return member === "database-url" ? maskDatabaseUrl(value) : value;
 }
 
-/** The maximum width of a column, in UTF-16 code units. A longer value does not widen its column. */
+/** The maximum width of a column, in UTF-16 code units. After a longer text, the next column begins on a new line. */
 const MAX_COLUMN_WIDTH = 48;
 
 function toText(rows: readonly Row[]): string {
@@ -138,7 +138,11 @@ function toText(rows: readonly Row[]): string {
   const width = (column: number): number =>
     Math.max(...lines.map((line) => line[column]?.length ?? 0).filter((length) => length <= MAX_COLUMN_WIDTH));
   const [names, values] = [width(0), width(1)];
-  return lines.map(([name = "", value = "", from]) => `${name.padEnd(names)}  ${value.padEnd(values)}  ${from}\n`)
+  const cell = (text: string, width: number, start: number): string =>
+    text.length <= width ? `${text.padEnd(width)}  ` : `${text}\n${" ".repeat(start + width + 2)}`;
+  return lines.map(([name = "", value = "", from]) =>
+    `${cell(name, names, 0)}${cell(value, values, names + 2)}${from}\n`
+  )
     .join("");
 }
 

@@ -17,9 +17,14 @@ const CONFIG = `profiles:
       X-Team: secret-team
 `;
 
-/** The lines with ` | ` between columns, whose widths vary, and with `FILE` for the path of the config file. */
+/**
+ * The rows with ` | ` between columns, whose widths vary, and with `FILE` for the path of the config file. After a long
+ * value, a row continues on the next line.
+ */
 function rowsIn(stdout: string, path: string): readonly string[] {
-  return stdout.replaceAll(path, "FILE").trimEnd().split("\n").map((line) => line.replaceAll(/ {2,}/g, " | "));
+  return stdout.replaceAll(path, "FILE").replaceAll(/\n {2,}/g, "  ").trimEnd().split("\n").map((line) =>
+    line.replaceAll(/ {2,}/g, " | ")
+  );
 }
 
 testWithModes("config prints every setting, its value and its source", async () => {
@@ -65,6 +70,18 @@ Deno.test("config aligns its columns", async () => {
     "log-level          warn           default",
     "",
   ].join("\n"));
+});
+
+Deno.test("config puts the source of a long value on the next line, in its column", async () => {
+  await using home = await configHome();
+  const path = `/${"d".repeat(60)}`;
+  const { stdout } = await home.run(["config", "--data-dir", path]);
+  expect(stdout).toContain(`
+max-response-size  64MB           default
+data-dir           ${path}
+                                  --data-dir
+database-url       -              default
+`);
 });
 
 testWithModes("config --json prints the same settings on one line", async () => {
