@@ -130,13 +130,21 @@ async function print({ verification, missing, drawn }: Report, { json }: VerifyF
     ...(permissions === null ? [] : [`Permissions: ${permissions.join(", ") || "none"}`]),
     ...(missing.length === 0 ? [] : [`The key lacks ${missing.join(", ")}.`]),
   ];
-  const matrix = drawn === undefined ? [] : ["", ...await drawMatrix(drawn, host)];
-  await host.stdout.write([...lines.map(escapeInvisible), ...matrix, ""].join("\n"));
+  const text = lines.map(escapeInvisible);
+  const shown = host.stdout.isTerminal() ? await formatForTerminal(text, drawn, host) : text;
+  await host.stdout.write([...shown, ""].join("\n"));
 }
 
-async function drawMatrix(rights: EffectivePermissions, host: Host): Promise<readonly string[]> {
-  const { drawRights, styleFor } = await import("#terminal");
-  return drawRights(escapeRights(rights), host.stdout.columns(), styleFor(host.stdout, host));
+/** Breaks long lines between words, and draws the rights. */
+async function formatForTerminal(
+  lines: readonly string[],
+  rights: EffectivePermissions | undefined,
+  host: Host,
+): Promise<readonly string[]> {
+  const { drawRights, styleFor, wrapText } = await import("#terminal");
+  const columns = host.stdout.columns();
+  const matrix = rights && ["", ...drawRights(escapeRights(rights), columns, styleFor(host.stdout, host))];
+  return [...lines.flatMap((line) => wrapText(line, columns - 1)), ...matrix ?? []];
 }
 
 const NOTES = `

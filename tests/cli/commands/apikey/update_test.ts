@@ -58,6 +58,19 @@ Changes to the key "ci" (ID):
   expect(cleared.stderr).toBe("");
 });
 
+Deno.test("at a terminal, update breaks a long list of permissions between permissions", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST"]);
+  const { host, code } = runAtTerminal([...UPDATE, "ci", "--add-permissions", "API_KEY:*"], { env });
+  expect(await code).toBe(0);
+  expect(host.stderr.text).toContain(`
+  permissions  0 → 8: +API_KEY:CREATE_ANY +API_KEY:CREATE_OWN +API_KEY:READ_ANY
+               +API_KEY:READ_OWN +API_KEY:UPDATE_ANY +API_KEY:UPDATE_OWN
+               +API_KEY:DELETE_ANY +API_KEY:DELETE_OWN
+`);
+});
+
 Deno.test("update masks a secret in the changes that it shows", async () => {
   await using installation = await embedded(inProcess);
   const { program } = installation;

@@ -8,9 +8,10 @@ import type { Host } from "../../../host/host.ts";
 import { type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
 import { readSettingFile, readStandardInput } from "../../../settings/setting.ts";
 import { parseKnownNames, parseNamesOfServer } from "../known_names.ts";
-import { applyKeys } from "./apply_keys.ts";
+import { applyKeys, type Report } from "./apply_keys.ts";
 import type { Manifest } from "./manifest.ts";
 import { printReport } from "./output.ts";
+import type { WantedKey } from "./plan.ts";
 import { withSession } from "./session.ts";
 
 /** The flags as typed. */
@@ -67,6 +68,7 @@ async function apply(path: string | undefined, flags: ApplyFlags, context: Comma
     if (!dryRun) await makeSecretsDir(flags);
     const report = await applyKeys(wanted, { dryRun, prunes: prune ? managedBy : undefined }, session);
     await printReport(report, flags, host);
+    if (!dryRun && !flags.json) await noteRemainingFiles(report, wanted, flags, host);
     const [failed] = report.failed;
     if (failed !== undefined) exitCode = EXIT_CODES.FAILED;
     if (!report.isEmbedded && managedBy !== undefined) {
@@ -97,6 +99,27 @@ function tooLarge(): Failure {
     "USAGE",
     `The manifest is larger than ${MAX_SIZE} bytes. Divide it into several manifests, each with its own managedBy.`,
   );
+}
+
+/** Names the files of deleted keys. The command keeps them, because it does not know what else they are for. */
+async function noteRemainingFiles(
+  { deleted }: Report,
+  wanted: readonly WantedKey[],
+  { secretsDir }: ApplyFlags,
+  host: Host,
+): Promise<void> {
+  if (deleted.length === 0) return;
+  const { defaultSecretFile } = await import("#manifest");
+  const used = new Set(wanted.map(({ secretFile }) => secretFile));
+  const notes = await Promise.all(deleted.map(async ({ name }) => {
+    const path = secretsDir === undefined ? undefined : defaultSecretFile(name, secretsDir);
+    const isFound = path !== undefined && !used.has(path) &&
+      await Deno.lstat(path).then(({ isFile }) => isFile, () => false);
+    return isFound
+      ? `The secret file of the deleted key ${quote(name)} remains: ${quote(path)}. Remove it.`
+      : `If a file holds the secret of the deleted key ${quote(name)}, remove the file.`;
+  }));
+  await host.stderr.write(notes.map((note) => `service-api: ${note}\n`).join(""));
 }
 
 async function makeSecretsDir({ secretsDir }: ApplyFlags): Promise<void> {

@@ -1,11 +1,12 @@
 /** Prints what `ensure` and `apply` did, or with `--dry-run` would do. Never prints a secret. */
 import { escapeInvisible, quote } from "../../../../apikey/failure.ts";
 import { redactSecrets } from "../../../../apikey/secret.ts";
-import type { Host } from "../../../host/host.ts";
+import type { Host, Output } from "../../../host/host.ts";
 import { writeJson } from "../../../report.ts";
+import { describeChanges } from "../update/describe_changes.ts";
 import type { Report } from "./apply_keys.ts";
 import type { Action, PlannedKey } from "./plan.ts";
-import type { FailedKey } from "./settle.ts";
+import type { FailedKey, SettledKey } from "./settle.ts";
 
 interface OutputFlags {
   readonly json?: boolean | undefined;
@@ -32,7 +33,8 @@ interface Change {
 
 /** Prints the result on standard output. Prints failures of single keys on standard error, or in the JSON. */
 export async function printReport(report: Report, flags: OutputFlags, host: Host): Promise<void> {
-  const lines = toLines(report, flags.dryRun ?? false);
+  const isPlan = flags.dryRun ?? false;
+  const lines = toLines(report, isPlan);
   const count = (action: Line["action"]): number => lines.filter((line) => line.action === action).length;
   const counts = {
     created: count("create"),
@@ -56,12 +58,14 @@ export async function printReport(report: Report, flags: OutputFlags, host: Host
     unchanged: style.dim,
   };
   const shown = lines.filter(({ action }) => action !== "unchanged" || lines.length === 1);
-  const words = flags.dryRun ? PLANNED : DONE;
-  const text = shown.map((line) => {
+  const words = isPlan ? PLANNED : DONE;
+  const planned = new Map(report.keys.map((key) => [key.wanted.name.toString(), key]));
+  const text = shown.flatMap((line) => {
     const verb = paint[line.action](words[line.action].padEnd(9));
-    return [`${verb}  ${escapeInvisible(line.name)}`, ...describe(line)].join("\n            ");
+    const key = line.action === "delete" ? undefined : planned.get(line.name);
+    return [`${verb}  ${escapeInvisible(line.name)}`, ...describe(line, key, isPlan, host.stdout)];
   });
-  const sums = Object.entries(counts).map(([verb, number]) => `${number} ${flags.dryRun ? PLANNED_COUNT[verb] : verb}`);
+  const sums = Object.entries(counts).map(([verb, number]) => `${number} ${isPlan ? PLANNED_COUNT[verb] : verb}`);
   await host.stdout.write([...text, ...(lines.length === 1 ? [] : [sums.join(", ")]), ""].join("\n"));
   await host.stderr.write(notes(report).map((note) => `service-api: ${note}\n`).join(""));
 }
@@ -101,21 +105,27 @@ function toText(value: string | boolean | readonly string[] | null | undefined):
   return value === null || value === undefined ? null : String(value);
 }
 
-/** The details of a key, for text. */
-function describe({ action, secretFile, reason, changes = [] }: Line): readonly string[] {
-  const details = changes.map(({ field, before, after }) => {
-    if (field !== "roles" && field !== "permissions") return `${field}: ${quoteOrNone(before)} → ${quoteOrNone(after)}`;
-    const [old, wanted] = [before, after].map((list) => new Set((list ?? "").split(",").filter((item) => item !== "")));
-    const added = [...wanted ?? []].filter((item) => !old?.has(item)).map((item) => `+${item}`);
-    const removed = [...old ?? []].filter((item) => !wanted?.has(item)).map((item) => `-${item}`);
-    return `${field}: ${[...added, ...removed].join(" ")}`;
-  });
-  const file = secretFile !== null && (action === "create" || action === "rotate") ? [`secret in ${secretFile}`] : [];
-  return [...(reason ? [`because ${reason}`] : []), ...details, ...file].map(escapeInvisible);
+/** The width of the column of the actions. The details of a key are in the next column. */
+const INDENTATION = 11;
+
+/** The lines with the details of a key, for text. */
+function describe(
+  { action, secretFile, reason }: Line,
+  key: PlannedKey | SettledKey | undefined,
+  isPlan: boolean,
+  output: Output,
+): readonly string[] {
+  const hasNewSecret = secretFile !== null && (action === "create" || action === "rotate");
+  const file = hasNewSecret ? [isPlan ? `would write the secret to ${secretFile}` : `secret in ${secretFile}`] : [];
+  const because = reason ? [toDetail(`because ${reason}`)] : [];
+  const changes = isPlan && key !== undefined && "changes" in key && key.key !== undefined
+    ? describeChanges(key.key, key.changes, output, INDENTATION)
+    : [];
+  return [...because, ...changes, ...file.map(toDetail)];
 }
 
-function quoteOrNone(text: string | null): string {
-  return text === null ? "none" : quote(text);
+function toDetail(text: string): string {
+  return " ".repeat(INDENTATION) + escapeInvisible(text);
 }
 
 function toJsonFailure({ wanted: { name }, id, failure: { code, message } }: FailedKey): object {

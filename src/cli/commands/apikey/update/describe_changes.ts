@@ -1,10 +1,24 @@
-/** Shows what an update changes about a key, before and after. */
+/** Shows what changes about a key, before and after. */
 import { escapeInvisible, quote } from "../../../../apikey/failure.ts";
 import { redactSecrets } from "../../../../apikey/secret.ts";
 import type { ApiKey, KeyChanges } from "../../../../client/client.ts";
+import type { Output } from "../../../host/host.ts";
+import { wrapWords } from "../../../terminal/wrap.ts";
 
-/** Returns one line for each member that changes, with the value before and the value after. Masks secrets. */
-export function describeChanges(key: ApiKey, changes: KeyChanges): string {
+const TITLE_WIDTH = 13;
+
+/**
+ * Returns lines for each member that changes, with the value before and the value after. Masks secrets. At a terminal,
+ * breaks long lines between words.
+ *
+ * @param indentation the number of spaces before each line
+ */
+export function describeChanges(
+  key: ApiKey,
+  changes: KeyChanges,
+  output: Output,
+  indentation: number,
+): readonly string[] {
   const rows = [
     ["name", changes.name !== undefined && `${quote(key.name)} → ${quote(changes.name)}`],
     ["description", changes.description !== undefined && textChange(key.description, changes.description)],
@@ -12,9 +26,15 @@ export function describeChanges(key: ApiKey, changes: KeyChanges): string {
     ["permissions", changes.permissions && describePermissions(key.permissions ?? [], changes.permissions)],
     ["expires", changes.expiresAt !== undefined && `${key.expiresAt ?? "never"} → ${changes.expiresAt ?? "never"}`],
     ["enabled", typeof changes.enabled === "boolean" && `${yesOrNo(key.enabled)} → ${yesOrNo(changes.enabled)}`],
+    ["managed by", changes.managedBy !== undefined && textChange(key.managedBy, changes.managedBy)],
   ] as const;
-  const lines = rows.flatMap(([title, text]) => text ? [`  ${title.padEnd(11)}  ${escapeInvisible(text)}\n`] : []);
-  return redactSecrets([`Changes to the key ${quote(key.name)} (${escapeInvisible(key.id)}):\n`, ...lines].join(""));
+  const width = output.isTerminal() ? output.columns() - 1 - indentation - TITLE_WIDTH : Infinity;
+  const indent = " ".repeat(indentation);
+  return rows.flatMap(([title, text]) => {
+    if (!text) return [];
+    const lines = wrapWords(escapeInvisible(redactSecrets(text)).split(" "), width, " ");
+    return lines.map((line, index) => `${indent}${(index === 0 ? title : "").padEnd(TITLE_WIDTH)}${line}`);
+  });
 }
 
 function textChange(before: string | null, after: string | null): string {

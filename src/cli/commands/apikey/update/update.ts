@@ -1,13 +1,13 @@
 /** `apikey update`: changes the name, description, rights, expiry or state of a key. */
 import type { Command } from "@commander-js/extra-typings";
-import { Failure, quote, reasonOf } from "../../../../apikey/failure.ts";
+import { escapeInvisible, Failure, quote, reasonOf } from "../../../../apikey/failure.ts";
+import { redactSecrets } from "../../../../apikey/secret.ts";
 import { UnknownName } from "../../../../apikey/unknown_name.ts";
 import type { ApiKey, Client, KeyChanges, KeySelector } from "../../../../client/client.ts";
 import type { CommandContext } from "../../../command.ts";
 import type { UseClient } from "../../../connection/connection.ts";
 import { withClient } from "../../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
-
 import type { Host } from "../../../host/host.ts";
 import { writeJson } from "../../../report.ts";
 import { collect, withServerFlags } from "../../../settings/server_flags.ts";
@@ -124,7 +124,7 @@ async function confirmUpdate(
   interrupted: AbortSignal,
 ): Promise<void> {
   // The update does not depend on this note.
-  if (!flags.json) await host.stderr.write(describeChanges(key, changes)).catch(() => {});
+  if (!flags.json) await showChanges(key, changes, host).catch(() => {});
   if (flags.yes) return;
   const risks = await findLockout(key, { ...key, ...changes }, client, host.now());
   await confirmRisks(risks, "update", flags, host, interrupted);
@@ -133,6 +133,11 @@ async function confirmUpdate(
   const prompts = await openPrompts(host, interrupted);
   if (await prompts.confirm({ label: "Update this key?", initial: true })) return;
   throw new Failure("INTERRUPTED", "Nothing was changed.");
+}
+
+async function showChanges(key: ApiKey, changes: KeyChanges, host: Host): Promise<void> {
+  const title = redactSecrets(`Changes to the key ${quote(key.name)} (${escapeInvisible(key.id)}):`);
+  await host.stderr.write([title, ...describeChanges(key, changes, host.stderr, 2), ""].join("\n"));
 }
 
 /** Asks the server only what the change makes necessary: which key is in use, and which other keys have the role ADMIN. */

@@ -121,14 +121,16 @@ Deno.test("--dry-run --json prints each change with its reason, and changes noth
 Deno.test("--dry-run prints a plan that a person can read, and colours it if FORCE_COLOR is set", () =>
   onEmbedded(async ({ directory, env, program, apply }) => {
     await apply({ keys: entries(3) });
+    await program(["apikey", "update", "key 0", "--disable"]);
     const path = `${directory}/keys.yaml`;
     const wanted = [...entries(2), { name: "new", permissions: ["DOCKER:READ_ANY"], secretFile: "new.key" }];
     await Deno.writeTextFile(path, stringify({ keys: [{ ...wanted[0], roles: ["VIEWER"] }, ...wanted.slice(1)] }));
     const args = ["apikey", "apply", path, "--secrets-dir", `${directory}/keys`, "--dry-run"];
     expect((await program(args)).stdout).toBe(`update     key 0
-            roles: +VIEWER -GUEST
+           roles        GUEST → VIEWER
+           enabled      no → yes
 create     new
-            secret in ${directory}/keys/new.key
+           would write the secret to ${directory}/keys/new.key
 1 to create, 1 to update, 0 to rotate, 0 to delete, 1 unchanged
 `);
     const colored = await inProcess(args, { env: { ...env, FORCE_COLOR: "1" } });
@@ -144,6 +146,21 @@ Deno.test("--prune deletes only keys with managedBy of the manifest", () =>
     await apply({ managedBy: "team", keys: [third] });
     expect(countsOf(await apply({ managedBy: "team", keys: [] }, "--prune"))).toEqual({ deleted: 1 });
     expect(await names(program)).toEqual(["key 0", "key 1"]);
+  }));
+
+Deno.test("--prune names the secret files that remain of deleted keys", () =>
+  onEmbedded(async ({ directory, program, apply }) => {
+    const [first, second, third] = entries(3);
+    await apply({ managedBy: "team", keys: [first, { ...second, secretFile: "own.key" }, third] });
+    await Deno.writeTextFile(`${directory}/keys.yaml`, stringify({ managedBy: "team", keys: [third] }));
+    const { code, stderr } = await program(
+      ["apikey", "apply", `${directory}/keys.yaml`, "--secrets-dir", `${directory}/keys`, "--prune"],
+    );
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: `service-api: The secret file of the deleted key "key 0" remains: "${directory}/keys/key-0.key". ` +
+        'Remove it.\nservice-api: If a file holds the secret of the deleted key "key 1", remove the file.\n',
+    });
   }));
 
 Deno.test("--prune without managedBy in the manifest is a usage error", () =>

@@ -85,7 +85,7 @@ for (const [place, open] of [["embedded", () => embedded(inProcess)], ["over HTT
 Deno.test("ensure without --json prints what it did, and never the secret", () =>
   onEmbedded(async ({ program, path }) => {
     const made = await program([...CI, "--secret-file", path]);
-    expect(made).toEqual({ code: 0, stderr: "", stdout: `created    ci\n            secret in ${path}\n` });
+    expect(made).toEqual({ code: 0, stderr: "", stdout: `created    ci\n           secret in ${path}\n` });
     expect((await program([...CI, "--secret-file", path])).stdout).toBe("unchanged  ci\n");
   }));
 
