@@ -183,9 +183,10 @@ Config file:
   The flag --header adds a header to the profile's headers, or replaces the one
   with the same name. A relative path starts at the directory of the config
   file; ~/ is your home directory.
-  service-api login writes profiles; you can also write them yourself. On Linux
-  and macOS, a config file that other users can write is rejected, and there is
-  a warning if other users can access your key file.
+  service-api login writes profiles; you can also write them yourself. It makes
+  the file private if it contains headers or a database-url. On Linux and macOS,
+  a config file that other users can write is rejected, and there is a warning
+  if other users can access your key file.
   If a profile names a server or a store, and a flag or variable selects another
   one, the profile's key-file, key-header, headers, ca-file and allow-http are
   ignored, because they are only for the profile's own server or store.
