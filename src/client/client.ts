@@ -26,7 +26,6 @@ import {
 import { LIST_PAGE, readKeys, type ReadOptions } from "./keys/read_keys.ts";
 import { ROTATE, rotateKey, type Rotation } from "./keys/rotate_key.ts";
 import { type KeyChanges, UPDATE, updateKey, type UpdateResult } from "./keys/update_key.ts";
-import { ME_WITH_RIGHTS, type Verification, verifyKey } from "./keys/verify_key.ts";
 import { type SchemaField, SERVER_FIELDS, type ServerFields, serverFields, unsupported } from "./keys/server_fields.ts";
 import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
 import { LIST, LIST_SUMMARIES, listKeys } from "./list_keys.ts";
@@ -38,6 +37,7 @@ import {
 } from "./rights/effective_permissions.ts";
 import { DESCRIBE_ROLES, roleDescriptions } from "./rights/role_descriptions.ts";
 import { type BodyResponse, sendBody } from "./send_body.ts";
+import { ME_WITH_RIGHTS, type Verification, verifyKey } from "./verify/verify_key.ts";
 
 export type {
   ApiKey,

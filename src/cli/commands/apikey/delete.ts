@@ -7,8 +7,8 @@ import { ExitCode } from "../../exit_code.ts";
 import { canPrompt } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
 import { DeletionFailure } from "../../report.ts";
-import { type DeleteResult, isSuccess, printDeleteResult, type Target } from "./delete/delete_output.ts";
-import { deleteTarget, findTarget } from "./delete/delete_target.ts";
+import { type DeleteResult, isSuccess, printDeleteResult, type Target } from "./delete_output.ts";
+import { deleteTarget, findTarget } from "./delete_target.ts";
 import type { DeleteOnlyFlags, OutputFlags } from "./key_flags.ts";
 
 /** The flags as typed. */

@@ -7,7 +7,7 @@ import { registerList } from "./list/list.ts";
 import { registerRotate } from "./rotate.ts";
 import { registerShow } from "./show/show.ts";
 import { registerUpdate } from "./update/update.ts";
-import { registerVerify } from "./verify.ts";
+import { registerVerify } from "./verify/verify.ts";
 import { registerApply } from "./ensure/apply.ts";
 import { registerEnsure } from "./ensure/ensure.ts";
 import type { SubcommandName } from "./subcommands.ts";

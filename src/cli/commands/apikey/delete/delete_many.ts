@@ -6,9 +6,9 @@ import { parseFilter } from "../filter_flags.ts";
 import type { DeleteFlags } from "../delete.ts";
 import { confirmLockout, isRefusal, keyInUseLast } from "./delete_safely.ts";
 import { deleteMatching } from "./delete_matching.ts";
-import { type DeleteResult, type FailedDeletion, notFound, type Target } from "./delete_output.ts";
+import { type DeleteResult, type FailedDeletion, notFound, type Target } from "../delete_output.ts";
 import { deleteSelected } from "./delete_selected.ts";
-import { deleteTarget, findTarget, isTarget } from "./delete_target.ts";
+import { deleteTarget, findTarget, isTarget } from "../delete_target.ts";
 
 /** How to delete keys. */
 export interface Deletion {

@@ -5,9 +5,9 @@ import type { ApiKey, Client, KeyField, KeyReference } from "../../../../client/
 import { canPrompt } from "../../../host/can_prompt.ts";
 import { markRisks } from "../lockout.ts";
 import type { Deletion } from "./delete_many.ts";
-import type { DeleteResult, FailedDeletion } from "./delete_output.ts";
+import type { DeleteResult, FailedDeletion } from "../delete_output.ts";
 import { confirmLockout, isRefusal, keyInUseLast, listAdmins } from "./delete_safely.ts";
-import { MAX_ATTEMPTS, notDeleted } from "./delete_target.ts";
+import { MAX_ATTEMPTS, notDeleted } from "../delete_target.ts";
 
 /**
  * Deletes the keys that the filter matches and, without `--yes`, that the user has selected from them.

@@ -2,9 +2,9 @@
 import type { Client, KeyReference } from "../../../../client/client.ts";
 import { markRisks } from "../lockout.ts";
 import type { Deletion } from "./delete_many.ts";
-import type { DeleteResult } from "./delete_output.ts";
+import type { DeleteResult } from "../delete_output.ts";
 import { confirmLockout, keyInUseLast } from "./delete_safely.ts";
-import { MAX_ATTEMPTS, notDeleted } from "./delete_target.ts";
+import { MAX_ATTEMPTS, notDeleted } from "../delete_target.ts";
 
 export async function deleteSelected(deletion: Deletion): Promise<DeleteResult> {
   const { flags, connect, host, interrupted } = deletion;

@@ -1,17 +1,17 @@
 /** `apikey verify`: reports whether the key in use is valid, whose it is, what it may do and until when. */
 import type { Command } from "@commander-js/extra-typings";
-import { escapeInvisible, Failure, quote } from "../../../apikey/failure.ts";
-import { parsePermissionsOf } from "../../../apikey/permission.ts";
-import { isMistypedSecret, redactSecrets } from "../../../apikey/secret.ts";
-import { UnknownName } from "../../../apikey/unknown_name.ts";
-import type { Client, EffectivePermissions, Verification } from "../../../client/client.ts";
-import type { CommandContext } from "../../command.ts";
-import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
-import type { Host } from "../../host/host.ts";
-import { writeJson } from "../../report.ts";
-import { collect, type ServerFlags, withServerFlags } from "../../settings/server_flags.ts";
-import { escapeRights } from "./show/show_output.ts";
-import { type KnownNames, parseKnownNames, parseNamesOfServer } from "./known_names.ts";
+import { escapeInvisible, Failure, quote } from "../../../../apikey/failure.ts";
+import { parsePermissionsOf } from "../../../../apikey/permission.ts";
+import { isMistypedSecret, redactSecrets } from "../../../../apikey/secret.ts";
+import { UnknownName } from "../../../../apikey/unknown_name.ts";
+import type { Client, EffectivePermissions, Verification } from "../../../../client/client.ts";
+import type { CommandContext } from "../../../command.ts";
+import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
+import type { Host } from "../../../host/host.ts";
+import { writeJson } from "../../../report.ts";
+import { collect, type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
+import { escapeRights } from "../show/show_output.ts";
+import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
 
 /** Registers the subcommand. */
 export function registerVerify(command: Command, context: CommandContext): void {

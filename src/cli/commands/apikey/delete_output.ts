@@ -2,12 +2,12 @@
  * Prints the result of `apikey --delete`. The specification fixes the JSON shapes and messages (sections 4.2 and 7),
  * except `failed` and the message for an empty selection.
  */
-import { escapeInvisible, Failure, type FailureCode, quote, reasonOf, toSentence } from "../../../../apikey/failure.ts";
-import type { Name } from "../../../../apikey/name.ts";
-import { redactSecrets } from "../../../../apikey/secret.ts";
-import type { KeyReference } from "../../../../client/client.ts";
-import type { Host } from "../../../host/host.ts";
-import { DeletionFailure, writeJson } from "../../../report.ts";
+import { escapeInvisible, Failure, type FailureCode, quote, reasonOf, toSentence } from "../../../apikey/failure.ts";
+import type { Name } from "../../../apikey/name.ts";
+import { redactSecrets } from "../../../apikey/secret.ts";
+import type { KeyReference } from "../../../client/client.ts";
+import type { Host } from "../../host/host.ts";
+import { DeletionFailure, writeJson } from "../../report.ts";
 
 /** A name or an id on the command line. */
 export type Target =

@@ -7,8 +7,8 @@ import { findBySecretInUse } from "../create/key_in_use.ts";
 import { listSecrets } from "../create/list_secrets.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute, ifAnswered, withFallback } from "../execute.ts";
-import { type ApiKey, type KeyInResponse, keyInResponse, toApiKey } from "./api_key.ts";
-import { findKey } from "./find_key.ts";
+import { type ApiKey, type KeyInResponse, keyInResponse, toApiKey } from "../keys/api_key.ts";
+import { findKey } from "../keys/find_key.ts";
 import { RightMissing } from "../response_failure.ts";
 
 export type Verification =

@@ -1,7 +1,7 @@
 /** Finds and deletes the keys with one name or id. */
-import { Failure } from "../../../../apikey/failure.ts";
-import { hasName } from "../../../../apikey/name.ts";
-import type { Client, FoundKey, KeyReference } from "../../../../client/client.ts";
+import { Failure } from "../../../apikey/failure.ts";
+import { hasName } from "../../../apikey/name.ts";
+import type { Client, FoundKey, KeyReference } from "../../../client/client.ts";
 import type { Target } from "./delete_output.ts";
 
 /** How often to try to delete keys, in case another client replaces or deletes some of them in the meantime. */
