@@ -11,8 +11,9 @@
  */
 import { command } from "../execute.ts";
 
-/** How often to read the screen, and how long to wait in total, in milliseconds. */
+/** How often to read the screen, when to press keys again, and how long to wait in total, in milliseconds. */
 const INTERVAL = 25;
+const AGAIN = 5_000;
 const TIMEOUT = 60_000;
 
 export interface TerminalOptions {
@@ -40,10 +41,11 @@ export interface Terminal extends AsyncDisposable {
   /**
    * Waits until the screen matches.
    *
+   * @param again keys to press again every 5 s until the screen matches
    * @returns the text on the screen
    * @throws {Error} with the text on the screen, after 60 s
    */
-  shows(pattern: RegExp): Promise<string>;
+  shows(pattern: RegExp, ...again: readonly string[]): Promise<string>;
   /** Ends the program and the tmux server, and removes the temporary directory. */
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -89,6 +91,9 @@ export async function openTerminal(
     await close();
     throw error;
   }
+  const press = async (...keys: readonly string[]): Promise<void> => {
+    if (keys.length > 0) await tmux("send-keys", "--", ...keys);
+  };
   return {
     type: async (text) => {
       // A semicolon at the end of an argument would end the tmux command.
@@ -98,18 +103,21 @@ export async function openTerminal(
       await tmux("set-buffer", "--", text);
       await tmux("paste-buffer", "-p");
     },
-    press: async (...keys) => {
-      await tmux("send-keys", "--", ...keys);
-    },
+    press,
     screen,
     styledScreen: () => tmux("capture-pane", "-p", "-e"),
-    shows: async (pattern) => {
-      const end = performance.now() + TIMEOUT;
-      for (;;) {
+    shows: async (pattern, ...again) => {
+      const start = performance.now();
+      for (let next = start + AGAIN;;) {
         // deno-lint-ignore no-await-in-loop -- polls the screen
         const shown = await screen();
         if (pattern.test(shown)) return shown;
-        if (performance.now() > end) throw new Error(`${pattern} did not appear on the screen:\n${shown}`);
+        if (performance.now() > start + TIMEOUT) throw new Error(`${pattern} did not appear on the screen:\n${shown}`);
+        if (performance.now() > next) {
+          // deno-lint-ignore no-await-in-loop -- one press after the other
+          await press(...again);
+          next = performance.now() + AGAIN;
+        }
         // deno-lint-ignore no-await-in-loop -- polls the screen
         await new Promise((resolve) => setTimeout(resolve, INTERVAL));
       }
