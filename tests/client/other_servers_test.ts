@@ -114,7 +114,7 @@ for (const [how, rejection, status] of REJECTIONS) {
         : Response.json(answers.find(([query]) => query.test(body))?.[1])
     );
     const outcome = await inProcess(["apikey", "--create", "--name", "new", "--roles", "GUEST"], {
-      env: { SERVICE_API_URL: server.url, SERVICE_API_TIMEOUT: "300ms" },
+      env: { SERVICE_API_URL: server.url, SERVICE_API_TIMEOUT: "2s" },
     });
     expect(outcome).toEqual({ code: 0, stdout: "fresh\n", stderr: "" });
   });

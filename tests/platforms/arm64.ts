@@ -8,7 +8,7 @@ import { openPlatform, type Platform, wordsOf } from "./platform.ts";
 const TARGET = "aarch64-unknown-linux-gnu";
 
 /** The directory of the libraries in Debian's packages for arm64. */
-const LIBRARIES = "/usr/aarch64-linux-gnu";
+export const LIBRARIES = "/usr/aarch64-linux-gnu";
 
 /** Without pointer authentication, because emulating it takes most of the time. */
 const PROCESSOR = "max,pauth=off";
@@ -37,6 +37,7 @@ export async function openArm64(): Promise<Platform | undefined> {
   return await openPlatform({
     name: "Linux arm64",
     hasSigterm: true,
+    losesKeys: false,
     target: TARGET,
     run: wordsOf("TEST_ARM64_RUN") ?? await emulator(),
     remedy: "install qemu-user-static, libc6-arm64-cross and libgcc-s1-arm64-cross, or set TEST_ARM64_RUN",

@@ -4,7 +4,7 @@ import { execute } from "../execute.ts";
 import { buildExecutable } from "../program/executable.ts";
 import { INSTALLER, openMachine, TOOLS } from "../scripts/machine.ts";
 import { archived, archiveName, makeRelease, serveRelease } from "../scripts/release_server.ts";
-import { START_WITH_QEMU } from "./arm64.ts";
+import { LIBRARIES, START_WITH_QEMU } from "./arm64.ts";
 
 const TARGET = "aarch64-unknown-linux-gnu";
 const RULE = "Linux arm64: install.sh downloads the archive for arm64, and installs the executable after a trial run";
@@ -22,7 +22,9 @@ const inNamespaces = (script: string): readonly string[] => [
 async function whySkipped(): Promise<string | undefined> {
   const build = await buildExecutable(TARGET);
   if (build.kind === "not built") return build.reason;
-  const { code } = await execute("unshare", inNamespaces(`${build.path} --version`)).catch(() => ({ code: 1 }));
+  const { code } = await execute("unshare", inNamespaces(`${LIBRARIES}/lib/ld-linux-aarch64.so.1 --version`)).catch(
+    () => ({ code: 1 }),
+  );
   return code === 0 ? undefined : "needs Linux 6.7, qemu-user-static, libc6-arm64-cross and libgcc-s1-arm64-cross";
 }
 

@@ -4,10 +4,10 @@
  */
 import { expect } from "expect";
 import type { Target } from "../../scripts/bundle.ts";
-import type { Case } from "../program/cases.ts";
+import { CASES } from "../program/cases.ts";
 import { buildExecutable } from "../program/executable.ts";
 import { embedded, startServe } from "../program/installations.ts";
-import { asProcess, type Program, SYSTEM_ENV, withEnv } from "../program/program.ts";
+import { asProcess, inProcess, type Program, SYSTEM_ENV, withEnv } from "../program/program.ts";
 import { openTerminal, type Terminal } from "../program/terminal.ts";
 import { PASSWORD, testOnPostgres } from "../store/postgres/server.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
@@ -26,9 +26,11 @@ export interface Platform {
   readonly path: (path: string) => string;
   /** Whether a program can handle SIGTERM on this platform. If not, SIGTERM ends the program at once. */
   readonly hasSigterm: boolean;
+  /** Whether the terminal sometimes loses a key on a busy machine, as Wine's console does. */
+  readonly losesKeys: boolean;
 }
 
-interface Setup extends Pick<Platform, "name" | "hasSigterm"> {
+interface Setup extends Pick<Platform, "name" | "hasSigterm" | "losesKeys"> {
   readonly target: Target;
   /** The words of the command that runs an executable; empty on the platform itself; `undefined` if there is none. */
   readonly run: readonly string[] | undefined;
@@ -46,7 +48,7 @@ interface Setup extends Pick<Platform, "name" | "hasSigterm"> {
  * ignored test, whose name says why.
  */
 export async function openPlatform(
-  { name, hasSigterm, target, run, remedy, path = (same) => same, env: more = {}, install }: Setup,
+  { name, hasSigterm, losesKeys, target, run, remedy, path = (same) => same, env: more = {}, install }: Setup,
 ): Promise<Platform | undefined> {
   const build = run === undefined ? { kind: "not built", reason: remedy } as const : await buildExecutable(target);
   if (build.kind === "not built" || run === undefined) {
@@ -57,7 +59,7 @@ export async function openPlatform(
   const executable = run.length === 0 ? [] : [await install?.(build.path) ?? build.path];
   const command = [first, ...rest, ...executable] as const;
   const env = run.length === 0 ? {} : { PATH: Deno.env.get("PATH") ?? "", LC_ALL: "C.UTF-8", ...more };
-  return { name, program: withEnv(asProcess(first, command.slice(1)), env), command, env, path, hasSigterm };
+  return { name, program: withEnv(asProcess(first, command.slice(1)), env), command, env, path, hasSigterm, losesKeys };
 }
 
 /** The words of a variable, or `undefined` if it is not set. */
@@ -65,9 +67,9 @@ export function wordsOf(variable: string): readonly string[] | undefined {
   return Deno.env.get(variable)?.split(" ").filter((word) => word !== "");
 }
 
-/** Runs cases in embedded mode, each with its own store. */
-export function testCases({ name, program }: Platform, cases: readonly Case[]): void {
-  for (const { rule, check } of cases) {
+/** Runs the cases that depend on the platform in embedded mode, each with its own store. */
+export function testCases({ name, program }: Platform): void {
+  for (const { rule, check } of CASES.filter(({ isPlatformTest }) => isPlatformTest)) {
     Deno.test(`${name}: ${rule}`, async () => {
       await using installation = await embedded(program);
       await check(installation.program);
@@ -88,19 +90,18 @@ export function testServe(
         const remote = withEnv(program, { SERVICE_API_URL: server.url, SERVICE_API_KEY: made.stdout.trim() });
         const second = await remote(["apikey", "--create", "--name", "over http", "--roles", "VIEWER"]);
         expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^sak_\w{49}\n$/) });
-        const request = ["request", "--query", "{ me { name } apiKeys { name } }"];
-        expect(await remote(request, { env: { SERVICE_API_KEY: second.stdout.trim() } })).toEqual({
-          code: 0,
-          stdout: '{"data":{"me":{"name":"over http"},"apiKeys":[{"name":"admin"},{"name":"over http"}]}}\n',
-          stderr: "",
+        const ask = (): Promise<Response> =>
+          fetch(server.url, {
+            method: "POST",
+            headers: { Authorization: `Bearer ${second.stdout.trim()}`, "Content-Type": "application/json" },
+            body: '{"query":"{ me { name } apiKeys { name } }"}',
+          });
+        expect(await (await ask()).json()).toEqual({
+          data: { me: { name: "over http" }, apiKeys: [{ name: "admin" }, { name: "over http" }] },
         });
         const removed = await program(["apikey", "--delete", "--name", "over http", ...data]);
         expect(removed.stdout).toBe("Successfully deleted 1 API key\n");
-        const stale = await fetch(server.url, {
-          method: "POST",
-          headers: { Authorization: `Bearer ${second.stdout.trim()}`, "Content-Type": "application/json" },
-          body: '{"query":"{ me { name } }"}',
-        });
+        const stale = await ask();
         await stale.body?.cancel();
         expect(stale.status).toBe(401);
       } finally {
@@ -119,8 +120,9 @@ export async function testPostgres({ name, program }: Platform): Promise<void> {
         const env = { SERVICE_API_DATABASE_URL: `postgres://service:${encodeURIComponent(PASSWORD)}@${address}` };
         const made = await program(["apikey", "--create", "--name", "kept", "--roles", "VIEWER"], { env });
         expect(made).toMatchObject({ code: 0, stderr: "" });
+        // Here, the program for this machine reads the key. To insert the key, the other one has read from the database too.
         const ask = ["request", "--query", "{ me { name } }"];
-        expect(await program(ask, { env: { ...env, SERVICE_API_KEY: made.stdout.trim() } })).toEqual({
+        expect(await inProcess(ask, { env: { ...env, SERVICE_API_KEY: made.stdout.trim() } })).toEqual({
           code: 0,
           stdout: '{"data":{"me":{"name":"kept"}}}\n',
           stderr: "",
@@ -157,47 +159,34 @@ export function testAtTerminal(
     }));
 }
 
-/** Creates and deletes a key with prompts. */
+/** Creates a key with prompts, and ends a prompt with Ctrl-C. */
 export function testPrompts(platform: Platform): void {
-  testAtTerminal(platform, "prompts create and delete a key, and Ctrl-C quits", async (terminal, directory) => {
+  testAtTerminal(platform, "prompts create a key, and Ctrl-C quits", async (terminal, directory) => {
     const run = async (line: string): Promise<void> => {
       await terminal.type(`clear; ./service-api apikey ${line}; echo status $?`);
       await terminal.press("Enter");
     };
+    const press = async (key: string, pattern: RegExp): Promise<void> => {
+      await terminal.press(key);
+      await terminal.shows(pattern, ...platform.losesKeys ? [key] : []);
+    };
     await run("--create > created");
     await terminal.shows(/Name:/);
-    await terminal.type("ci deploy\r");
-    await terminal.shows(/Description:/);
-    await terminal.press("Enter");
-    await terminal.shows(/Roles:/);
+    await terminal.type("ci deploy");
+    await press("Enter", /Description:/);
+    await press("Enter", /Roles:/);
     // Wine's console does not pass on arrow keys.
     await terminal.type("viewer");
-    await terminal.press("Tab", "Enter");
-    await terminal.shows(/arrows to move/);
+    await press("Tab", /1 selected/);
+    await press("Enter", /arrows to move/);
     await terminal.type("docker:update");
-    await terminal.press("Tab", "Enter");
-    await terminal.shows(/Create this key/);
-    await terminal.type("y");
-    await terminal.shows(/^status 0$/m);
+    await press("Tab", /[1-9]\d* selected/);
+    await press("Enter", /Create this key/);
+    await press("y", /^status 0$/m);
     expect(await Deno.readTextFile(`${directory}/created`)).toMatch(/^sak_\w{49}\r?\n$/);
 
     await run("--delete");
     await terminal.shows(/ci deploy/);
-    await terminal.press("Space", "Enter");
-    await terminal.shows(/\(y\/N\)/);
-    await terminal.type("y");
-    await terminal.shows(/Successfully deleted 1 API key\nstatus 0$/m);
-
-    await run("--create");
-    await terminal.type("x");
-    await terminal.shows(/Name:\s+x/);
-    // Wine's console sometimes loses a Ctrl-C on a busy machine, so it is pressed again every few seconds.
-    const timer = setInterval(() => terminal.press("C-c"), 5000);
-    try {
-      await terminal.press("C-c");
-      await terminal.shows(/Interrupted\. Nothing was changed\.\nstatus 130$/m);
-    } finally {
-      clearInterval(timer);
-    }
+    await press("C-c", /Interrupted\. Nothing was changed\.\nstatus 130$/m);
   });
 }

@@ -3,7 +3,6 @@
  * example Wine. This command must show the files of this machine on drive Z:, as Wine does.
  */
 import { expect } from "expect";
-import { CASES } from "../program/cases.ts";
 import { overHttp } from "../program/installations.ts";
 import type { Outcome } from "../execute.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
@@ -49,6 +48,7 @@ const run = isWindows ? [] : wordsOf("TEST_WINDOWS_RUN");
 const platform = await openPlatform({
   name: "Windows",
   hasSigterm: false,
+  losesKeys: !isWindows,
   target: "x86_64-pc-windows-msvc",
   run,
   remedy: "set TEST_WINDOWS_RUN to a command that runs Windows programs",
@@ -61,7 +61,7 @@ const platform = await openPlatform({
 });
 if (platform !== undefined) {
   if (run !== undefined && !isWindows) keepRunning(run);
-  testCases(platform, CASES);
+  testCases(platform);
   testServe(platform);
   testPrompts(platform);
   await testPostgres(platform);
@@ -222,7 +222,7 @@ function testWindows(windows: Platform): void {
       await terminal.press("Enter");
       await terminal.shows(/Listening on http:/);
       await terminal.press("C-c");
-      await terminal.shows(/^status 0$/m);
+      await terminal.shows(/^status 0$/m, "C-c");
       using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
       const url = `http://127.0.0.1:${listener.addr.port}`;
       await terminal.type(`clear; ./service-api apikey --delete --name a --base-url ${url}; echo status $?`);
@@ -230,7 +230,7 @@ function testWindows(windows: Platform): void {
       using connection = await listener.accept();
       await connection.read(new Uint8Array(1000));
       await terminal.press("C-c");
-      await terminal.shows(/Interrupted[^]*\nstatus 130$/m);
+      await terminal.shows(/Interrupted[^]*\nstatus 130$/m, "C-c");
     },
   );
 }

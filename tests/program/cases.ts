@@ -15,9 +15,9 @@ export interface Case {
   readonly check: (program: Program) => Promise<void>;
   /** Whether the case needs a store without keys. Such a case cannot run over HTTP, where the key "admin" exists. */
   readonly withoutAnyKey?: true;
-  /** Whether the executable also runs the case against its own `serve`, to test the bundled client and server. */
+  /** Whether the executable also runs the case against its own `serve`, to test the bundled HTTP client and server. */
   readonly isSmokeTest?: true;
-  /** Whether the case also runs with the executable for Linux arm64, under slow emulation. */
+  /** Whether the case depends on the platform, and also runs with the executables for Linux arm64 and Windows. */
   readonly isPlatformTest?: true;
 }
 
@@ -55,7 +55,6 @@ export const CASES: readonly Case[] = [
   {
     rule: "create --json prints key, name and id, and nothing else (spec 4.1)",
     isSmokeTest: true,
-    isPlatformTest: true,
     check: async (program) => {
       const outcome = await program(create("--name", "ci deploy", "--roles", "VIEWER", "--json"));
       const { key, name, id, ...rest } = jsonLine(outcome);
@@ -183,7 +182,6 @@ export const CASES: readonly Case[] = [
   {
     rule: "--overwrite replaces the existing key, and the old secret stops working immediately (spec 3)",
     isSmokeTest: true,
-    isPlatformTest: true,
     check: async (program) => {
       const old = await program(create("--name", "rotated", "--permissions", "API_KEY:READ_ANY"));
       const outcome = await program(create("--name", "rotated", "--roles", "ADMIN", "--overwrite", "--json"));
@@ -253,7 +251,6 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "delete exits with 1 if no key has the name, and says where it searched (spec 7, shape A)",
-    isSmokeTest: true,
     check: async (program) => {
       await program(create("--name", "other", "--roles", "GUEST"));
       const outcome = await program(remove("--name", "X", "--json"));
@@ -325,7 +322,6 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "delete --match deletes the matching keys with --yes, and none without --yes",
-    isSmokeTest: true,
     check: async (program) => {
       for (const name of ["ci 1", "ci 2", "kept"]) {
         // deno-lint-ignore no-await-in-loop -- keeps the order of creation
@@ -361,7 +357,6 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "list prints the keys that match every filter, and exits with 1 for --check if there are any",
-    isSmokeTest: true,
     check: async (program) => {
       await program(create("--name", "ci 1", "--permissions", "DOCKER:*", "--expires-in", "3d"));
       await program(create("--name", "ci 2", "--roles", "VIEWER", "--expires-in", "30d"));
@@ -379,7 +374,6 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "show prints a key by its name or id, and fails with NOT_FOUND if there is none",
-    isSmokeTest: true,
     check: async (program) => {
       const flags = ["--roles", "GUEST", "--permissions", "DOCKER:READ_ANY", "--description", "d"];
       const { id } = jsonLine(await program(create("--name", "ci deploy", ...flags, "--json")));
@@ -401,7 +395,6 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "update changes only what its flags name, and prints the key with --json",
-    isSmokeTest: true,
     check: async (program) => {
       const made = jsonLine(await program(create("--name", "ci", "--roles", "GUEST", "--description", "d", "--json")));
       const flags = [
@@ -474,7 +467,6 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "rotate issues a new secret for the same key, and the old secret stops working immediately",
-    isSmokeTest: true,
     check: async (program) => {
       const old = jsonLine(await program(create("--name", "ci", "--permissions", "ME:READ_OWN", "--json")));
       const rotated = await program(["apikey", "rotate", "ci", "--json"]);

@@ -24,7 +24,11 @@ export async function openSmallDisk(size = 256): Promise<SmallDisk | undefined> 
   return {
     path,
     fill: () => fill(filler),
-    empty: () => Deno.remove(filler),
+    empty: async () => {
+      // Frees the space even if the file is still open.
+      await Deno.truncate(filler);
+      await Deno.remove(filler);
+    },
     setReadOnly: async (readOnly) => {
       if (!await mount(["-o", `remount,${readOnly ? "ro" : "rw"}`, path])) throw new Error(`cannot remount ${path}`);
     },

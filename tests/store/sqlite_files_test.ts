@@ -357,8 +357,8 @@ Deno.test("While many writes wait for another process, reads continue and each w
         }
         expect(await writes).toEqual(keys.map(() => "TIMEOUT"));
         // If each of the fifty writes waited inside SQLite, a read would wait for all fifty.
-        expect(reads.toSorted((a, b) => a - b)[10]).toBeLessThan(100);
-        expect(performance.now() - start).toBeLessThan(10 * 1000);
+        expect(reads.toSorted((a, b) => a - b)[10]).toBeLessThan(1000);
+        expect(performance.now() - start).toBeLessThan(25 * 1000);
       });
     }, 1000)
   ));

@@ -177,19 +177,18 @@ await testOnPostgres("PostgreSQL deadlocks", {}, (server) => {
     }));
 
   for (
-    const [limit, timeout, delay, maxRetries] of [["ten attempts", 30_000, 0, 9], [
-      "its timeout",
-      1000,
-      0.6,
-      1,
-    ]] as const
+    const [limit, timeout, delay, min, max] of [
+      ["ten attempts", 30_000, 0, 9, 9],
+      ["its timeout", 2000, 0.5, 1, 4],
+    ] as const
   ) {
     Deno.test(`PostgreSQL: a change that the database keeps rolling back fails with TIMEOUT after ${limit}`, () =>
       withTwoStores(async (store, _other, name, retried) => {
         await failInserts(name, 1_000_000, delay);
         const { code, message } = await failureOfPromise(store.add(await newKey("deploy"), LOCAL, allowAny));
         expect(code).toBe("TIMEOUT");
-        expect(retried).toHaveLength(maxRetries);
+        expect(retried.length).toBeGreaterThanOrEqual(min);
+        expect(retried.length).toBeLessThanOrEqual(max);
         expect(message).toContain("busy with other changes: could not serialize access. Nothing was changed.");
         expect(await listKeys(store)).toEqual([]);
       }, timeout));
