@@ -67,7 +67,16 @@ function testCi(rule: string, test: () => Promise<void>): void {
   testWith(["bash", "node"], `.ci/run ${rule}`, test);
 }
 
+/** The tests of the program on the oldest Deno. */
+const OLDEST = expect.stringMatching(/^deno@2\.7\.14 task test --ignore=tests\/scripts\/,[\w/.,]+$/);
+
 const PASSED = 'echo "ok | 20 passed | 0 failed | 3 ignored (1s)"';
+
+testCi("leaves out only tests that exist on the oldest Deno", async () => {
+  const { commands } = await ci(PASSED);
+  const [, ignored = ""] = /--ignore=(\S+)$/.exec(commands.at(-1) ?? "") ?? [];
+  await Promise.all(ignored.split(",").map((path) => Deno.stat(`${ROOT}/${path}`)));
+});
 
 for (const program of ["linux-x64-glibc/deno", "win32-x64/deno.exe"]) {
   testCi(
@@ -75,11 +84,11 @@ for (const program of ["linux-x64-glibc/deno", "win32-x64/deno.exe"]) {
     async () => {
       const { code, summary, commands } = await ci(PASSED, { program });
       expect(commands).toEqual([
-        expect.stringMatching(/^npx deno@2\.\d+\.\d+ task test$/),
         "deno@2 task check",
         "deno@2.7.14 check --config tests/deno.json main.ts scripts tests",
+        expect.stringMatching(/^npx deno@2\.\d+\.\d+ task test$/),
         "deno@2 task test",
-        "deno@2.7.14 task test",
+        OLDEST,
       ]);
       expect({ code, summary }).toEqual({ code: 0, summary: "62 passed, 0 failed" });
     },
@@ -89,7 +98,7 @@ for (const program of ["linux-x64-glibc/deno", "win32-x64/deno.exe"]) {
 testCi("does not repeat the tests on the newest Deno if the README's command uses that Deno", async () => {
   const [, version = ""] = /^npx -y deno@([\d.]+) task test$/m.exec(await Deno.readTextFile(`${ROOT}/README.md`)) ?? [];
   const { code, commands } = await ci(PASSED, { newest: version });
-  expect(commands.slice(3)).toEqual(["deno@2.7.14 task test"]);
+  expect(commands.slice(3)).toEqual([OLDEST]);
   expect(code).toBe(0);
 });
 

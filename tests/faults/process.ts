@@ -19,7 +19,7 @@ export interface Running {
 const INTERVAL = 20;
 
 /** The longest run of a process, in milliseconds. */
-const TIMEOUT = 60_000;
+const TIMEOUT = 180_000;
 
 /** Registers tests of the executable. If it cannot be built, registers one ignored test, whose name says why. */
 export async function testOnExecutable(
@@ -42,7 +42,7 @@ function spawn(executable: string, args: readonly string[], env: Environment): D
   }).spawn();
 }
 
-/** Starts a command. Kills it after 60 s. */
+/** Starts a command. Kills it after 180 s. */
 export function start(executable: string, args: readonly string[], env: Environment = {}): Running {
   const child = spawn(executable, args, env);
   const timer = setTimeout(kill, TIMEOUT, child);

@@ -50,14 +50,14 @@ export async function executableOverHttp(executable: string): Promise<Installati
 /** A `serve` process. */
 export interface Serving {
   readonly url: string;
-  /** Sends SIGTERM, waits until the process ends, and returns its exit status. After 30 s, sends SIGKILL. */
+  /** Sends SIGTERM, waits until the process ends, and returns its exit status. After 180 s, sends SIGKILL. */
   readonly stop: () => Promise<number>;
 }
 
 /**
  * Starts a `serve` process with only the given environment.
  *
- * @throws {Error} if it does not print its URL within 60 s
+ * @throws {Error} if it does not print its URL within 180 s
  */
 export async function startServe(
   executable: string,
@@ -72,14 +72,14 @@ export async function startServe(
     stdout: "piped",
     stderr: "null",
   }).spawn();
-  const starting = setTimeout(() => server.kill("SIGKILL"), 60_000);
+  const starting = setTimeout(() => server.kill("SIGKILL"), 180_000);
   const { url, drained } = await readyLine(server.stdout);
   clearTimeout(starting);
   return {
     url,
     stop: async () => {
       server.kill("SIGTERM");
-      const timer = setTimeout(() => server.kill("SIGKILL"), 30_000);
+      const timer = setTimeout(() => server.kill("SIGKILL"), 180_000);
       const { code } = await server.status;
       clearTimeout(timer);
       await drained();

@@ -96,9 +96,9 @@ export const SYSTEM_ENV: Readonly<Record<string, string>> = SYSTEM_ROOT === unde
   : { SystemRoot: SYSTEM_ROOT };
 
 /** The longest run of a process, in milliseconds. */
-const TIMEOUT = 60_000;
+const TIMEOUT = 180_000;
 
-/** Runs an executable with only the given environment and {@link SYSTEM_ENV}. Ends it with SIGTERM after 60 s. */
+/** Runs an executable with only the given environment and {@link SYSTEM_ENV}. Ends it with SIGTERM after 180 s. */
 export function asProcess(executable: string, leadingArgs: readonly string[] = []): Program {
   return (args, { env = {}, stdin = "" } = {}) => {
     const child = new Deno.Command(executable, {

@@ -14,7 +14,7 @@ import { command } from "../execute.ts";
 /** How often to read the screen, when to press keys again, and how long to wait in total, in milliseconds. */
 const INTERVAL = 25;
 const AGAIN = 5_000;
-const TIMEOUT = 60_000;
+const TIMEOUT = 180_000;
 
 export interface TerminalOptions {
   /** The whole environment of the program. `PATH`, `TERM` and `LC_ALL` have defaults. */
@@ -43,7 +43,7 @@ export interface Terminal extends AsyncDisposable {
    *
    * @param again keys to press again every 5 s until the screen matches
    * @returns the text on the screen
-   * @throws {Error} with the text on the screen, after 60 s
+   * @throws {Error} with the text on the screen, after 180 s
    */
   shows(pattern: RegExp, ...again: readonly string[]): Promise<string>;
   /** Ends the program and the tmux server, and removes the temporary directory. */
