@@ -63,7 +63,7 @@ Exit status, and the "code" of a failure with --json:
        USAGE               any other invalid flag, value or setting, or a value
                            is missing and the command cannot prompt for it
     3  UNAUTHENTICATED     the key is missing, mistyped, unknown, deleted,
-                           disabled or expired
+                           disabled, expired or rotated
        FORBIDDEN           the key lacks a right; the message names it
     4  UNREACHABLE         no connection, or the key store cannot be used
        TLS                 the certificate is not valid, or the TLS handshake

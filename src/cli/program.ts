@@ -16,7 +16,7 @@ import type { KnownCommand } from "./usage_failure.ts";
 
 /** The commands and their one-line summaries. */
 const COMMANDS = [
-  ["apikey", "create or delete API keys"],
+  ["apikey", "create, list, change and delete API keys"],
   ["request", "send a GraphQL request with a key"],
   ["needs", "print the permissions that a GraphQL document needs"],
   ["serve", "run the embedded server on HTTP"],

@@ -15,7 +15,7 @@ import { withServerFlags } from "../settings/server_flags.ts";
 /** Registers the command. */
 export function registerAudit(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
-    .description("Print the audit trail of the server as JSON lines, oldest event first.")
+    .description("Print the audit trail of the server, oldest event first. Each line is one event in JSON.")
     .optionsGroup("Events:")
     .option("--after <id>", "print only events after the event with this id; an empty id prints all events")
     .optionsGroup("Output:")
@@ -97,7 +97,7 @@ With --json, one line {"events":[...]} has all events.
 
 If you use a key, it needs LOGS:READ_ANY. The audit trail contains changes to
 keys and refused attempts. It does not contain requests that a server rejects
-because they have no valid key. 'service-api serve' writes such requests to its
+because they have no valid key. service-api serve writes such requests to its
 access log.
 
 Examples:

@@ -192,7 +192,7 @@ Config file:
   ignored, because they are only for the profile's own server or store.
 
 JSON:
-  {"settings":[{"name","value","source","from"},…]}
+  {"settings":[{"name","value","source","from"},...]}
   value is null for a setting without a value; source is flag, variable, file or
   default; from is the flag, the variable or PATH:LINE:COLUMN, and null for a
   default. A setting that is ignored has "ignored", which says why.

@@ -33,7 +33,10 @@ const NO_CANDIDATES: Completion = { words: {}, directive: ":space" };
 
 Deno.test("the first word completes to the commands with their summaries, except the hidden command __complete", async () => {
   const { words } = await complete([""]);
-  expect(words).toMatchObject({ apikey: "create or delete API keys", help: "print the help of a command" });
+  expect(words).toMatchObject({
+    apikey: "create, list, change and delete API keys",
+    help: "print the help of a command",
+  });
   expect(Object.keys(words)).toEqual(expect.arrayContaining(["request", "serve", "audit", "completions", "--version"]));
   expect(words).not.toHaveProperty("__complete");
   expect(await offered(["ser"])).toEqual(["serve"]);

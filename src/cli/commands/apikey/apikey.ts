@@ -341,7 +341,7 @@ Failure codes and exit statuses:
   FAILED                1  any other failure, for example if the output could
                            not be written
   UNAUTHENTICATED       3  the key is missing, mistyped, unknown, deleted,
-                           disabled or expired
+                           disabled, expired or rotated
   FORBIDDEN             3  the key lacks a right; the message names it
   UNREACHABLE           4  no connection, or the key store is full, read-only or
                            damaged, or was written by a newer version of this

@@ -46,7 +46,7 @@ export function withKeyFlags(command: CommandUnknownOpts): CommandUnknownOpts {
     )
     .option("--description <desc>", "what the key is for, in at most 1,024 characters")
     .option("--expires-in <duration>", "when the key expires: a number and s, m, h, d or w, for example 90d")
-    .option("--expires-at <time>", "the same as a time, for example 2026-12-31T23:59:59Z")
+    .option("--expires-at <time>", "the expiry as a time, for example 2026-12-31T23:59:59Z")
     .option("--overwrite", "if the name is taken, replace that key; the old secret stops working immediately")
     .option("--secret-file <file>", "write the secret to this file, not to standard output");
 }

@@ -23,7 +23,7 @@ export function registerRotate(command: Command, { host, log, setExitCode }: Com
     .optionsGroup("Secret:")
     .option("--grace <duration>", "how long the old secret stays valid, for example 2h; without it, not at all")
     .option("--expires-in <duration>", "the new expiry of the key: a number and s, m, h, d or w, for example 90d")
-    .option("--expires-at <time>", "the same as a time, for example 2026-12-31T23:59:59Z")
+    .option("--expires-at <time>", "the expiry as a time, for example 2026-12-31T23:59:59Z")
     .option("--secret-file <file>", "write the secret to this file, not to standard output")
     .option("--overwrite", "replace the file of --secret-file if it exists");
   withServerFlags(withOutputFlags(withSecret))

@@ -134,7 +134,7 @@ async function makeSecretsDir({ secretsDir }: ApplyFlags): Promise<void> {
 }
 
 const NOTES = `
-Manifest:
+Example of a manifest:
   managedBy: team deploy          # marks these keys, for --prune; optional
   keys:
     - name: ci deploy
@@ -159,11 +159,12 @@ Failures:
   deletes nothing if a key failed.
 
 --prune:
-  Deletes the keys whose managedBy is that of the manifest, if the manifest does
-  not name them any more. It does not delete their secret files: delete them
-  yourself. An existing key that belongs to no manifest gets the mark. A key
-  that belongs to another manifest is an error. Other servers do not record
-  managedBy, so --prune is not supported there.
+  Deletes the keys whose managedBy is that of the manifest, if the manifest no
+  longer names them. It does not delete their secret files. It names the files
+  that it finds in --secrets-dir: delete them yourself. An existing key that
+  belongs to no manifest gets the mark. A key that belongs to another manifest
+  is an error. Other servers do not record managedBy, so --prune is not
+  supported there.
 
 Results:
   Standard output names each key that changed, and never contains a secret. With

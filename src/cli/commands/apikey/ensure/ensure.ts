@@ -48,7 +48,7 @@ export function registerEnsure(command: Command, context: CommandContext): void 
     .option("--expires-in <duration>", "how long each secret is valid: a number and s, m, h, d or w, for example 90d")
     .option("--expires-at <time>", "when the key expires, for example 2026-12-31T23:59:59Z")
     .option("--rotate-before <duration>", "issue a new secret this long before the expiry; needs --expires-in")
-    .option("--grace <duration>", "how long the old secret stays valid after a new one was issued")
+    .option("--grace <duration>", "how long the old secret stays valid after a new one is issued")
     .optionsGroup("Output:")
     .option("--json", "print one line of JSON, even on failure");
   withServerFlags(withFlags)
@@ -124,9 +124,8 @@ File:
 Rotation:
   A new secret is valid for --expires-in. Without --grace, the server rejects
   the old secret as soon as the new one exists. With --grace, programs that have
-  read the old secret have that long to read the file again. If a key gets a new
-  secret twice within that time, the first secret stops working at the second
-  time.
+  read the old secret have that long to read the file again. A second rotation
+  within that time ends it: the oldest secret then stops working at once.
 
 Rights on the embedded server:
   API_KEY:CREATE_ANY, API_KEY:READ_OWN, API_KEY:UPDATE_OWN and every right of

@@ -21,16 +21,16 @@ export function registerList(command: Command, { host, log, setExitCode }: Comma
     .description("List API keys, without their secrets.")
     .usage("[options]")
     .optionsGroup("Filters:")
-    .option("--match <pattern>", "keys whose name matches; * stands for any characters, ? for one")
+    .option("--match <pattern>", "keys whose names match; * stands for any characters, ? for one")
     .option("--role <role>", "keys with this role")
-    .option("--can <permission>", "keys that have this right, by a role or a permission")
+    .option("--can <permission>", "keys that have this right, from a role or a permission")
     .option("--expired", "keys that have expired")
     .option("--expiring <duration>", "keys that expire within this time, or have expired")
-    .option("--unused <duration>", "keys that were not used for this time; at least 5m")
+    .option("--unused <duration>", "keys not used for this long, for example 90d; at least 5m")
     .option("--disabled", "keys that are disabled")
-    .option("--check", "exit with status 1 if any key is listed, for monitoring")
+    .option("--check", "exit with status 1 if any key matches, for monitoring")
     .optionsGroup("Order:")
-    .option("--sort <order>", SORTS.join(", "))
+    .option("--sort <order>", "sort by name, created, used or expires")
     .option("--reverse", "reverse the order")
     .optionsGroup("Output:")
     .option("--json", "print one line of JSON, even on failure")
@@ -107,17 +107,23 @@ async function noteNoKeys(filter: KeyFilter | undefined, place: string, host: Ho
 }
 
 const NOTES = `
-Filters:
-  A key is listed if it matches every filter. A pattern in quotes keeps the
-  shell from expanding it: --match 'ci *'. Patterns are case-sensitive.
+Filtering:
+  A key is listed if it matches every filter. Quote the pattern of --match, so
+  that the shell does not expand it: 'ci *'. Patterns are case-sensitive.
   Durations are a number and s, m, h, d or w. --unused counts from the last use
   or, if a key was never used, from its creation. A key without an expiry
   matches neither --expired nor --expiring.
   --can uses the rights that the server reports for each role. Servers other
-  than the embedded one may not report when keys expire or were last used. Then
-  the filters that need it fail with UNSUPPORTED.
+  than the embedded one may not report when keys expire or were last used.
+  Filters that need these times then fail with UNSUPPORTED.
 
-Order:
+Checking:
+  With --check, the exit status is 0 if no key matches, and 1 if any key
+  matches. Some failures have the status 1 too. A script can tell them apart
+  with --json: the line has "keys" if the check worked, and "error" if it
+  failed. Without --json, a failure prints a message on standard error.
+
+Sorting:
   Without --sort, keys are listed in the order of the server, which on the
   embedded server is the order of creation. --sort used lists keys that were
   never used first, and --sort expires lists keys that never expire last.
@@ -145,6 +151,6 @@ Examples:
   service-api apikey list --unused 90d --jsonl
   # Keys that could delete other keys.
   service-api apikey list --can API_KEY:DELETE_ANY
-  # For monitoring: exits with status 1 if a key expires within a week.
+  # For monitoring: exit with status 1 if a key expires within a week.
   service-api apikey list --expiring 7d --check
 ${EXIT_STATUS}`;

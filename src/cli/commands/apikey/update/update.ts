@@ -38,7 +38,7 @@ export function registerUpdate(command: Command, { host, log, setExitCode }: Com
     .option("--add-permissions <perms>", "add permissions; * stands for all; repeatable", collect)
     .option("--remove-permissions <perms>", "remove permissions; * stands for all; repeatable", collect)
     .option("--expires-in <duration>", "the new expiry: a number and s, m, h, d or w, for example 90d")
-    .option("--expires-at <time>", "the same as a time, for example 2026-12-31T23:59:59Z")
+    .option("--expires-at <time>", "the expiry as a time, for example 2026-12-31T23:59:59Z")
     .option("--no-expiry", "remove the expiry")
     .option("--disable", "reject the key until it is enabled again")
     .option("--enable", "accept the key again");
@@ -151,18 +151,19 @@ async function findLockout(before: ApiKey, after: ApiKey, client: Client, now: D
 }
 
 const NOTES = `
-Changes:
+Updating:
   The command shows what changes, before and after, on standard error. If all
   values are already as requested, it says so and changes nothing.
   A key must keep at least one role or permission.
-  --disable blocks the key at once. It keeps its name and its rights.
+  --disable blocks the key at once. The key keeps its name and its rights.
   If another caller changes the key at the same time, the command reads the key
   again and applies the change to the new state.
 
 Prompting:
   If the calling key or the last key with the role ADMIN would lose rights, the
-  command asks for its name. Without a terminal, this needs --yes.
-  Without a name, the command lists the keys to select from.
+  command asks for its name. If it cannot prompt, it needs --yes.
+  Without a name and an id, the command shows a list to select a key from, and
+  asks for confirmation. --yes skips the confirmation.
 
 Rights:
   On the embedded server, the calling key needs API_KEY:UPDATE_ANY and

@@ -148,7 +148,7 @@ async function formatForTerminal(
 }
 
 const NOTES = `
-Key:
+Verifying:
   The key comes from --key-file, SERVICE_API_KEY_FILE, SERVICE_API_KEY or the
   profile. --key-file - reads it from standard input. The command needs no right
   except a valid key.
@@ -167,7 +167,7 @@ Results:
     valid      {"active":true,"id","name","roles":["VIEWER"],
                "permissions":["DOCKER:READ_ANY"],"expiresAt"}
                A member is null if the server does not report it. expiresAt is
-               null also if the key does not expire. For an old secret in its
+               also null if the key does not expire. For an old secret in its
                grace period, it is the end of that period.
     not valid  {"active":false,"reason":"expired"} (exit status 3)
                The reason is mistyped, unknown, disabled, expired or rotated. If

@@ -211,6 +211,19 @@ Deno.test("on a server with only the published schema, filters on other fields a
   }
 });
 
+Deno.test("a script can tell a key that --check finds from a failure with the same exit status", async () => {
+  await using server = startForeignServer([{ id: "1", name: "ci", key: "a" }]);
+  const check = (...flags: readonly string[]): Promise<Outcome> =>
+    inProcess(["apikey", "list", "--base-url", server.url, "--check", ...flags]);
+  const [found, failed] = await Promise.all([check("--match", "ci", "--json"), check("--expiring", "7d", "--json")]);
+  expect([found, failed].map(({ code, stdout }) => [code, Object.keys(JSON.parse(stdout))[0]])).toEqual([
+    [1, "keys"],
+    [1, "error"],
+  ]);
+  const [plain, plainFailed] = await Promise.all([check("--match", "ci"), check("--expiring", "7d")]);
+  expect([plain, plainFailed].map(({ code, stderr }) => [code, stderr === ""])).toEqual([[1, true], [1, false]]);
+});
+
 Deno.test("if the reader of standard output closes the pipe, apikey list ends without a message", () =>
   inTemporaryDirectory(async (directory) => {
     await withStoreIn(directory, async (store) => await addAll(store, [await newKey("web")]));
