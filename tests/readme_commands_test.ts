@@ -66,11 +66,11 @@ testWith(["bash"], "the commands of README.md work as written", async () => {
     '{"deleted":1,"keys":[{"id":"key_…","name":"nightly backup"}]}',
     "No API keys found to delete",
     "created    nightly backup",
-    "            secret in backup.key",
+    "           secret in backup.key",
     "create     report",
-    "            secret in report.key",
+    "           would write the secret to report.key",
     "created    report",
-    "            secret in report.key",
+    "           secret in report.key",
     '{"data":{"apiKeys":[{"name":"ci deploy","roles":["VIEWER"],"createdAt":"…"},' +
     '{"name":"nightly backup","roles":["VIEWER"],"createdAt":"…"},' +
     '{"name":"report","roles":["VIEWER"],"createdAt":"…"},' +
