@@ -17,7 +17,6 @@ import {
   type Origin,
   removal,
   replacesItself,
-  requireValidActor,
 } from "./audit_event.ts";
 import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
 import type { Change, KeySelector, KeyStore, Precondition, RemovePrecondition, UpdateOptions } from "./key_store.ts";
@@ -36,11 +35,11 @@ import {
   inTransaction,
   isRolledBack,
   migrate,
-  NAME_LOCK_ID,
   type Queryable,
   requireKnownSchema,
   schemaVersion,
 } from "./postgres_database.ts";
+import { findId, keepActor, lockKeys, lockNames } from "./postgres_locks.ts";
 import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, type Row, rowToEvent, rowToKey, rowToTimes } from "./row.ts";
 import type { KeyState, KeyStatus, StoredKey } from "./stored_key.ts";
 import { UnmigratedStore } from "./unmigrated_store.ts";
@@ -234,7 +233,7 @@ class PostgresStore implements KeyStore {
 
   async findById(id: string): Promise<StoredKey | undefined> {
     const row = await this.#findRow(id);
-    return row && toKey(row, this.#label);
+    return row && rowToKey(row, this.#label);
   }
 
   async #findRows(ids: readonly string[]): Promise<ReadonlyMap<string, Row>> {
@@ -246,7 +245,7 @@ class PostgresStore implements KeyStore {
   async findByName(name: Name): Promise<StoredKey | undefined> {
     const text = `SELECT * FROM ${this.#tables.keys} WHERE name = $1`;
     const [row] = await this.#rows({ text, values: [name] });
-    return row && toKey(row, this.#label);
+    return row && rowToKey(row, this.#label);
   }
 
   async listPage({ sort, after, limit, owner }: PageOptions): Promise<readonly OrderedKey[]> {
@@ -270,7 +269,7 @@ class PostgresStore implements KeyStore {
       values,
     });
     return rows.map((row) => {
-      const key = toKey(row, this.#label);
+      const key = rowToKey(row, this.#label);
       return { key, position: positionOf(key, row["number"], sort) };
     });
   }
@@ -388,81 +387,6 @@ function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal | un
   if (signal.aborted) interrupt();
   signal.addEventListener("abort", interrupt);
   return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", interrupt));
-}
-
-/**
- * Serializes transactions for the same names until the end of the transaction, because a name that no key has yet has no
- * row to lock. A transaction locks names before rows, all at once and in order, so it cannot deadlock.
- */
-async function lockNames(sql: Queryable, names: readonly Name[]): Promise<void> {
-  await sql.query(
-    `SELECT pg_advisory_xact_lock($1, lock)
-     FROM (SELECT DISTINCT hashtext(name) AS lock FROM unnest($2::text[]) AS name ORDER BY lock) AS locks`,
-    [NAME_LOCK_ID, names],
-  );
-}
-
-async function findId(sql: Queryable, name: Name): Promise<string | undefined> {
-  const { rows: [row] } = await sql.query<Row>("SELECT id FROM service_api.api_key WHERE name = $1", [name]);
-  return row && String(row["id"]);
-}
-
-/**
- * Checks that the calling key exists and is enabled, and prevents changes to it until the end of the transaction. Allows
- * concurrent changes by the same key. The transaction must not lock other rows, because only `lockKeys` locks rows in
- * order.
- *
- * @returns the calling key; `null` for the local caller
- * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
- */
-async function keepActor(sql: Queryable, { actor }: Origin, label: string): Promise<StoredKey | null> {
-  if (actor === null) return null;
-  const { rows: [row] } = await sql.query<Row>("SELECT * FROM service_api.api_key WHERE id = $1 FOR KEY SHARE", [
-    actor.id,
-  ]);
-  return requireValidActor(row && toKey(row, label));
-}
-
-interface LockedKeys {
-  /** The keys that a change updates or removes. */
-  readonly keys: readonly StoredKey[];
-  /** The calling key; `null` for the local caller. */
-  readonly actor: StoredKey | null;
-}
-
-/**
- * Locks the rows that a change updates or removes, and the row of the calling key. Transactions lock rows only in the order of
- * `number`, so they cannot deadlock.
- *
- * @param isReplacement if set, and if the calling key is one of the keys to remove, also locks the keys that it created
- * @returns the keys with these ids that exist, and the calling key
- * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
- */
-async function lockKeys(
-  sql: Queryable,
-  ids: readonly string[],
-  { actor }: Origin,
-  label: string,
-  isReplacement = false,
-): Promise<LockedKeys> {
-  const creator = isReplacement && actor !== null && ids.includes(actor.id) ? actor.id : null;
-  const { rows } = await sql.query<Row>(
-    `WITH locked AS (
-       SELECT * FROM service_api.api_key WHERE id = ANY($1) OR created_by = $2 ORDER BY number FOR UPDATE
-     )
-     SELECT * FROM locked WHERE id = ANY($1)`,
-    [actor === null ? ids : [...ids, actor.id], creator],
-  );
-  const locked = rows.map((row) => toKey(row, label));
-  const wanted = new Set(ids);
-  return {
-    keys: locked.filter(({ id }) => wanted.has(id)),
-    actor: actor === null ? null : requireValidActor(locked.find(({ id }) => id === actor.id)),
-  };
-}
-
-function toKey(row: Row, label: string): StoredKey {
-  return rowToKey(KEY_COLUMNS.map((column) => row[column]), label);
 }
 
 function toStatus(value: unknown): KeyStatus {

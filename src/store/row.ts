@@ -59,11 +59,19 @@ export function keyToRow(key: StoredKey): Value[] {
 }
 
 /**
- * @param values the values in the order of `KEY_COLUMNS`
  * @param store the name of the store in messages
  * @throws {Failure} `UNREACHABLE` if the row is damaged
  */
-export function rowToKey(values: readonly unknown[], store: string): StoredKey {
+export function rowToKey(row: Row, store: string): StoredKey {
+  return valuesToKey(KEY_COLUMNS.map((column) => row[column]), store);
+}
+
+/**
+ * The same as `rowToKey` for a row that is an array.
+ *
+ * @param values the values in the order of `KEY_COLUMNS`
+ */
+export function valuesToKey(values: readonly unknown[], store: string): StoredKey {
   const [
     id,
     name,

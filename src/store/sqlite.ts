@@ -19,7 +19,7 @@ import {
 import { GroupCommit } from "./group_commit.ts";
 import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
 import type { Change, KeySelector, KeyStore, Precondition, RemovePrecondition, UpdateOptions } from "./key_store.ts";
-import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToKey, rowToTimes } from "./row.ts";
+import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToTimes, valuesToKey } from "./row.ts";
 import {
   openDatabase,
   openExistingDatabase,
@@ -213,7 +213,7 @@ class SqliteStore implements KeyStore {
                     WHERE ${conditions.join(" AND ") || "TRUE"} ORDER BY ${order} LIMIT ?`;
     return this.#read(() =>
       this.#rows(select, ...values, limit).map((row) => {
-        const key = rowToKey(row, this.#label);
+        const key = valuesToKey(row, this.#label);
         return { key, position: positionOf(key, row.at(-1), sort) };
       })
     );
@@ -279,7 +279,7 @@ class SqliteStore implements KeyStore {
 
   #find(column: "id" | "name", value: string): StoredKey | undefined {
     const row = this.#firstRow(`SELECT ${KEY_COLUMNS.join(", ")} FROM api_key WHERE ${column} = ?`, value);
-    return row && rowToKey(row, this.#label);
+    return row && valuesToKey(row, this.#label);
   }
 
   /**
