@@ -124,11 +124,11 @@ function withContext(
 }
 
 /** A server that knows the key says what to do, so only the place for a new secret is missing. */
-function remedyForReason(reason: Rejection, { keyRemedy }: Endpoint): string {
+function remedyForReason(reason: Rejection, { keyRemedy, knownKeyRemedy }: Endpoint): string {
   switch (reason) {
     case "disabled":
     case "expired":
-      return "";
+      return knownKeyRemedy === "" ? "" : ` ${knownKeyRemedy}`;
     case "rotated":
       return " Pass it with SERVICE_API_KEY or --key-file, or store it with service-api login.";
     case "mistyped":

@@ -7,6 +7,7 @@ export function clientOver(fetch: Endpoint["fetch"], url = "http://localhost/gra
     url,
     label: "test",
     keyRemedy: "",
+    knownKeyRemedy: "",
     headers: new Map(),
     maxResponseSize: Infinity,
     timeout: 5000,

@@ -79,7 +79,7 @@ async function runTask<Result>(
   }
 }
 
-interface Connection extends Pick<Endpoint, "url" | "label" | "keyRemedy" | "fetch"> {
+interface Connection extends Pick<Endpoint, "url" | "label" | "keyRemedy" | "knownKeyRemedy" | "fetch"> {
   close(): Promise<void>;
 }
 
@@ -106,6 +106,7 @@ async function openEmbedded(
     keyRemedy:
       "No other server is selected, so the embedded server checked the key. Set the key's server with --base-url " +
       "or SERVICE_API_URL, or use no key.",
+    knownKeyRemedy: "The embedded server also accepts commands without a key.",
     ...server,
   };
 }
@@ -115,6 +116,7 @@ async function connectToNetwork({ endpoint, caCertificates }: NetworkServer, hos
     url: endpoint.href,
     label: endpoint.host,
     keyRemedy: "Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.",
+    knownKeyRemedy: "",
   };
   const client = await createHttpClient(endpoint, caCertificates, host);
   if (client === undefined) return { ...server, fetch, close: () => Promise.resolve() };

@@ -30,10 +30,15 @@ for (
   }
 }
 
-for (const [what, open] of [["a server", overHttp], ["the embedded server", () => embedded(inProcess)]] as const) {
+for (
+  const [what, open, otherWay] of [
+    ["a server", overHttp, ""],
+    ["the embedded server", () => embedded(inProcess), " The embedded server also accepts commands without a key."],
+  ] as const
+) {
   for (
     const [state, change, remedy] of [
-      ["disabled", ["update", "ci", "--disable"], "enable it with service-api apikey update NAME --enable."],
+      ["disabled", ["update", "ci", "--disable"], `enable it with service-api apikey update NAME --enable.${otherWay}`],
       [
         "rotated",
         ["rotate", "ci"],
