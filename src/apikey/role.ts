@@ -37,21 +37,12 @@ function parseRole<Name extends string>(text: string, roles: readonly [Name, ...
 }
 
 /**
- * Parses a comma-separated list of roles. Ignores case, and spaces around commas. Removes duplicates.
- *
- * @throws {Failure} `INVALID_ROLE`; its message describes the first invalid item and how to correct it
- */
-export function parseRoles(list: string): readonly Role[] {
-  return parseRolesOf(ROLES, [list]);
-}
-
-/**
- * Parses roles of a server.
+ * Parses roles of a server. Ignores case, and spaces around commas. Removes duplicates.
  *
  * @param roles the roles of the server
  * @param lists comma-separated lists, which add up
  * @throws {UnknownName} `INVALID_ROLE` if a role is not one of `roles`
- * @throws {Failure} `INVALID_ROLE` if an item cannot be a role
+ * @throws {Failure} `INVALID_ROLE` if an item cannot be a role; the message says how to correct it
  */
 export function parseRolesOf<Name extends string>(
   roles: readonly [Name, ...Name[]],

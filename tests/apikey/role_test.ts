@@ -1,11 +1,15 @@
 /** Roles (spec section 2, "Roles"): which roles exist, and how lists of them are parsed. */
 import { expect } from "expect";
 import fc from "fast-check";
-import { parseRoles, ROLES } from "../../src/apikey/role.ts";
+import { parseRolesOf, type Role, ROLES } from "../../src/apikey/role.ts";
 import { failureOf } from "./failure_of.ts";
 import { SPEC_ROLES } from "./rights_by_design.ts";
 
 const anyRoles = fc.uniqueArray(fc.constantFrom(...ROLES));
+
+function parseRoles(list: string): readonly Role[] {
+  return parseRolesOf(ROLES, [list]);
+}
 
 /** Returns the message for an invalid list. Checks that the failure has the code `INVALID_ROLE`. */
 function rejectionOf(list: string): string {
