@@ -73,21 +73,11 @@ function isAction(word: string): word is Action {
 /** What a user types instead of a resource or an action to select all of them. */
 const EVERY = "*";
 
-function splitPair(text: string): readonly string[] {
-  return toUpperCase(text).split(":").map((part) => part.trim());
-}
-
-function parsePermission(text: string): Permission {
-  const [resource = "", action = "", ...rest] = splitPair(text);
-  if (isResource(resource) && isAction(action) && rest.length === 0) return `${resource}:${action}`;
-  throw new Failure("INVALID_PERMISSION", explainInvalid(text, resource, action, rest.length === 0, RESOURCES));
-}
-
 function expandPermission<Name extends string>(
   text: string,
   { names, every }: KnownResources<Name>,
 ): readonly `${Name}:${Action}`[] {
-  const [word = "", action = "", ...rest] = splitPair(text);
+  const [word = "", action = "", ...rest] = toUpperCase(text).split(":").map((part) => part.trim());
   const resource = findWord(word, names);
   const actions = action === EVERY ? ACTIONS : ACTIONS.filter((known) => known === action);
   const isPair = actions.length > 0 && rest.length === 0;
@@ -144,16 +134,6 @@ function explainInvalid(
     .filter((sentence) => sentence !== "").join(" ");
 }
 
-/**
- * Parses a comma-separated list of `RESOURCE:ACTION` pairs. Ignores case, and spaces around commas and colons. Removes
- * duplicates.
- *
- * @throws {Failure} `INVALID_PERMISSION`; its message describes the first invalid item and how to correct it
- */
-export function parsePermissions(list: string): readonly Permission[] {
-  return parseCommaList(list, parsePermission);
-}
-
 /** The resources that a user may name in permissions. */
 export interface KnownResources<Name extends string = string> {
   readonly names: readonly [Name, ...Name[]];
@@ -161,14 +141,18 @@ export interface KnownResources<Name extends string = string> {
   readonly every: readonly Name[] | undefined;
 }
 
+/** The resources of this program, if a server may have others. */
+export const OWN_RESOURCES: KnownResources<Resource> = { names: RESOURCES, every: undefined };
+
 /**
- * Parses permissions for the resources of a server, and expands wildcards: `DOCKER:*` stands for every action on a
+ * Parses `RESOURCE:ACTION` pairs for the resources of a server. Ignores case, and spaces around commas and colons. Removes
+ * duplicates. Expands wildcards: `DOCKER:*` stands for every action on a
  * resource, `*:READ_ANY` for an action on every resource, and `*:*` for all permissions.
  *
  * @param lists comma-separated lists, which add up
  * @throws {UnknownName} `INVALID_PERMISSION` if a resource is not one of `names`, or if only the server can list the
  * resources that `*` stands for
- * @throws {Failure} `INVALID_PERMISSION` if an item cannot be a permission
+ * @throws {Failure} `INVALID_PERMISSION` if an item cannot be a permission; the message says how to correct it
  */
 export function parsePermissionsOf<Name extends string>(
   resources: KnownResources<Name>,

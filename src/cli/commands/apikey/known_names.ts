@@ -3,7 +3,7 @@
  * permission stands for all resources of the server.
  */
 import { Failure } from "../../../apikey/failure.ts";
-import { type KnownResources, RESOURCES } from "../../../apikey/permission.ts";
+import { type KnownResources, OWN_RESOURCES, RESOURCES } from "../../../apikey/permission.ts";
 import { ROLES } from "../../../apikey/role.ts";
 import { UnknownName } from "../../../apikey/unknown_name.ts";
 import type { Client } from "../../../client/client.ts";
@@ -22,7 +22,7 @@ export interface KnownNames {
  */
 export function parseKnownNames<Parsed>(parse: (known: KnownNames) => Parsed): Parsed | UnknownName {
   try {
-    return parse({ roles: ROLES, resources: { names: RESOURCES, every: undefined } });
+    return parse({ roles: ROLES, resources: OWN_RESOURCES });
   } catch (error) {
     if (error instanceof UnknownName) return error;
     throw error;
@@ -40,10 +40,10 @@ export async function parseNamesOfServer<Parsed>(
   unknown: UnknownName,
   client: Client,
 ): Promise<Parsed> {
-  return parse(await askServer(unknown, client));
+  return parse(await fetchKnownNames(unknown, client));
 }
 
-async function askServer(unknown: UnknownName, client: Client): Promise<KnownNames> {
+async function fetchKnownNames(unknown: UnknownName, client: Client): Promise<KnownNames> {
   try {
     const { roles, resources } = await client.listEnumNames();
     return {

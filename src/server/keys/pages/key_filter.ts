@@ -2,7 +2,7 @@
 import { Failure, quote } from "../../../apikey/failure.ts";
 import type { KeyFilter } from "../../../apikey/key_filter.ts";
 import { parseTime } from "../../../apikey/lifetime.ts";
-import { parsePermissions, type Permission } from "../../../apikey/permission.ts";
+import { OWN_RESOURCES, parsePermissionsOf, type Permission } from "../../../apikey/permission.ts";
 import type { Role } from "../../../apikey/role.ts";
 
 /** The GraphQL input `ApiKeyFilter`. */
@@ -41,7 +41,7 @@ function parseOptionalTime(text: string | null | undefined): Date | null {
 }
 
 function parseOnePermission(text: string): Permission {
-  const [permission, ...others] = text.includes("*") ? [] : parsePermissions(text);
+  const [permission, ...others] = text.includes("*") ? [] : parsePermissionsOf(OWN_RESOURCES, [text]);
   if (permission !== undefined && others.length === 0) return permission;
   throw new Failure(
     "INVALID_PERMISSION",
