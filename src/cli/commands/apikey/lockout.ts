@@ -3,6 +3,7 @@
  * role ADMIN. Before such a change, the user types the name of the key in full.
  */
 import { Failure, quote } from "../../../apikey/failure.ts";
+import type { Client } from "../../../client/client.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
 
@@ -52,6 +53,12 @@ export function findRisks(
       endsAdmin: key === lastAdmin,
     }))
     .filter(({ isInUse, endsAdmin }) => isInUse || endsAdmin);
+}
+
+/** Lists the keys with the role ADMIN. */
+export async function listAdmins(client: Client): Promise<readonly GuardedKey[]> {
+  const pages = await Array.fromAsync(client.readKeys({ filter: { role: "ADMIN" } }));
+  return pages.flat();
 }
 
 /** Returns the marks for a list of keys, by id: `in use` and `last ADMIN`. Expects every key with the role ADMIN. */

@@ -3,10 +3,10 @@ import { Failure } from "../../../../apikey/failure.ts";
 import type { KeyFilter } from "../../../../apikey/key_filter.ts";
 import type { ApiKey, Client, KeyField, KeyReference } from "../../../../client/client.ts";
 import { canPrompt } from "../../../host/can_prompt.ts";
-import { markRisks } from "../lockout.ts";
+import { listAdmins, markRisks } from "../lockout.ts";
 import type { Deletion } from "./delete_many.ts";
 import type { DeleteResult, FailedDeletion } from "../delete_output.ts";
-import { confirmLockout, isRefusal, keyInUseLast, listAdmins } from "./delete_safely.ts";
+import { confirmLockout, isRefusal, keyInUseLast } from "./delete_safely.ts";
 import { MAX_ATTEMPTS, notDeleted } from "../delete_target.ts";
 
 /**

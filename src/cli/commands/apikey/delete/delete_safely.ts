@@ -1,7 +1,7 @@
 /** What every deletion of several keys respects: the risk of a lockout, the key in use, and refusals by the server. */
 import { Failure, type FailureCode } from "../../../../apikey/failure.ts";
 import type { Client, KeyReference } from "../../../../client/client.ts";
-import { confirmRisks, findRisks, type GuardedKey } from "../lockout.ts";
+import { confirmRisks, findRisks, type GuardedKey, listAdmins } from "../lockout.ts";
 import type { Deletion } from "./delete_many.ts";
 
 /**
@@ -22,12 +22,6 @@ export async function confirmLockout(
   const ids = new Set(keys.map(({ id }) => id));
   const after = before.filter(({ id }) => !ids.has(id));
   await confirmRisks(findRisks(before, after, keyInUse, host.now()), "delete", flags, host, interrupted);
-}
-
-/** Lists the keys with the role ADMIN. */
-export async function listAdmins(client: Client): Promise<readonly GuardedKey[]> {
-  const pages = await Array.fromAsync(client.readKeys({ filter: { role: "ADMIN" } }));
-  return pages.flat();
 }
 
 /** Moves what contains the key in use to the end: without this key, the command can delete no other key. */
