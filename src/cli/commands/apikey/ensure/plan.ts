@@ -6,6 +6,7 @@ import { Failure, quote } from "../../../../apikey/failure.ts";
 import type { Name } from "../../../../apikey/name.ts";
 import type { NamedPermission } from "../../../../apikey/permission.ts";
 import type { ApiKey, KeyChanges } from "../../../../client/client.ts";
+import { haveSameItems } from "../update/key_change.ts";
 
 /** A key as flags or a manifest describe it. Durations are in milliseconds. */
 export interface WantedKey {
@@ -130,15 +131,11 @@ function findChanges(wanted: WantedKey, key: ApiKey): KeyChanges {
   }
   return {
     ...description !== undefined && description !== (key.description ?? "") && { description },
-    ...!hasSameItems(roles, key.roles ?? []) && { roles },
-    ...!hasSameItems(permissions, key.permissions ?? []) && { permissions },
+    ...!haveSameItems(roles, key.roles ?? []) && { roles },
+    ...!haveSameItems(permissions, key.permissions ?? []) && { permissions },
     ...key.enabled === false && { enabled: true },
     ...managedBy !== undefined && managedBy !== key.managedBy && { managedBy },
   };
-}
-
-function hasSameItems(some: readonly string[], others: readonly string[]): boolean {
-  return some.length === new Set(others).size && others.every((item) => some.includes(item));
 }
 
 /** Returns the new expiry of a key that has none, or another one than wanted. With `expiresIn`, an earlier one is right. */

@@ -132,7 +132,8 @@ function changeList(held: readonly string[] | null, change: ListChange | undefin
   return [...items];
 }
 
-function haveSameItems(one: readonly string[], other: readonly string[] | null): boolean {
+/** Whether two lists have the same items, in any order. A list that the server does not report is never the same. */
+export function haveSameItems(one: readonly string[], other: readonly string[] | null): boolean {
   return other !== null && one.length === new Set(other).size && one.every((item) => other.includes(item));
 }
 
