@@ -17,6 +17,7 @@ import { wrapWords } from "../../terminal/wrap.ts";
 import { type CreateFlags, createKey } from "./create.ts";
 import { type DeleteFlags, deleteKeys } from "./delete.ts";
 import { withDeleteFlags, withKeyFlags, withOutputFlags } from "./key_flags.ts";
+import { chooseName } from "./select/choose_name.ts";
 import { SUBCOMMANDS } from "./subcommands.ts";
 
 const LIST_OF_COMMANDS = `Commands:
@@ -60,10 +61,7 @@ export function registerCreate(command: Command, { host, log, setExitCode }: Com
   withServerFlags(withOutputFlags(withKeyFlags(withName)))
     .addHelpText("after", SEE_APIKEY)
     .action(async (name, flags) => {
-      if (name !== undefined && flags.name !== undefined) {
-        throw new Failure("USAGE", "The name is given twice. Use either the argument or --name.");
-      }
-      const keyFlags = { ...flags, name: name ?? flags.name };
+      const keyFlags = { ...flags, name: chooseName(name, flags) };
       setExitCode(await createKey(keyFlags, host, withClient(flags, host, log)));
     });
 }

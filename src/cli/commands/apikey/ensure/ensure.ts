@@ -12,6 +12,7 @@ import type { CommandContext } from "../../../command.ts";
 import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import { collect, type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
+import { chooseName } from "../select/choose_name.ts";
 import { applyKeys } from "./apply_keys.ts";
 import { printReport } from "./output.ts";
 import { requireRotatable, type WantedKey } from "./plan.ts";
@@ -54,10 +55,7 @@ export function registerEnsure(command: Command, context: CommandContext): void 
   withServerFlags(withFlags)
     .addHelpText("after", NOTES)
     .action(async (name, flags) => {
-      if (name !== undefined && flags.name !== undefined) {
-        throw new Failure("USAGE", "The name is given twice. Use either the argument or --name.");
-      }
-      context.setExitCode(await ensure({ ...flags, name: name ?? flags.name }, context));
+      context.setExitCode(await ensure({ ...flags, name: chooseName(name, flags) }, context));
     });
 }
 

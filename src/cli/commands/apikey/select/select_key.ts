@@ -5,6 +5,7 @@ import { parseExistingName } from "../../../../apikey/name.ts";
 import type { Client, KeySelector } from "../../../../client/client.ts";
 import { canPrompt, type PromptFlags } from "../../../host/can_prompt.ts";
 import type { Host } from "../../../host/host.ts";
+import { chooseName } from "./choose_name.ts";
 
 /** The flags that select a key, as typed. */
 export type SelectorFlags = {
@@ -40,10 +41,8 @@ export function parseSelector(
   command: string,
   host: Host,
 ): KeySelector | undefined {
-  const { name = argument, id } = flags;
-  if (argument !== undefined && flags.name !== undefined) {
-    throw new Failure("USAGE", "The name is given twice. Use either the argument or --name.");
-  }
+  const { id } = flags;
+  const name = chooseName(argument, flags);
   if (name !== undefined && id !== undefined) throw new Failure("USAGE", "Use either a name or --id, not both.");
   if (name !== undefined) return { name: parseExistingName(name) };
   if (id?.trim() === "") throw new Failure("USAGE", "--id is empty. Pass the id of a key, for example key_1.");

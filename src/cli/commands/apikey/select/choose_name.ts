@@ -1,0 +1,15 @@
+/** The name of a key on the command line: an argument, or the flag `--name`. */
+import { Failure } from "../../../../apikey/failure.ts";
+
+/**
+ * Returns the name of a key, which a user can type as an argument or with `--name`.
+ *
+ * @throws {Failure} `USAGE` if it is given twice
+ */
+export function chooseName(
+  argument: string | undefined,
+  { name }: { readonly name?: string | undefined },
+): string | undefined {
+  if (argument === undefined || name === undefined) return argument ?? name;
+  throw new Failure("USAGE", "The name is given twice. Use either the argument or --name.");
+}
