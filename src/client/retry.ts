@@ -4,7 +4,6 @@
  */
 import { Failure, NOTHING_CHANGED, toSentence } from "../apikey/failure.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { KeyReference } from "./key.ts";
 import { RequestRejected } from "./response_failure.ts";
 
 /** How long to repeat a failed request, in milliseconds. Longer than servers lag. */
@@ -125,9 +124,4 @@ export async function failureOf(task: Promise<unknown>): Promise<Failure | undef
 /** The failure as a sentence. Omits what an interruption left, because the next sentence says what exists now. */
 export function describeFailure(failure: Failure): string {
   return failure.code === "INTERRUPTED" ? "Interrupted." : toSentence(failure.message);
-}
-
-/** Returns the keys with these ids. */
-export function withIds<Key extends KeyReference>(keys: readonly Key[], ids: readonly KeyReference[]): readonly Key[] {
-  return keys.filter((key) => ids.some(({ id }) => id === key.id));
 }

@@ -14,16 +14,7 @@ import { CREATE, type NewKey, requestKey } from "./create_request.ts";
 import { findKeyInUse, withKey } from "./key_in_use.ts";
 import { existedBefore, type ExistingKey, listSecrets } from "./list_secrets.ts";
 import { requestRename } from "./rename_request.ts";
-import {
-  describeFailure,
-  failureOf,
-  forCleanUp,
-  isRefusal,
-  poll,
-  retry,
-  retryIfNotExecuted,
-  withIds,
-} from "../retry.ts";
+import { describeFailure, failureOf, forCleanUp, isRefusal, poll, retry, retryIfNotExecuted } from "../retry.ts";
 import { createTemporaryKey, deleteTemporaryKey } from "./temporary_key.ts";
 
 /** The new key while it has its temporary name, and the key that was requested. */
@@ -124,7 +115,7 @@ async function deleteOldKeys(replacement: Replacement, later: Endpoint): Promise
   let remaining = old;
   const listFailure = await failureOf((async () => {
     const list = (): Promise<readonly KeyReference[]> => retry(watcher, () => listReferences(watcher));
-    remaining = withIds(await poll(watcher, list, (keys) => withIds(keys, old).length === 0, limit), old);
+    remaining = common(await poll(watcher, list, (keys) => common(keys, old).length === 0, limit), old);
   })());
   const isGone = listFailure === undefined && remaining.length === 0;
   // The secret of the successor must be printed: the caller has no other key.
@@ -134,6 +125,11 @@ async function deleteOldKeys(replacement: Replacement, later: Endpoint): Promise
   if (listFailure !== undefined) throw unfinished(replacement, failure, "The old key may be deleted.");
   if (remaining.length === old.length) throw failure;
   throw unfinished(replacement, failure, isGone ? undefined : `Still there: ${describe(remaining)}.`);
+}
+
+/** Returns the keys that are among the others. */
+function common(keys: readonly KeyReference[], others: readonly KeyReference[]): readonly KeyReference[] {
+  return keys.filter(({ id }) => others.some((other) => other.id === id));
 }
 
 function stillListed(keys: readonly KeyReference[], { label, timeout }: Endpoint): Failure {
