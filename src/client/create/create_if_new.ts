@@ -4,7 +4,7 @@ import { hasName, nameTaken } from "../../apikey/name.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { deleteCommand, type IssuedKey } from "../key.ts";
 import { findEarlierKey } from "./competing_keys.ts";
-import { confirmDeletion } from "./confirm_deletion.ts";
+import { deleteWithRetries } from "./delete_with_retries.ts";
 import { CREATE, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
 import { existedBefore, type ExistingKey, listSecrets } from "./list_secrets.ts";
 import { failureOf, forCleanUp, retryIfNotExecuted } from "../retry.ts";
@@ -21,7 +21,7 @@ export async function createIfNew(endpoint: Endpoint, key: NewKey): Promise<Issu
   const created = await requestNew(endpoint, key, before);
   const earlier = await findEarlierKey(endpoint, created, key.name, []);
   if (earlier === undefined) return created;
-  const failure = await failureOf(confirmDeletion(forCleanUp(endpoint), [created]));
+  const failure = await failureOf(deleteWithRetries(forCleanUp(endpoint), [created]));
   if (failure === undefined) throw nameTaken(key.name);
   throw new Failure(
     "ALREADY_EXISTS",

@@ -9,7 +9,7 @@ import type { Endpoint } from "../endpoint.ts";
 import { deleteCommand, type IssuedKey, type KeyReference } from "../key.ts";
 import { listReferences } from "../list_keys.ts";
 import { findEarlierKey } from "./competing_keys.ts";
-import { confirmDeletion } from "./confirm_deletion.ts";
+import { deleteWithRetries } from "./delete_with_retries.ts";
 import { CREATE, type NewKey, requestKey } from "./create_request.ts";
 import { findKeyInUse, withKey } from "./key_in_use.ts";
 import { existedBefore, type ExistingKey, listSecrets } from "./list_secrets.ts";
@@ -109,7 +109,7 @@ async function takeName(later: Endpoint, { key, temporary }: Replacement): Promi
 async function deleteOldKeys(replacement: Replacement, later: Endpoint): Promise<void> {
   const { endpoint, old, isSuccessor } = replacement;
   if (old.length === 0) return;
-  const failure = await failureOf(confirmDeletion(endpoint, old));
+  const failure = await failureOf(deleteWithRetries(endpoint, old));
   const watcher = failure === undefined ? later : forCleanUp(later);
   const limit = failure !== undefined && isRefusal(failure) ? 0 : watcher.timeout;
   let remaining = old;
@@ -179,7 +179,7 @@ async function createAgain(replacement: Replacement, earlier: readonly ExistingK
     if (!isNew(answered)) throw new Failure("FAILED", `${endpoint.label} answered with the old key again.`);
     created = answered;
     await listWhenVisible(endpoint, created);
-    await confirmDeletion(endpoint, [temporary]);
+    await deleteWithRetries(endpoint, [temporary]);
     return created;
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
@@ -212,7 +212,7 @@ function unfinished(
 
 /** Deletes the new key, because another caller has created a key with the same name a moment earlier. */
 async function yieldTo(earlier: KeyReference, created: IssuedKey, endpoint: Endpoint): Promise<Unfinished> {
-  const failure = await failureOf(confirmDeletion(forCleanUp(endpoint), [created]));
+  const failure = await failureOf(deleteWithRetries(forCleanUp(endpoint), [created]));
   const conflict = `Another caller replaced the key ${quote(created.name)} at the same time (${earlier.id}).`;
   return new Unfinished(
     "FAILED",

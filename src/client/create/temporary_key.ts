@@ -4,7 +4,7 @@ import type { Endpoint } from "../endpoint.ts";
 import { deleteCommand, type IssuedKey, type KeyReference } from "../key.ts";
 import { listReferences } from "../list_keys.ts";
 import { MAYBE_EXECUTED } from "../network_failure.ts";
-import { confirmDeletion } from "./confirm_deletion.ts";
+import { deleteWithRetries } from "./delete_with_retries.ts";
 import { CREATE, CreatedWithErrors, type NewKey, requestKey } from "./create_request.ts";
 import { existedBefore, type ExistingKey } from "./list_secrets.ts";
 import { describeFailure, failureOf, forCleanUp, poll, retry, retryIfNotExecuted, wasNotExecuted } from "../retry.ts";
@@ -77,7 +77,7 @@ export async function deleteTemporaryKey(
   { wasListed, failure }: { readonly wasListed: boolean; readonly failure: Failure },
 ): Promise<Failure> {
   const cleanUp = forCleanUp(endpoint);
-  const refusal = await failureOf(confirmDeletion(cleanUp, [temporary]));
+  const refusal = await failureOf(deleteWithRetries(cleanUp, [temporary]));
   const isGone = refusal === undefined || (wasListed && !await isListed(cleanUp, temporary));
   const state = isGone
     ? "Nothing was changed."

@@ -10,7 +10,7 @@ import { retry } from "../retry.ts";
  *
  * @throws {Failure} if the server does not confirm the deletion; it may have deleted the keys
  */
-export async function confirmDeletion(endpoint: Endpoint, keys: readonly KeyReference[]): Promise<void> {
+export async function deleteWithRetries(endpoint: Endpoint, keys: readonly KeyReference[]): Promise<void> {
   await retry(endpoint, async () => {
     if (await deleteKeys(endpoint, keys)) return;
     throw new Failure("FAILED", `${endpoint.label} did not confirm the deletion and gave no reason.`);
