@@ -3,7 +3,7 @@ import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote, reasonOf } from "../../../../apikey/failure.ts";
 import { UnknownName } from "../../../../apikey/unknown_name.ts";
 import type { CommandContext } from "../../../command.ts";
-import { EXIT_CODES, EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
+import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import type { Host } from "../../../host/host.ts";
 import { type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
 import { readSettingFile, readStandardInput } from "../../../settings/setting.ts";
@@ -60,8 +60,7 @@ async function apply(path: string | undefined, flags: ApplyFlags, context: Comma
   if (prune && managedBy === undefined) {
     throw new Failure("USAGE", "--prune needs managedBy in the manifest. It deletes only keys with this mark.");
   }
-  let exitCode: ExitCode = ExitCode.OK;
-  await withSession(flags, context, async (session) => {
+  return await withSession(flags, context, async (session) => {
     const wanted = parsed instanceof UnknownName
       ? await parseNamesOfServer(manifest.parseKeys, parsed, session.client)
       : parsed;
@@ -69,13 +68,11 @@ async function apply(path: string | undefined, flags: ApplyFlags, context: Comma
     const report = await applyKeys(wanted, { dryRun, prunes: prune ? managedBy : undefined }, session);
     await printReport(report, flags, host);
     if (!dryRun && !flags.json) await noteRemainingFiles(report, wanted, flags, host);
-    const [failed] = report.failed;
-    if (failed !== undefined) exitCode = EXIT_CODES.FAILED;
     if (!report.isEmbedded && managedBy !== undefined) {
       await host.stderr.write("service-api: This server does not record managedBy, so --prune does not work on it.\n");
     }
+    return report.failed.length === 0 ? ExitCode.OK : ExitCode.FAILED;
   });
-  return exitCode;
 }
 
 /** The largest manifest, in bytes. It has room for about 5,000 keys. */

@@ -49,8 +49,8 @@ export function requireRotatable(
   );
 }
 
-/** What was found about a key. */
-export interface FoundKey {
+/** What the server and the file have of a wanted key. */
+export interface KeyState {
   /** The key on the server; `undefined` if no key has the name. */
   readonly key: ApiKey | undefined;
   /** What the file holds: no secret, the current secret of the key, or something else. */
@@ -84,7 +84,7 @@ const EXPIRY_TOLERANCE = 5 * 60_000;
  *
  * @throws {Failure} `FAILED` if the key belongs to another manifest; `EXPIRED` if it has expired and no new expiry is given
  */
-export function planKey(wanted: WantedKey, { key, file }: FoundKey, now: Date): PlannedKey {
+export function planKey(wanted: WantedKey, { key, file }: KeyState, now: Date): PlannedKey {
   const { expiresIn } = wanted;
   const expiresAt = expiresIn === undefined ? wanted.expiresAt : new Date(now.getTime() + expiresIn);
   if (key === undefined) return { wanted, key, action: "create", changes: {}, expiresAt };
@@ -100,7 +100,7 @@ export function planKey(wanted: WantedKey, { key, file }: FoundKey, now: Date): 
 function reasonToRotate(
   wanted: WantedKey,
   { name, expiresAt }: ApiKey,
-  file: FoundKey["file"],
+  file: KeyState["file"],
   now: Date,
 ): string | undefined {
   const { rotateBefore = 0, secretFile } = wanted;

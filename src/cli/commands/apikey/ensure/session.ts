@@ -3,16 +3,16 @@ import type { CommandContext } from "../../../command.ts";
 import type { ServerFlags } from "../../../settings/server_flags.ts";
 import type { Session } from "./settle.ts";
 
-/** Runs a task with a client and with the limits that the settings give. */
-export async function withSession(
+/** Runs a task with a client and with the limits that the settings give. Returns what the task returns. */
+export async function withSession<Result>(
   flags: ServerFlags,
   { host, log }: CommandContext,
-  task: (session: Session) => Promise<void>,
-): Promise<void> {
+  task: (session: Session) => Promise<Result>,
+): Promise<Result> {
   const { readSettings, withClientFor } = await import("#connection");
   const settings = await readSettings(flags, host, log);
-  await withClientFor(settings, host, log)(async (connect, interrupted) => {
+  return await withClientFor(settings, host, log)(async (connect, interrupted) => {
     const { timeout } = settings;
-    await task({ client: await connect(), host, timeout, interrupted, platform: host.platform });
+    return await task({ client: await connect(), host, timeout, interrupted, platform: host.platform });
   });
 }

@@ -2,7 +2,7 @@
 import { expect } from "expect";
 import { parseName } from "../../../../../src/apikey/name.ts";
 import {
-  type FoundKey,
+  type KeyState,
   planKey,
   requireRotatable,
   type WantedKey,
@@ -42,7 +42,7 @@ const KEY: ApiKey = {
 function plan(
   wanted: Partial<WantedKey>,
   key: Partial<ApiKey> = {},
-  file: FoundKey["file"] = "current",
+  file: KeyState["file"] = "current",
 ): ReturnType<typeof planKey> {
   return planKey({ ...WANTED, ...wanted }, { key: { ...KEY, ...key }, file }, NOW);
 }
