@@ -6,8 +6,8 @@ import type { Log } from "./host/log.ts";
 
 /**
  * Adds the flags, the help and the action to a command. Each command has such a function. Because adding flags takes
- * time, the program calls only the function of the requested command. To report an unknown
- * command or option, a missing value or an unexpected argument, the program calls the functions of all commands.
+ * time, the program calls only the function of the requested command. To report an unknown command or option, a missing
+ * value or an unexpected argument, the program calls the functions of all commands.
  */
 export type RegisterCommand = (command: Command, context: CommandContext) => void;
 

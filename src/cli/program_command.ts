@@ -19,8 +19,8 @@ export class UsageError extends Error {
 
 /**
  * A command that throws {@linkcode UsageError} where commander would throw an error with English text. It overrides
- * methods that commander's type declarations omit. If a new version renames them, the
- * type check still passes, but the tests fail.
+ * methods that commander's type declarations omit. If a new version renames them, the type check still passes, but the
+ * tests fail.
  */
 export class ProgramCommand extends Command {
   unknownOption(flag: string): never {

@@ -1,6 +1,7 @@
 /**
- * The GraphQL client. It creates and deletes keys on any server whose schema has the fields that `src/server/README.md`
- * lists under "Other servers". Each operation has its own file.
+ * The GraphQL client. To create and delete keys, it needs a server whose schema has the fields that
+ * `src/server/README.md` lists under "Other servers". Other operations need more fields, and fail with `UNSUPPORTED` if
+ * the server lacks one. Each operation has its own file.
  */
 import { createKey } from "./create/create_key.ts";
 import { CREATE_ON_EMBEDDED, type NewKey } from "./create/create_request.ts";

@@ -6,7 +6,6 @@ import type { CommandContext } from "../../command.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { withClient } from "../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
-
 import type { Host } from "../../host/host.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
 import { openDestination, printNextSteps, printSecret, showsRights } from "./create_output.ts";
