@@ -62,7 +62,7 @@ export async function listAuditEvents(
   first: number,
 ): Promise<readonly AuditEvent[]> {
   try {
-    const request = (document: string): ReturnType<typeof execute<{ readonly auditEvents: readonly AuditEvent[] }>> =>
+    const request = (document: string): Promise<{ readonly auditEvents: readonly AuditEvent[] }> =>
       execute(endpoint, document, { after, first }, eventsSchema);
     return (await withFallback(() => request(EVENTS), () => request(EVENTS_WITHOUT_CHANGES))).auditEvents;
   } catch (cause) {

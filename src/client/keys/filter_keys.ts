@@ -1,5 +1,5 @@
 /** Filters keys on this side, for servers that do not filter. */
-import { type KeyFilter, matchesFilter } from "../../apikey/key_filter.ts";
+import { type FilteredKey, type KeyFilter, matchesFilter } from "../../apikey/key_filter.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { effectivePermissions, type PermissionSet } from "../rights/effective_permissions.ts";
 import type { ApiKey, KeyField } from "./api_key.ts";
@@ -68,7 +68,7 @@ export function createKeyFilter(
 }
 
 /** What a server does not report, or reports in a format that is not a time, never matches. */
-function toFilteredKey(key: ApiKey): Parameters<typeof matchesFilter>[0] {
+function toFilteredKey(key: ApiKey): FilteredKey {
   const { name, roles, permissions, createdAt, lastUsedAt, enabled, expiresAt, managedBy } = key;
   return {
     name,

@@ -45,10 +45,8 @@ export async function findKey(endpoint: Endpoint, selector: KeySelector): Promis
   if (other === undefined) return key;
   throw new Failure(
     "FAILED",
-    `Several keys are named ${quote(key.name)}. Pass the id of one of them with --id, for example ${
-      quote(key.id)
-    } or ` +
-      `${quote(other.id)}.`,
+    `Several keys are named ${quote(key.name)}. Pass the id of one of them with --id, for example ` +
+      `${quote(key.id)} or ${quote(other.id)}.`,
   );
 }
 

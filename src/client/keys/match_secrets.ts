@@ -1,5 +1,6 @@
 /** Finds keys by name, and tells which secrets are current. The secrets are never sent. */
 import * as z from "zod/mini";
+import type { Failure } from "../../apikey/failure.ts";
 import { hasName, type Name } from "../../apikey/name.ts";
 import { hashSecret } from "../../apikey/secret.ts";
 import type { Endpoint } from "../endpoint.ts";
@@ -154,7 +155,7 @@ async function matchInList(endpoint: Endpoint, wanted: readonly NameAndSecret[])
   return wanted.map(({ name, secret }) => {
     const named = apiKeys.filter((key) => hasName(key, name));
     const current = secret === undefined ? undefined : named.find(({ key }) => key === secret);
-    const [found = undefined] = current === undefined ? named : [current];
+    const [found] = current === undefined ? named : [current];
     return { key: found && toApiKey(found), isCurrent: current !== undefined };
   });
 }
@@ -164,7 +165,7 @@ function isWholeSecret(key: string | null | undefined): boolean {
   return typeof key === "string" && /^[\x21-\x7e]{16,}$/.test(key) && !/\*|\.{3}/.test(key);
 }
 
-function cannotMatch(endpoint: Endpoint): ReturnType<typeof unsupported> {
+function cannotMatch(endpoint: Endpoint): Failure {
   return unsupported(
     endpoint,
     "Query.apiKeysBySecretHash",
