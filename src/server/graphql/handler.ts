@@ -27,7 +27,7 @@ import {
   responseHeaders,
 } from "./http_message.ts";
 import type { DocumentLimits } from "./limits.ts";
-import { createResponseSizes, type ResponseSize } from "../keys/response_size.ts";
+import { ResponseSize, ResponseSizes } from "../keys/response_size.ts";
 import { schema } from "./schema.ts";
 
 export interface HandlerOptions {
@@ -87,14 +87,14 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   const throttle = new FailureThrottle(maxAuthFailures, options.clock);
   const authenticator = new Authenticator({ store, lastUse, hashSecret, throttle });
   const errorOptions = { exposeStoreErrors: anonymous !== undefined, logError };
-  const startMeasuring = createResponseSizes(limits.responseSize);
+  const sizes = new ResponseSizes(limits.responseSize);
   const executeOperation = createHandler<HttpRequest, Execution, RequestContext>({
     schema,
     ...createDocumentCache(limits, options.validDocuments),
     context: ({ context }) => context.context,
     onOperation: ({ context: execution }, _arguments, result) => {
       if (!("data" in result)) return undefined;
-      const originalError = execution.context.size.failure();
+      const originalError = execution.context.size.failure;
       const answer = originalError === undefined
         ? result
         : { data: null, errors: [new GraphQLError(originalError.message, { originalError })] };
@@ -115,7 +115,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     let count = 0;
     return ({ description }) => {
       // The other parts of a key are small. A description is in memory even if it is not in the response.
-      if (!size.add(description?.length ?? 0)) throw size.failure();
+      if (!size.add(description?.length ?? 0)) throw size.failure;
       if (++count <= limits.keys) return;
       throw new Failure(
         "USAGE",
@@ -135,7 +135,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     const body = isPostedJson ? await readOneOperation(request) : null;
     // The key may have changed while the body arrived.
     if (isPostedJson && !isComplete) caller = await authenticate(request);
-    const size = startMeasuring();
+    const size = new ResponseSize(sizes);
     const execution: Execution = {
       context: {
         store,
@@ -173,7 +173,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
       body: result,
       keyId,
       code,
-      release: size.release,
+      release: () => size.release(),
     };
   }
 

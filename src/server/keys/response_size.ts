@@ -10,60 +10,73 @@ const PARALLEL_RESPONSES = 4;
 /** A response of this size is never refused because of other responses. */
 const SMALL_RESPONSE = 1_000_000;
 
-/** The size of one response. */
-export interface ResponseSize {
+/** The sizes of all responses that are in memory. */
+export class ResponseSizes {
+  /** The largest size of a response; `Infinity` for no limit. */
+  readonly limit: number;
+  total = 0;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+}
+
+/**
+ * The size of one response.
+ *
+ * This is a class because each call of a method of a new closure leaves a reference to the closure in V8's old
+ * generation. There, the closures of all requests, and all that they refer to, would stay until a full collection.
+ */
+export class ResponseSize {
+  readonly #all: ResponseSizes;
+  #size = 0;
+  #failure: Failure | undefined;
+  #lastRead: Promise<void> | undefined;
+
+  constructor(all: ResponseSizes) {
+    this.#all = all;
+  }
+
+  /** The reason if `add` has returned false. */
+  get failure(): Failure | undefined {
+    return this.#failure;
+  }
+
   /** Adds to the size. Returns false if the response is too large, or if all responses together are. */
-  readonly add: (size: number) => boolean;
+  add(more: number): boolean {
+    const all = this.#all;
+    this.#size += more;
+    all.total += more;
+    if (this.#failure !== undefined) return false;
+    if (this.#size > all.limit) this.#failure = tooLarge(all.limit);
+    else if (this.#size > SMALL_RESPONSE && all.total > all.limit * PARALLEL_RESPONSES) this.#failure = tooBusy();
+    return this.#failure === undefined;
+  }
+
   /**
    * Runs the reads of one response one after the other, because rows count only after they were read. Between two reads,
    * other requests can run.
    *
    * @throws {Failure} `failure` if the response is already too large
    */
-  readonly readInTurn: <Result>(read: () => Promise<Result>) => Promise<Result>;
-  /** The reason if `add` has returned false. */
-  readonly failure: () => Failure | undefined;
-  /** Call this when the response is no longer in memory. */
-  readonly release: () => void;
-}
+  readInTurn<Result>(read: () => Promise<Result>): Promise<Result> {
+    const result = this.#lastRead === undefined ? read() : this.#readAfter(this.#lastRead, read);
+    this.#lastRead = result.then(() => {}, () => {});
+    return result;
+  }
 
-/**
- * Returns a function that starts to measure a response.
- *
- * @param limit the largest size of a response; `Infinity` for no limit
- */
-export function createResponseSizes(limit: number): () => ResponseSize {
-  let total = 0;
-  return () => {
-    let size = 0;
-    let failure: Failure | undefined;
-    let lastRead: Promise<unknown> | undefined;
-    return {
-      readInTurn: (read) => {
-        const previous = lastRead;
-        const result = previous === undefined ? read() : previous.then(async () => {
-          if (failure === undefined) await nextTask();
-          if (failure !== undefined) throw failure;
-          return await read();
-        });
-        lastRead = result.catch(() => {});
-        return result;
-      },
-      add: (more) => {
-        size += more;
-        total += more;
-        if (failure !== undefined) return false;
-        if (size > limit) failure = tooLarge(limit);
-        else if (size > SMALL_RESPONSE && total > limit * PARALLEL_RESPONSES) failure = tooBusy();
-        return failure === undefined;
-      },
-      failure: () => failure,
-      release: () => {
-        total -= size;
-        size = 0;
-      },
-    };
-  };
+  async #readAfter<Result>(previous: Promise<void>, read: () => Promise<Result>): Promise<Result> {
+    await previous;
+    if (this.#failure === undefined) await nextTask();
+    if (this.#failure !== undefined) throw this.#failure;
+    return await read();
+  }
+
+  /** Call this when the response is no longer in memory. */
+  release(): void {
+    this.#all.total -= this.#size;
+    this.#size = 0;
+  }
 }
 
 function nextTask(): Promise<void> {

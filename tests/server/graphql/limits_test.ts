@@ -3,7 +3,7 @@ import { expect } from "expect";
 import { getIntrospectionQuery } from "graphql";
 import { LOCAL_CALLER } from "../../../src/server/auth/caller.ts";
 import { DEFAULT_LIMITS, type DocumentLimits } from "../../../src/server/graphql/limits.ts";
-import { createResponseSizes } from "../../../src/server/keys/response_size.ts";
+import { ResponseSize, ResponseSizes } from "../../../src/server/keys/response_size.ts";
 import { addAll } from "../../store/changes.ts";
 import { newKey } from "../../store/stored_key.ts";
 import { withNewStore } from "../../store/temporary_store.ts";
@@ -245,7 +245,8 @@ Deno.test("Introspection that repeats the schema many times is rejected within 5
   }));
 
 Deno.test("A large response is rejected while too many other large responses are in memory", () => {
-  const start = createResponseSizes(10_000_000);
+  const sizes = new ResponseSizes(10_000_000);
+  const start = (): ResponseSize => new ResponseSize(sizes);
   const others = [start(), start(), start(), start()];
   for (const other of others) expect(other.add(10_000_000)).toBe(true);
   const small = start();
@@ -253,7 +254,7 @@ Deno.test("A large response is rejected while too many other large responses are
   small.release();
   const large = start();
   expect(large.add(1_000_001)).toBe(false);
-  expect(large.failure()).toMatchObject({ code: "UNREACHABLE", message: expect.stringContaining("Try again later.") });
+  expect(large.failure).toMatchObject({ code: "UNREACHABLE", message: expect.stringContaining("Try again later.") });
   large.release();
   others[0]?.release();
   expect(start().add(1_000_001)).toBe(true);
