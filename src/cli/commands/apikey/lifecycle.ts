@@ -8,8 +8,8 @@ import { registerRotate } from "./rotate.ts";
 import { registerShow } from "./show/show.ts";
 import { registerUpdate } from "./update/update.ts";
 import { registerVerify } from "./verify/verify.ts";
-import { registerApply } from "./ensure/apply.ts";
-import { registerEnsure } from "./ensure/ensure.ts";
+import { registerApply } from "./reconcile/apply.ts";
+import { registerEnsure } from "./reconcile/ensure.ts";
 import type { SubcommandName } from "./subcommands.ts";
 
 export { deleteMany } from "./delete/delete_many.ts";

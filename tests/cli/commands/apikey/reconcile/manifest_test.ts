@@ -11,8 +11,8 @@ import {
   type Manifest,
   manifestSchema,
   parseManifest,
-} from "../../../../../src/cli/commands/apikey/ensure/manifest.ts";
-import type { WantedKey } from "../../../../../src/cli/commands/apikey/ensure/plan.ts";
+} from "../../../../../src/cli/commands/apikey/reconcile/manifest.ts";
+import type { WantedKey } from "../../../../../src/cli/commands/apikey/reconcile/plan.ts";
 import { failureOf } from "../../../../apikey/failure_of.ts";
 import { FakeHost } from "../../../../program/program.ts";
 

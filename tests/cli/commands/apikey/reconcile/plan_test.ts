@@ -6,7 +6,7 @@ import {
   planKey,
   requireRotatable,
   type WantedKey,
-} from "../../../../../src/cli/commands/apikey/ensure/plan.ts";
+} from "../../../../../src/cli/commands/apikey/reconcile/plan.ts";
 import type { ApiKey } from "../../../../../src/client/client.ts";
 import { failureOf } from "../../../../apikey/failure_of.ts";
 import { PLAIN_KEY } from "../../../../client/api_key.ts";
