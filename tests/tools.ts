@@ -26,6 +26,9 @@ export function notInstalled(names: readonly string[]): string {
   return `${new Intl.ListFormat("en").format(names)} ${names.length === 1 ? "is" : "are"} not installed`;
 }
 
+/** Why the slow tests of packages and downloads are skipped, unless `TEST_TARGETS=all` is set. */
+export const SLOW: string | undefined = Deno.env.get("TEST_TARGETS") === "all" ? undefined : "set TEST_TARGETS=all";
+
 /** Registers a test. If programs are missing, the test is skipped, and its name lists them. */
 export function testWith(programs: readonly string[], rule: string, test: () => void | Promise<void>): void {
   const missing = missingPrograms(programs);

@@ -3,7 +3,7 @@ import { expect } from "expect";
 import { command, type Outcome } from "../execute.ts";
 import { tarballName } from "../../scripts/npm/packages.ts";
 import { buildExecutable } from "../program/executable.ts";
-import { missingPrograms } from "../tools.ts";
+import { missingPrograms, SLOW } from "../tools.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import { npmIn, PLATFORM_PACKAGE, readPackages, type Registry, serveRegistry, writePackages } from "./npm_registry.ts";
 
@@ -15,7 +15,7 @@ const skipped = Deno.build.os === "windows"
   ? `skipped, ${build.reason}`
   : missing.length > 0
   ? `skipped, not installed: ${missing.join(", ")}`
-  : undefined;
+  : SLOW && `skipped, ${SLOW}`;
 
 const tarballs = await Deno.makeTempDir({ prefix: "service-api-npm-test-" });
 Deno.test.afterAll(() => Deno.remove(tarballs, { recursive: true }));
