@@ -57,11 +57,9 @@ export class Authenticator {
    * @throws {TooManyFailures} if the request carries no valid key and the address must wait
    */
   async authenticate(authorization: string | null, address: string | null, now: Date): Promise<Caller> {
-    const { lastUse, throttle } = this.#options;
+    const { throttle } = this.#options;
     try {
-      const caller = await this.#findCaller(authorization);
-      lastUse.record(caller.key.id, now);
-      return caller;
+      return await this.authenticateSecret(readBearer(authorization), now);
     } catch (error) {
       const isRejected = error instanceof Failure && error.code === "UNAUTHENTICATED";
       const wait = isRejected ? throttle.countFailure(address) : 0;
@@ -69,15 +67,19 @@ export class Authenticator {
     }
   }
 
-  async #findCaller(authorization: string | null): Promise<KeyCaller> {
+  /**
+   * Returns the caller that a secret authenticates, and records the use of the key. Failures are not throttled.
+   *
+   * @throws {KeyRejected} if the secret is not valid
+   */
+  async authenticateSecret(secret: string, now: Date): Promise<KeyCaller> {
+    const caller = await this.#findCaller(secret);
+    this.#options.lastUse.record(caller.key.id, now);
+    return caller;
+  }
+
+  async #findCaller(secret: string): Promise<KeyCaller> {
     const { store, hashSecret } = this.#options;
-    if (authorization === null) {
-      throw unauthenticated("This server needs a key. Send it as Authorization: Bearer <API_KEY>.");
-    }
-    const secret = /^\s*bearer +(\S+)\s*$/i.exec(authorization)?.[1];
-    if (secret === undefined) {
-      throw unauthenticated("The Authorization header must have the form Bearer <API_KEY>.");
-    }
     const digest = await hashSecret(secret);
     const known = this.#callers.get(digest);
     if (known === undefined && !isWellFormedSecret(secret)) {
@@ -101,6 +103,16 @@ export class Authenticator {
     setBounded(this.#callers, digest, caller, MAX_CALLERS);
     return caller;
   }
+}
+
+/** @throws {Failure} `UNAUTHENTICATED` if the value of the `Authorization` header contains no key */
+function readBearer(authorization: string | null): string {
+  if (authorization === null) {
+    throw unauthenticated("This server needs a key. Send it as Authorization: Bearer <API_KEY>.");
+  }
+  const secret = /^\s*bearer +(\S+)\s*$/i.exec(authorization)?.[1];
+  if (secret !== undefined) return secret;
+  throw unauthenticated("The Authorization header must have the form Bearer <API_KEY>.");
 }
 
 /** The messages for secrets that the store knows, but that are not valid. */

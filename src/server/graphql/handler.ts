@@ -77,6 +77,8 @@ export interface GraphqlHandler {
    * @throws {Failure} `UNREACHABLE` or `TIMEOUT` if the times of last use cannot be written
    */
   readonly writePending: () => Promise<void>;
+  /** The other endpoints use the same cache of callers. */
+  readonly authenticator: Authenticator;
 }
 
 /** Creates the handler of `{base_url}/graphql`. */
@@ -190,7 +192,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     }
   }
 
-  return { handle, writePending: () => refusals.write().then(() => lastUse.write()) };
+  return { handle, writePending: () => refusals.write().then(() => lastUse.write()), authenticator };
 }
 
 /** Returns whether a content type is JSON in UTF-8. Without a charset, JSON is UTF-8 (RFC 8259 section 8.1). */

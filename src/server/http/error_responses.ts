@@ -28,7 +28,11 @@ export const REQUEST_TIMEOUT = errorResponse(
   "TIMEOUT",
   "The request took too long. It may have taken effect.",
 );
-export const DUPLICATE_HEADER = errorResponse(400, "USAGE", "Send the headers Host and Authorization only once.");
+export const DUPLICATE_HEADER = errorResponse(
+  400,
+  "USAGE",
+  "Send the headers Host, Authorization and X-API-Key only once.",
+);
 export const BODY_TIMEOUT = errorResponse(408, "TIMEOUT", "The body of the request did not arrive in time.");
 
 const UPGRADE_MESSAGE = "This server speaks only HTTP/1.1. Remove the Upgrade header.\n";

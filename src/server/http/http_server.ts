@@ -4,6 +4,7 @@
  */
 import { hash } from "node:crypto";
 import type { KeyStore } from "../../store/key_store.ts";
+import { createVerifyHandler } from "../gate/verify.ts";
 import { createGraphqlHandler } from "../graphql/handler.ts";
 import { DEFAULT_LIMITS, type DocumentLimits } from "../graphql/limits.ts";
 import { createRetention } from "../keys/audit_retention.ts";
@@ -59,7 +60,7 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
   }
   const store = trace === undefined ? untracedStore : traceStore(untracedStore, trace);
   const hashSecret = (secret: string): string => hash("sha256", secret);
-  const { handle, writePending } = createGraphqlHandler({
+  const { handle, writePending, authenticator } = createGraphqlHandler({
     ...options,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     store,
@@ -67,7 +68,7 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
   });
   const server = await listen(
     { ...options, clientAddress, isProxy: proxyMatcher(trustedProxies) },
-    route(handle, store, logError),
+    route({ graphql: handle, verify: createVerifyHandler({ authenticator, now, logError }) }, store, logError),
   );
 
   const writeOrLog = (): Promise<void> =>

@@ -106,7 +106,8 @@ export async function handleRequest(
   ): void {
     if (isAnswered) return;
     isAnswered = true;
-    const closesConnection = isAborted || (state.isStopping && !pipelines.hasWaiting(socket));
+    const closesConnection = isAborted || handlerHeaders["connection"] === "close" ||
+      (state.isStopping && !pipelines.hasWaiting(socket));
     const isDisconnected = socket.destroyed;
     if (!isDisconnected) {
       response.writeHead(status, {
@@ -177,22 +178,24 @@ function chooseRequestId(given: string | null): string {
 }
 
 /**
- * Returns whether `Host` (RFC 9112 section 3.2) or `Authorization` (RFC 9110 section 5.3) occurs twice. Node ignores all
- * but the first.
+ * Returns whether `Host` (RFC 9112 section 3.2), `Authorization` (RFC 9110 section 5.3) or `X-API-Key` occurs twice. Node
+ * ignores all but the first.
  *
  * @param rawHeaders names and values in turn
  */
 function hasDuplicate(rawHeaders: readonly string[]): boolean {
   let hosts = 0;
   let authorizations = 0;
+  let bareKeys = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? "";
     // Deno 2.7.11 joins the values of headers with the same name.
     const count = rawHeaders[i + 1]?.includes(", ") ? 2 : 1;
     if (name.length === 4 && name.toLowerCase() === "host") hosts += count;
+    else if (name.length === 9 && name.toLowerCase() === "x-api-key") bareKeys += count;
     else if (name.length === 13 && name.toLowerCase() === "authorization") authorizations += count;
   }
-  return hosts > 1 || authorizations > 1;
+  return hosts > 1 || authorizations > 1 || bareKeys > 1;
 }
 
 function headerOf(headers: IncomingMessage["headers"], name: string): string | null {

@@ -1,17 +1,29 @@
-/** Selects the handler of a request by its path: GraphQL, or a health probe, which needs no key. */
+/** Selects the handler of a request by its path: GraphQL, the gate, or a health probe, which needs no key. */
 import type { KeyStore } from "../../store/key_store.ts";
 import type { Handler, HttpResponse } from "../graphql/http_message.ts";
 import type { LogError } from "../telemetry/log_error.ts";
 
-/** Returns a handler that selects another handler by the exact path of the request. */
-export function route(graphql: Handler, store: KeyStore, logError: LogError): Handler {
+/** The handlers of the paths that need a key. */
+export interface Endpoints {
+  readonly graphql: Handler;
+  /** Also handles the paths below `/verify/`. */
+  readonly verify: Handler;
+}
+
+/**
+ * Returns a handler that selects another handler by the exact path of the request. The path is neither decoded nor
+ * normalized, so a client cannot disguise it.
+ */
+export function route({ graphql, verify }: Endpoints, store: KeyStore, logError: LogError): Handler {
   const handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
     ["/graphql", graphql],
+    ["/verify", verify],
     ["/healthz", probe(() => Promise.resolve(true))],
     ["/readyz", probe(readiness(store, logError))],
   ]);
   return (request) => {
     const [path = ""] = request.url.split("?", 1);
+    if (path.startsWith("/verify/")) return verify(request);
     return handlers.get(path)?.(request) ?? Promise.resolve(text(404, "Not found. GraphQL is at /graphql.\n"));
   };
 }

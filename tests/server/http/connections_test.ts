@@ -105,7 +105,7 @@ Deno.test("A request with two Host or two Authorization headers gets 400, and th
       // deno-lint-ignore no-await-in-loop -- one request after the other
       const { status, body } = await connection.response();
       expect([status, JSON.parse(body).errors]).toEqual([400, [{
-        message: "Send the headers Host and Authorization only once.",
+        message: "Send the headers Host, Authorization and X-API-Key only once.",
         extensions: { code: "USAGE" },
       }]]);
     }

@@ -1,0 +1,40 @@
+/** Parses the permissions that the configuration of a proxy requires. */
+import { Failure } from "../../apikey/failure.ts";
+import { parsePermissionsOf, type Permission, RESOURCES } from "../../apikey/permission.ts";
+
+/** The NEEDS in a path that require only a valid key. */
+const ANY = "any";
+
+/**
+ * Returns the permissions that a request to `/verify` requires: those of the path `/verify/NEEDS/…` or, if the path is
+ * `/verify`, of the parameters `can`. A path with NEEDS is followed by the path and the query of the client, which are
+ * ignored. The path is not decoded.
+ *
+ * @param url the path, which begins with `/verify`, and the query
+ * @throws {Failure} `INVALID_PERMISSION` if an item is not a `RESOURCE:ACTION` pair of this server
+ */
+export function parseNeeds(url: string): readonly Permission[] {
+  const [path = "", query] = splitOnce(url, "?");
+  const [, , needs] = path.split("/", 3);
+  if (needs === ANY) return [];
+  const lists = needs === undefined ? new URLSearchParams(query).getAll("can") : [needs];
+  return parsePermissions(lists);
+}
+
+function splitOnce(text: string, separator: string): readonly [string, string?] {
+  const index = text.indexOf(separator);
+  return index < 0 ? [text] : [text.slice(0, index), text.slice(index + 1)];
+}
+
+function parsePermissions(lists: readonly string[]): readonly Permission[] {
+  for (const list of lists) {
+    if (list.trim() === "") {
+      throw new Failure("INVALID_PERMISSION", "A required permission is empty. Write RESOURCE:ACTION.");
+    }
+    // A key would need every right that the wildcard stands for, which is not what `*` means to most people.
+    if (list.includes("*")) {
+      throw new Failure("INVALID_PERMISSION", "A required permission cannot contain *. Write each RESOURCE:ACTION.");
+    }
+  }
+  return parsePermissionsOf({ names: RESOURCES, every: undefined }, lists);
+}

@@ -1,0 +1,127 @@
+/** What `/verify` answers: to valid and invalid keys, and to keys with and without the required permissions. */
+import { expect } from "expect";
+import { makeSecret } from "../../../src/apikey/secret.ts";
+import { type HttpTest, withHttp } from "../http/http_server.ts";
+
+/** Asks `/verify` and returns the status, the challenge and the body. */
+async function verify(
+  { at }: HttpTest,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<readonly [number, string | null, string]> {
+  const response = await fetch(at(path), { headers });
+  return [response.status, response.headers.get("www-authenticate"), await response.text()];
+}
+
+Deno.test("A valid key gets 204 with its id and its name in percent-encoding", () =>
+  withHttp(async ({ at, create }) => {
+    const { id, key } = await create({ name: "Bérénice 1", roles: ["GUEST"] });
+    for (
+      const headers of [{ authorization: `Bearer ${key}` }, { authorization: `bearer  ${key}` }, { "x-api-key": key }]
+    ) {
+      // deno-lint-ignore no-await-in-loop -- the list is short
+      const response = await fetch(at("/verify"), { headers });
+      expect(response.status).toBe(204);
+      const { date: _, "x-request-id": __, ...sent } = Object.fromEntries(response.headers);
+      expect(sent).toMatchObject({
+        "x-api-key-id": id,
+        "x-api-key-name": "B%C3%A9r%C3%A9nice%201",
+        "cache-control": "no-store",
+      });
+    }
+  }));
+
+Deno.test("Without a key, the answer is 401 with a challenge that names no error", () =>
+  withHttp(async (server) => {
+    for (const headers of [{}, { authorization: "Basic YTpi" }, { authorization: "Bearer" }, { "x-api-key": "" }]) {
+      // deno-lint-ignore no-await-in-loop -- the list is short
+      expect((await verify(server, "/verify", headers)).slice(0, 2)).toEqual([401, 'Bearer realm="service-api"']);
+    }
+  }));
+
+Deno.test('A key that is not valid gets 401 with error="invalid_token", and the body says why', () =>
+  withHttp(async (server) => {
+    const { key } = await server.keyWith("DOCKER:READ_ANY");
+    const unknown = makeSecret(new Uint8Array(32));
+    for (
+      const [headers, reason] of [
+        [{ authorization: `Bearer ${key}x` }, "mistyped"],
+        [{ authorization: `Bearer ${key} ${key}` }, "mistyped"],
+        [{ authorization: `Bearer ${unknown}` }, "does not know"],
+        [{ "x-api-key": unknown }, "does not know"],
+        [{ "x-api-key": `Bearer ${key}` }, "mistyped"],
+      ] as const
+    ) {
+      // deno-lint-ignore no-await-in-loop -- the list is short
+      const [status, challenge, body] = await verify(server, "/verify", headers);
+      expect([status, challenge]).toEqual([401, 'Bearer realm="service-api", error="invalid_token"']);
+      expect(body).toContain(reason);
+    }
+  }));
+
+for (
+  const [path, status] of [
+    ["/verify?can=DOCKER:READ_ANY", 204],
+    ["/verify?can=docker:read_own&can=VMS%3AREAD_ANY", 204],
+    ["/verify?can=DOCKER:READ_ANY,VMS:READ_ANY", 204],
+    ["/verify?can=DOCKER:READ_ANY&can=DOCKER:UPDATE_ANY", 403],
+    ["/verify?%63an=DOCKER:UPDATE_ANY", 403],
+    ["/verify?can=DOCKER:READ_ANY,DOCKER:UPDATE_ANY", 403],
+    ["/verify?page=2", 204],
+    ["/verify/any", 204],
+    ["/verify/any/orders?can=DOCKER:UPDATE_ANY", 204],
+    ["/verify/DOCKER:READ_ANY", 204],
+    ["/verify/DOCKER:READ_ANY,VMS:READ_ANY/orders/7", 204],
+    ["/verify/DOCKER:READ_ANY,DOCKER:UPDATE_ANY/orders/7?can=DOCKER:READ_ANY", 403],
+    ["/verify?can=", 400],
+    ["/verify?can", 400],
+    ["/verify?can=any", 400],
+    ["/verify?can=DOCKER:READ_ANY&can=", 400],
+    ["/verify?can=DOCKER:READ_ANY?page=2", 400],
+    ["/verify?can=DOCKER:*", 400],
+    ["/verify?can=*:READ_ANY", 400],
+    ["/verify?can=NOWHERE:READ_ANY", 400],
+    ["/verify?can=DOCKER:READ", 400],
+    ["/verify/", 400],
+    ["/verify/any,DOCKER:READ_ANY", 400],
+    ["/verify/ANY", 400],
+    ["/verify/*", 400],
+    ["/verify/DOCKER:READ_ANY*", 400],
+    ["/verify/orders", 400],
+  ] as const
+) {
+  Deno.test(`A key with DOCKER:READ_ANY and VMS:READ_ANY gets ${status} for ${path}`, () =>
+    withHttp(async (server) => {
+      const { key } = await server.keyWith("DOCKER:READ_ANY", "VMS:READ_ANY");
+      expect((await verify(server, path, { authorization: `Bearer ${key}` }))[0]).toBe(status);
+    }));
+}
+
+Deno.test('A key without a required permission gets 403 with error="insufficient_scope" and all required permissions', () =>
+  withHttp(async (server) => {
+    const { key } = await server.keyWith("DOCKER:READ_ANY");
+    const path = "/verify?can=DOCKER:READ_ANY&can=vms:read_any&can=DOCKER:READ_ANY";
+    expect(await verify(server, path, { "x-api-key": key })).toEqual([
+      403,
+      'Bearer realm="service-api", error="insufficient_scope", scope="DOCKER:READ_ANY VMS:READ_ANY"',
+      "This request needs VMS:READ_ANY. The key lacks this.\n",
+    ]);
+  }));
+
+Deno.test("A request with an invalid permission gets 401 if its key is not valid, otherwise 400", () =>
+  withHttp(async (server) => {
+    const { key } = await server.keyWith("DOCKER:READ_ANY");
+    expect((await verify(server, "/verify?can=nonsense", {}))[0]).toBe(401);
+    expect((await verify(server, "/verify?can=nonsense", { "x-api-key": `${key}x` }))[0]).toBe(401);
+    const [status, , body] = await verify(server, "/verify?can=nonsense", { "x-api-key": key });
+    expect([status, body]).toEqual([400, expect.stringContaining("RESOURCE:ACTION")]);
+  }));
+
+Deno.test("A request with a key in both headers gets 400 with invalid_request", () =>
+  withHttp(async (server) => {
+    const { key } = await server.keyWith("DOCKER:READ_ANY");
+    const both = { authorization: `Bearer ${key}`, "x-api-key": key };
+    expect((await verify(server, "/verify", both)).slice(0, 2))
+      .toEqual([400, 'Bearer realm="service-api", error="invalid_request"']);
+    expect((await verify(server, "/verify", { ...both, authorization: "Basic YTpi" }))[0]).toBe(204);
+  }));
