@@ -30,15 +30,27 @@ export type FailureCode =
   /** Ctrl-C, SIGINT or SIGTERM, or the user did not confirm. */
   | "INTERRUPTED";
 
+/** What is known about a failure, beyond its code and its message. */
+export interface FailureOptions extends ErrorOptions {
+  /** Whether the server may have executed the request that failed. The message says so. By default, it has not. */
+  readonly mayHaveExecuted?: boolean;
+  /** Whether the message says which command to run next. */
+  readonly saysWhatToRun?: boolean;
+}
+
 /**
  * An error whose message says what went wrong, what it affected, and what the user can do about it. The message never
  * contains a secret.
  */
 export class Failure extends Error {
   override readonly name = "Failure";
+  readonly mayHaveExecuted: boolean;
+  readonly saysWhatToRun: boolean;
 
-  constructor(readonly code: FailureCode, message: string, options?: ErrorOptions) {
+  constructor(readonly code: FailureCode, message: string, options: FailureOptions = {}) {
     super(message, options);
+    this.mayHaveExecuted = options.mayHaveExecuted ?? false;
+    this.saysWhatToRun = options.saysWhatToRun ?? false;
   }
 }
 

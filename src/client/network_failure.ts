@@ -5,14 +5,9 @@ import type { Endpoint } from "./endpoint.ts";
 /** The sentence for a request whose outcome is unknown, with the space before it. */
 export const MAYBE_EXECUTED = " The server may have executed the request.";
 
-/** Returns that sentence for a failed request that may have changed something on the server; otherwise an empty text. */
-export function maybeExecuted(mayChange: boolean): string {
-  return mayChange ? MAYBE_EXECUTED : "";
-}
-
-/** Whether the server may have executed the request that failed. The messages of this program and its server say so. */
-export function mayHaveExecuted({ message }: Failure): boolean {
-  return /may have (executed|taken effect)/.test(message);
+/** Returns that sentence if the server may have executed the failed request; otherwise an empty text. */
+export function maybeExecuted(mayHaveExecuted: boolean): string {
+  return mayHaveExecuted ? MAYBE_EXECUTED : "";
 }
 
 /** Patterns for the runtime's messages, each with a code and an explanation for the user. The first match counts. */
@@ -94,8 +89,11 @@ export function networkFailure(
     .find(([pattern]) => pattern.test(reason)) ??
     [null, "UNREACHABLE" as const, "the connection failed. Set LOG_LEVEL=debug to see the system's message."];
   const summary = isConnected ? `The request to ${label} failed` : `Could not reach ${label}`;
-  const outcome = maybeExecuted(isConnected && mayChange);
-  return new Failure(code, `${summary}: ${explanation}${outcome}`, { cause: error });
+  const mayHaveExecuted = isConnected && mayChange;
+  return new Failure(code, `${summary}: ${explanation}${maybeExecuted(mayHaveExecuted)}`, {
+    cause: error,
+    mayHaveExecuted,
+  });
 }
 
 function exchangeFailures(hasResponse: boolean): Explanations {

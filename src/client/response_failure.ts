@@ -58,14 +58,23 @@ function isRequestError({ status, data }: GraphqlResponse): boolean {
 
 type ErrorList = readonly {
   readonly message: string;
-  readonly extensions?: { readonly code?: unknown; readonly reason?: unknown } | null;
+  readonly extensions?: {
+    readonly code?: unknown;
+    readonly reason?: unknown;
+    /** The embedded server sets it to `true` if the request may have taken effect in spite of the error. */
+    readonly mayHaveExecuted?: unknown;
+  } | null;
 }[];
 
 function errorList(): z.ZodMiniType<ErrorList> {
   return z.array(z.object({
     message: z.string(),
     extensions: z.exactOptional(
-      z.nullable(z.object({ code: z.exactOptional(z.unknown()), reason: z.exactOptional(z.unknown()) })),
+      z.nullable(z.object({
+        code: z.exactOptional(z.unknown()),
+        reason: z.exactOptional(z.unknown()),
+        mayHaveExecuted: z.exactOptional(z.unknown()),
+      })),
     ),
   }));
 }
@@ -85,7 +94,8 @@ function errorFailure(errors: ErrorList, isRejected: boolean, response: ReadResp
   }
   const explained = withContext(message, code, response, endpoint);
   if (errors.some(({ extensions }) => extensions?.code === "FORBIDDEN")) return new RightMissing(code, explained);
-  return new (isRejected ? RequestRejected : Failure)(code, explained);
+  const mayHaveExecuted = response.mayChange && errors.some(({ extensions }) => extensions?.mayHaveExecuted === true);
+  return new (isRejected ? RequestRejected : Failure)(code, explained, { mayHaveExecuted });
 }
 
 function codeOf(errors: ErrorList, { status }: ReadResponse, { interrupted }: Endpoint): FailureCode {
@@ -106,6 +116,7 @@ export function badResponse(
   return new Failure(
     "BAD_RESPONSE",
     `${label} did not answer like a server with API keys: ${problem}. Check --base-url.${maybeExecuted(mayChange)}`,
+    { mayHaveExecuted: mayChange },
   );
 }
 
@@ -211,15 +222,23 @@ function statusFailure(response: ReadResponse, endpoint: Endpoint): Failure {
   if (isBearerRefused(code, body, response, endpoint)) {
     return new BearerRefused("UNAUTHENTICATED", `${summary}. ${endpoint.keyRemedy} ${HEADER_REMEDY}`);
   }
-  return new Failure(code, `${summary}.${remedyFor(code, response, endpoint)}`);
+  const remedy = remedyForRefusal(code, response, endpoint);
+  const mayHaveExecuted = response.mayChange && remedy === undefined;
+  const advice = remedy ?? `${maybeExecuted(mayHaveExecuted)} Check the server.`;
+  return new Failure(code, `${summary}.${advice}`, { mayHaveExecuted });
 }
 
-function remedyFor(code: FailureCode, { status, headers, mayChange }: ReadResponse, { keyRemedy }: Endpoint): string {
+/** Returns what to do if the status says that the server did not execute the request. */
+function remedyForRefusal(
+  code: FailureCode,
+  { status, headers }: ReadResponse,
+  { keyRemedy }: Endpoint,
+): string | undefined {
   if (code === "UNAUTHENTICATED") return ` ${keyRemedy}`;
   if (code === "FORBIDDEN") return " The key lacks a right, or a proxy in front of the server rejected the request.";
   if (code === "RATE_LIMITED") return ` ${waitRemedy(headers)}`;
   if (status < 500 && code === "BAD_RESPONSE") return " Is there a GraphQL server at --base-url?";
-  return `${maybeExecuted(mayChange)} Check the server.`;
+  return undefined;
 }
 
 /** The minimum length of a header value that is hidden. A shorter value may be an ordinary word of the message. */

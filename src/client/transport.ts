@@ -58,6 +58,7 @@ export async function post(endpoint: Endpoint, body: string, mayChange: boolean)
       throw new Failure(
         "INTERRUPTED",
         mayChange ? "Interrupted during the request: the server may have executed it." : NOTHING_CHANGED,
+        { mayHaveExecuted: mayChange },
       );
     }
     if (isTimedOut) {
@@ -65,6 +66,7 @@ export async function post(endpoint: Endpoint, body: string, mayChange: boolean)
         "TIMEOUT",
         `${endpoint.label} did not answer within ${timeout / 1000} s.${maybeExecuted(mayChange)} ` +
           "Raise --timeout, or check the server.",
+        { mayHaveExecuted: mayChange },
       );
     }
     throw networkFailure(endpoint, error, { mayChange, hasResponse: response !== undefined });
@@ -145,5 +147,6 @@ function tooLarge({ label, maxResponseSize }: Endpoint, mayChange: boolean, prob
     "BAD_RESPONSE",
     `The response from ${label} ${problem ?? `is larger than ${maxResponseSize / 1_000_000} MB`}.` +
       `${maybeExecuted(mayChange)} If you expect such a response, raise --max-response-size.`,
+    { mayHaveExecuted: mayChange },
   );
 }

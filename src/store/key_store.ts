@@ -40,7 +40,7 @@ export type Change = (held: StoredKey, actor: StoredKey | null) => StoredKey;
 /**
  * A store of keys. If the store is unavailable, every method except `close` throws a `Failure` with the code
  * `UNREACHABLE` or `TIMEOUT`. If `add`, `update`, `remove` or `recordEvent` throws, nothing was changed, unless the
- * message of the error says that the change may have taken effect.
+ * `Failure` and its message say that the change may have taken effect.
  */
 export interface KeyStore {
   /**

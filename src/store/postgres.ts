@@ -383,7 +383,11 @@ function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal | un
   if (signal === undefined) return result;
   const { promise, reject } = Promise.withResolvers<never>();
   const interrupt = (): void =>
-    reject(new Failure("INTERRUPTED", "Interrupted. If a change was in progress, it may have taken effect."));
+    reject(
+      new Failure("INTERRUPTED", "Interrupted. If a change was in progress, it may have taken effect.", {
+        mayHaveExecuted: true,
+      }),
+    );
   if (signal.aborted) interrupt();
   signal.addEventListener("abort", interrupt);
   return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", interrupt));

@@ -110,7 +110,7 @@ export async function inTransaction<Result>(
       throw error;
     });
     await client.query("COMMIT").catch((error) => {
-      throw error instanceof pg.DatabaseError ? error : databaseFailure(label, error, MAY_HAVE_TAKEN_EFFECT);
+      throw error instanceof pg.DatabaseError ? error : databaseFailure(label, error, { mayHaveExecuted: true });
     });
     isBroken = false;
     return result;
@@ -206,16 +206,19 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-const MAY_HAVE_TAKEN_EFFECT = " The current change may have taken effect.";
-
 /**
  * Turns an error of the database or the connection into a `Failure` that explains it to the user. Returns a `Failure`
  * unchanged.
  *
- * @param outcomeNote a space and the sentence that says whether the change took effect; empty if nothing was changed
+ * @param options `mayHaveExecuted`: whether the current change may have taken effect
  */
-export function databaseFailure(label: string, error: unknown, outcomeNote = ""): Failure {
+export function databaseFailure(
+  label: string,
+  error: unknown,
+  { mayHaveExecuted }: { readonly mayHaveExecuted: boolean } = { mayHaveExecuted: false },
+): Failure {
   if (error instanceof Failure) return error;
+  const outcomeNote = mayHaveExecuted ? " The current change may have taken effect." : "";
   const code = codeOf(error);
   const reason = reasonOf(error);
   if (isRolledBack(error)) {
@@ -231,11 +234,15 @@ export function databaseFailure(label: string, error: unknown, outcomeNote = "")
     });
   }
   if (reason === "Query read timeout") {
-    return new Failure("TIMEOUT", `The database ${label} did not respond in time.${outcomeNote}`, { cause: error });
+    return new Failure("TIMEOUT", `The database ${label} did not respond in time.${outcomeNote}`, {
+      cause: error,
+      mayHaveExecuted,
+    });
   }
   const remedy = REMEDIES.find(([pattern]) => pattern.test(`${code} ${reason}`))?.[1] ?? "";
   return new Failure("UNREACHABLE", `Cannot use the database ${label}: ${reason}.${outcomeNote} ${remedy}`.trim(), {
     cause: error,
+    mayHaveExecuted,
   });
 }
 

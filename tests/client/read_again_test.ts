@@ -1,6 +1,6 @@
 /** Reading keys again by their ids. */
 import { expect } from "expect";
-import { buildSchema, graphql } from "graphql";
+import { buildSchema, graphql, GraphQLError } from "graphql";
 import type { Client } from "../../src/client/client.ts";
 import { contractSdl } from "../contract.ts";
 import { clientOver } from "./client_over.ts";
@@ -37,11 +37,13 @@ Deno.test("keys are read again in one request, without those that no longer exis
   expect(sent).toHaveLength(1);
 });
 
-Deno.test("if the server reports an error for a key that does not exist, all keys are listed instead", async () => {
-  const [client] = clientWith(({ id }) => {
-    const found = KEYS.find((key) => key.id === id);
-    if (found === undefined) throw new Error("not found");
-    return found;
+for (const [description, extensions] of [["no code", {}], ["the code NOT_FOUND", { code: "NOT_FOUND" }]] as const) {
+  Deno.test(`if the server reports an error with ${description} for a key that does not exist, all keys are listed instead`, async () => {
+    const [client] = clientWith(({ id }) => {
+      const found = KEYS.find((key) => key.id === id);
+      if (found === undefined) throw new GraphQLError("not found", { extensions });
+      return found;
+    });
+    expect(namesOf(await client.readAgain(["3", "gone", "1"], ["id", "name"]))).toEqual(["key 1", "key 3"]);
   });
-  expect(namesOf(await client.readAgain(["3", "gone", "1"], ["id", "name"]))).toEqual(["key 1", "key 3"]);
-});
+}

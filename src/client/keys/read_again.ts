@@ -31,7 +31,7 @@ export async function readAgain(
     return Object.values(keys).flatMap((key) => key === null ? [] : [toApiKey(key)]);
   } catch (error) {
     // Some servers report an error for a key that does not exist, or accept fewer aliases.
-    if (!(error instanceof Failure && error.code === "FAILED")) throw error;
+    if (!(error instanceof Failure && ["FAILED", "NOT_FOUND"].includes(error.code))) throw error;
     const wanted = new Set(ids);
     const pages = await Array.fromAsync(readKeys(endpoint, { needs: fields }));
     return pages.flat().filter(({ id }) => wanted.has(id));

@@ -6,7 +6,6 @@ import { describeFailure, forCleanUp } from "../retry.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute } from "../execute.ts";
 import { type IssuedKey, issuedKey } from "../key.ts";
-import { mayHaveExecuted } from "../network_failure.ts";
 import { RequestRejected } from "../response_failure.ts";
 import { findKey, type KeySelector, notFound } from "./find_key.ts";
 import { serverFields, unsupported } from "./server_fields.ts";
@@ -52,7 +51,7 @@ export async function rotateKey(endpoint: Endpoint, rotation: Rotation): Promise
     return apiKey.rotate;
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    if (mayHaveExecuted(error)) throw await withLostSecret(endpoint, error, rotation);
+    if (error.mayHaveExecuted) throw await withLostSecret(endpoint, error, rotation);
     if (error.code === "NOT_FOUND") throw await notFound(endpoint, selector);
     if (!(error instanceof RequestRejected && error.code === "FAILED")) throw error;
     const field = "ApiKeyMutations.rotate";
@@ -68,7 +67,11 @@ async function withLostSecret(endpoint: Endpoint, failure: Failure, rotation: Ro
     : "The old secret is still valid. If the server rotated the key, the old secret is valid until the end of the " +
       "grace period, and the new secret is lost. To issue another secret, run the same command again. The second " +
       "rotation ends the grace period at once.";
-  return new Failure(failure.code, `${describeFailure(failure)} ${advice}`, { cause: failure });
+  return new Failure(failure.code, `${describeFailure(failure)} ${advice}`, {
+    cause: failure,
+    mayHaveExecuted: true,
+    saysWhatToRun: true,
+  });
 }
 
 /** How much the clocks of this machine and of the server may differ, in milliseconds. */

@@ -6,7 +6,6 @@ import { groupByResource } from "../../apikey/permission.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute } from "../execute.ts";
 import { findKeys } from "../find_keys.ts";
-import { mayHaveExecuted } from "../network_failure.ts";
 import { type ApiKey, KEY_FIELDS, type KeyField, keyInResponse, selectFields, toApiKey } from "./api_key.ts";
 import { findKey, notFound } from "./find_key.ts";
 import { type SchemaField, type ServerFields, serverFields, unsupported } from "./server_fields.ts";
@@ -45,7 +44,7 @@ export async function updateKey(endpoint: Endpoint, key: ApiKey, changes: KeyCha
     return { kind: "updated", key: await request(endpoint, UPDATE, input) };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    if (mayHaveExecuted(error)) throw withAdvice(error);
+    if (error.mayHaveExecuted) throw withAdvice(error);
     if (error.code === "NOT_FOUND") throw await notFound(endpoint, { id: key.id });
     if (error.code === "ALREADY_EXISTS") throw nameTaken(changes, error);
     const current = error.code === "FAILED" && key.revision !== null ? await findKey(endpoint, { id: key.id }) : key;
@@ -128,5 +127,5 @@ function nameTaken({ name = "" }: KeyChanges, cause?: Failure): Failure {
 
 function withAdvice(failure: Failure): Failure {
   const message = `${toSentence(failure.message)} To make sure that the key is updated, run the same command again.`;
-  return new Failure(failure.code, message, { cause: failure });
+  return new Failure(failure.code, message, { cause: failure, mayHaveExecuted: true, saysWhatToRun: true });
 }

@@ -32,13 +32,19 @@ export function codeOf(error: Error): FailureCode {
 export function toPublicError(error: Error, { exposeStoreErrors, logError }: ErrorOptions): GraphQLError {
   const code = codeOf(error);
   const cause = error instanceof GraphQLError ? error.originalError ?? error : error;
-  const extensions = { code, ...cause instanceof KeyRejected && { reason: cause.reason } };
+  const mayHaveExecuted = cause instanceof Failure && cause.mayHaveExecuted;
+  const extensions = {
+    code,
+    ...cause instanceof KeyRejected && { reason: cause.reason },
+    ...mayHaveExecuted && { mayHaveExecuted },
+  };
   const isUnexpected = code === "FAILED" && !(cause instanceof Failure);
   if (isUnexpected || (UNAVAILABLE.includes(code) && !exposeStoreErrors)) {
     logError("A request failed: {error}", { error: cause });
+    const outcome = mayHaveExecuted ? " The request may have taken effect." : "";
     const message = isUnexpected
       ? "The server failed unexpectedly. Its log has the details."
-      : "The server cannot reach its store. Its log has the details. Try again later.";
+      : `The server cannot reach its store. Its log has the details.${outcome} Try again later.`;
     return new GraphQLError(message, { extensions });
   }
   if (!(error instanceof GraphQLError)) return new GraphQLError(error.message, { extensions });

@@ -5,12 +5,17 @@ import type { Duplex } from "node:stream";
 import type { FailureCode } from "../../apikey/failure.ts";
 import { type HttpResponse, NO_STORE } from "../graphql/http_message.ts";
 
-function errorResponse(status: number, code: FailureCode, message: string): HttpResponse {
+function errorResponse(
+  status: number,
+  code: FailureCode,
+  message: string,
+  details: { readonly mayHaveExecuted?: true } = {},
+): HttpResponse {
   const retryAfter = status === 400 ? {} : { "retry-after": "1" };
   return {
     status,
     headers: { "content-type": "application/json; charset=utf-8", ...NO_STORE, ...retryAfter },
-    body: JSON.stringify({ errors: [{ message, extensions: { code } }] }),
+    body: JSON.stringify({ errors: [{ message, extensions: { code, ...details } }] }),
     code,
   };
 }
@@ -22,11 +27,13 @@ export const STOPPED = errorResponse(
   503,
   "TIMEOUT",
   "The server is stopping and did not finish the request. The request may have taken effect.",
+  { mayHaveExecuted: true },
 );
 export const REQUEST_TIMEOUT = errorResponse(
   503,
   "TIMEOUT",
   "The request took too long. It may have taken effect.",
+  { mayHaveExecuted: true },
 );
 export const DUPLICATE_HEADER = errorResponse(
   400,

@@ -175,9 +175,9 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
         withStoreAt(throughProxy(server.address(name), proxy), async (store) => {
           const key = await newKey("deploy");
           proxy.rule = (direction, bytes) => direction === "down" && bytes.includes("COMMIT\0") ? "close" : "forward";
-          const { code, message } = await failureOfPromise(store.add(key, LOCAL, allowAny));
+          const { code, message, mayHaveExecuted } = await failureOfPromise(store.add(key, LOCAL, allowAny));
           proxy.rule = () => "forward";
-          expect(code).toBe("UNREACHABLE");
+          expect({ code, mayHaveExecuted }).toEqual({ code: "UNREACHABLE", mayHaveExecuted: true });
           expect(message).toContain("may have taken effect");
           expect(await listKeys(store)).toEqual([key]);
         }))

@@ -105,6 +105,21 @@ Deno.test("if the response to rotate is lost with a grace period, the message sa
   expect(server.requests).toHaveLength(1);
 });
 
+for (const mayHaveExecuted of [true, false]) {
+  const says = mayHaveExecuted ? "asks the server whether it rotated the key" : "does not guess what happened";
+  Deno.test(`if the server says that it ${mayHaveExecuted ? "may have" : "has not"} executed rotate, the command ${says}`, async () => {
+    const extensions = { code: "TIMEOUT", ...mayHaveExecuted && { mayHaveExecuted } };
+    // The text of the message does not matter.
+    const errors = [{ message: mayHaveExecuted ? "Zeit." : "It may have taken effect.", extensions }];
+    await using server = startServer(({ body }) =>
+      body.includes("mutation") ? Response.json({ errors }, { status: 503 }) : keyUpdatedAt(null)
+    );
+    const { code, stderr } = await inProcess([...ROTATE, "ci"], { env: { SERVICE_API_URL: server.url } });
+    expect(code).toBe(4);
+    expect(stderr.includes("has not changed the key, so the old secret is still valid")).toBe(mayHaveExecuted);
+  });
+}
+
 Deno.test("if the server cannot be reached, the message does not say that the key may be rotated", async () => {
   const server = startServer(() => new Response());
   await server[Symbol.asyncDispose]();

@@ -1,5 +1,5 @@
 /** What `ensure` and `apply` do: bring keys and their files in order, batch by batch. */
-import { Failure, NOTHING_CHANGED, quote, toSentence } from "../../../../apikey/failure.ts";
+import { Failure, quote, toSentence } from "../../../../apikey/failure.ts";
 import type { KeyReference } from "../../../../client/client.ts";
 import { BATCH_SIZE, type FailedKey, inspect, type Session, settle, type SettledKey } from "./settle.ts";
 import type { PlannedKey, WantedKey } from "./plan.ts";
@@ -111,10 +111,12 @@ async function deleteEach(surplus: readonly KeyReference[], { client }: Session)
 }
 
 function unfinished(failure: Failure, changed: number): Failure {
+  // Without this, the message would say that nothing was changed.
+  const isOnlyInterrupted = failure.code === "INTERRUPTED" && !failure.mayHaveExecuted;
   const sentences = [
-    changed > 0 && failure.message === NOTHING_CHANGED ? "Interrupted." : toSentence(failure.message),
+    changed > 0 && isOnlyInterrupted ? "Interrupted." : toSentence(failure.message),
     changed === 0 ? "" : `Before that, ${changed === 1 ? "1 key was" : `${changed} keys were`} changed.`,
-    failure.message.endsWith("run the same command again.") ? "" : "To finish, run the same command again.",
+    failure.saysWhatToRun ? "" : "To finish, run the same command again.",
   ];
   return new Failure(failure.code, sentences.filter((sentence) => sentence !== "").join(" "), { cause: failure });
 }
