@@ -49,7 +49,7 @@ export async function audit(flags: AuditFlags, host: Host, useClient: UseClient)
   // A script that reads the last id from an empty file passes an empty id.
   const value = flags.after?.trim() || undefined;
   const after = value && parseSetting({ name: "--after", value }, EVENT_ID);
-  await useClient(async (connect, _interrupted, describePlace) => {
+  await useClient(async (connect, _interrupted, { describePlace }) => {
     const client = await connect();
     const all: AuditEvent[] = [];
     for (let last = after;;) {

@@ -21,13 +21,20 @@ export type UseClient = <Result>(task: ClientTask<Result>) => Promise<Result>;
 /**
  * @param connect opens the connection, so that a task can prompt before it connects
  * @param interrupted aborted by SIGINT or SIGTERM
- * @param place the server or store, for messages
  */
 type ClientTask<Result> = (
   connect: () => Promise<Client>,
   interrupted: AbortSignal,
-  place: () => string,
+  facts: ConnectionFacts,
 ) => Promise<Result>;
+
+/** What a task may need to know about the settings. */
+interface ConnectionFacts {
+  /** Returns the server or store, for messages. */
+  readonly describePlace: () => string;
+  /** The value of `--timeout`, in milliseconds. */
+  readonly timeout: number;
+}
 
 /** Runs tasks with a client for validated settings. */
 export function withClientFor(settings: Settings, host: Host, log: Log): UseClient {
@@ -72,7 +79,7 @@ async function runTask<Result>(
     });
   };
   try {
-    return await task(connect, interrupted, () => describePlace(settings));
+    return await task(connect, interrupted, { describePlace: () => describePlace(settings), timeout });
   } finally {
     // An error here must not hide the result of the task: the server has already stored any changes.
     await connection?.close().catch((error) => log.error("Closing the connection failed: {error}", { error }));

@@ -5,6 +5,7 @@
  */
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import type { Host } from "./host.ts";
+import { lockFile, type LockOptions } from "./lock_file.ts";
 
 /** A file that can receive a secret. */
 export interface SecretFile {
@@ -26,6 +27,28 @@ const TEMPORARY = /\.[0-9a-f]{16}\.tmp$/;
 
 /** Bytes that are written before the request is sent, so that a full disk is found before a secret is issued. */
 const RESERVED_BYTES = 512;
+
+/**
+ * Like {@linkcode openSecretFile}, but first waits until no other process of this program changes the file. `discard`
+ * also lets other processes change it again, so call it even after `write`.
+ *
+ * @throws {Failure} any failure of {@linkcode openSecretFile} and `lockFile`
+ */
+export async function lockSecretFile(
+  path: string,
+  { overwrite }: { readonly overwrite: boolean },
+  options: LockOptions,
+): Promise<SecretFile> {
+  await findReplaced(path, overwrite);
+  const release = await lockFile(path, options);
+  try {
+    const file = await openSecretFile(path, { overwrite }, options);
+    return { ...file, discard: () => file.discard().finally(release) };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
 
 /**
  * Checks the path and creates the temporary file, with mode 0600, in the same directory.

@@ -12,7 +12,7 @@ import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import { canPrompt } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
-import { openDestination, printCreatedKey, showsRights } from "./create_output.ts";
+import { printCreatedKey, showsRights, withDestination } from "./create_output.ts";
 import type { KeyFlags, OutputFlags } from "./key_flags.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "./known_names.ts";
 
@@ -47,26 +47,27 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
   if (!wasPrompted && !(parsed instanceof UnknownName)) {
     (permissionsFor === undefined ? requireComplete : requireName)(parsed);
   }
-  const secretFile = await openDestination(flags, host, "Nothing was created.");
-  const creating = useClient(async (connect, interrupted) => {
-    const typed = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, await connect()) : parsed;
-    const draft = permissionsFor === undefined ? typed : await addPermissions(permissionsFor, typed, host, connect);
-    const key = wasPrompted
-      ? await (await import("#prompts")).promptForKey(draft, flags, host, connect, interrupted)
-      : requireComplete(draft);
-    const client = await connect();
-    const isForDocument = !wasPrompted && permissionsFor !== undefined;
-    if (isForDocument) {
-      await (await import("#prompts")).confirmKey(key, { initial: false }, flags, host, client, interrupted);
-    }
-    // Asks before creating the key: nothing may delay or prevent the printing of its secret.
-    const asksForRights = !wasPrompted && !isForDocument && showsRights(flags, host);
-    const rights = asksForRights ? await client.effectivePermissions(key) : undefined;
-    const created = await client.createKey(key);
-    const hasPrompted = wasPrompted || (isForDocument && !flags.yes);
-    await printCreatedKey({ created, secretFile, rights, wasPrompted: hasPrompted }, flags, host);
+  await useClient(async (connect, interrupted, { timeout }) => {
+    const destination = { host, timeout, interrupted, unchanged: "Nothing was created." };
+    await withDestination(flags, destination, async (secretFile) => {
+      const typed = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, await connect()) : parsed;
+      const draft = permissionsFor === undefined ? typed : await addPermissions(permissionsFor, typed, host, connect);
+      const key = wasPrompted
+        ? await (await import("#prompts")).promptForKey(draft, flags, host, connect, interrupted)
+        : requireComplete(draft);
+      const client = await connect();
+      const isForDocument = !wasPrompted && permissionsFor !== undefined;
+      if (isForDocument) {
+        await (await import("#prompts")).confirmKey(key, { initial: false }, flags, host, client, interrupted);
+      }
+      // Asks before creating the key: nothing may delay or prevent the printing of its secret.
+      const asksForRights = !wasPrompted && !isForDocument && showsRights(flags, host);
+      const rights = asksForRights ? await client.effectivePermissions(key) : undefined;
+      const created = await client.createKey(key);
+      const hasPrompted = wasPrompted || (isForDocument && !flags.yes);
+      await printCreatedKey({ created, secretFile, rights, wasPrompted: hasPrompted }, flags, host);
+    });
   });
-  await creating.finally(() => secretFile?.discard());
   return ExitCode.OK;
 }
 

@@ -28,23 +28,34 @@ interface OutputFlags {
   readonly json?: boolean | undefined;
 }
 
+interface DestinationOptions {
+  readonly host: Host;
+  /** How long to wait for another process that changes the file, in milliseconds. */
+  readonly timeout: number;
+  readonly interrupted: AbortSignal;
+  /** The sentence that nothing has happened yet. */
+  readonly unchanged: string;
+}
+
 /**
- * Opens the file for the secret, if the flags name one. If they do not, checks that standard output can receive the
+ * Runs a task that issues a secret. Opens the file for the secret, if the flags name one, and locks it against other
+ * processes of this program until the task ends. If the flags name none, checks that standard output can receive the
  * secret.
  *
- * @param unchanged the sentence that nothing has happened yet
- * @throws {Failure} `FAILED` if standard output is closed; any failure of `openSecretFile`
+ * @throws {Failure} `FAILED` if standard output is closed; any failure of `lockSecretFile`
  */
-export async function openDestination(
+export async function withDestination(
   { secretFile: path, overwrite = false }: DestinationFlags,
-  host: Host,
-  unchanged: string,
-): Promise<SecretFile | undefined> {
+  { unchanged, host, timeout, interrupted }: DestinationOptions,
+  task: (secretFile: SecretFile | undefined) => Promise<void>,
+): Promise<void> {
   if (path !== undefined) {
-    const { openSecretFile } = await import("../../host/secret_file.ts");
-    return await openSecretFile(path, { overwrite }, host);
+    const { lockSecretFile } = await import("#secret-file");
+    const { platform } = host;
+    const secretFile = await lockSecretFile(path, { overwrite }, { timeout, interrupted, platform });
+    return await task(secretFile).finally(() => secretFile.discard());
   }
-  if (!await host.isOutputClosed()) return undefined;
+  if (!await host.isOutputClosed()) return await task(undefined);
   throw new Failure(
     "FAILED",
     `Standard output is closed or is /dev/null, so the new secret would be lost. ${unchanged} ` +

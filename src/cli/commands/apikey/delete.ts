@@ -44,7 +44,7 @@ export async function deleteKeys(
   let deleted = 0;
   const countDeleted = (count: number): void => void (deleted += count);
   try {
-    return await useClient(async (connect, interrupted, describePlace) => {
+    return await useClient(async (connect, interrupted, { describePlace }) => {
       const place = describePlace();
       const deletion = { flags, confirms, connect, host, interrupted, countDeleted };
       const result = isSimple

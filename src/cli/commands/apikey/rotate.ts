@@ -8,7 +8,7 @@ import { withClient } from "../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
-import { openDestination, printNextSteps, printSecret, showsRights } from "./create_output.ts";
+import { printNextSteps, printSecret, showsRights, withDestination } from "./create_output.ts";
 import { type OutputFlags, withOutputFlags } from "./key_flags.ts";
 import { parseSelector, promptForSelector, type SelectorFlags, withSelector } from "./select/select_key.ts";
 
@@ -48,16 +48,17 @@ async function rotate(
   if (flags.overwrite && flags.secretFile === undefined) {
     throw new Failure("USAGE", "--overwrite works only with --secret-file.");
   }
-  const secretFile = await openDestination(flags, host, "Nothing was changed.");
-  const rotating = useClient(async (connect, interrupted) => {
-    const client = await connect();
-    const selector = given ?? await promptForSelector("Key to rotate", client, host, interrupted);
-    if (given === undefined) await confirmRotation(grace, flags, host, interrupted);
-    const rotated = await client.rotateKey({ selector, grace, expiresAt, now: host.now() });
-    await printSecret(rotated, secretFile, flags, host, { event: "was rotated", remedy: remedyFor(grace) });
-    if (given === undefined || showsRights(flags, host)) await printNextSteps(rotated, secretFile, "Rotated", host);
+  await useClient(async (connect, interrupted, { timeout }) => {
+    const destination = { host, timeout, interrupted, unchanged: "Nothing was changed." };
+    await withDestination(flags, destination, async (secretFile) => {
+      const client = await connect();
+      const selector = given ?? await promptForSelector("Key to rotate", client, host, interrupted);
+      if (given === undefined) await confirmRotation(grace, flags, host, interrupted);
+      const rotated = await client.rotateKey({ selector, grace, expiresAt, now: host.now() });
+      await printSecret(rotated, secretFile, flags, host, { event: "was rotated", remedy: remedyFor(grace) });
+      if (given === undefined || showsRights(flags, host)) await printNextSteps(rotated, secretFile, "Rotated", host);
+    });
   });
-  await rotating.finally(() => secretFile?.discard());
   return ExitCode.OK;
 }
 

@@ -60,7 +60,7 @@ export async function listKeys(flags: ListFlags, host: Host, useClient: UseClien
   const now = host.now();
   const parse = (known: KnownNames): KeyFilter | undefined => parseListFilter(flags, known, now);
   const parsed = parseKnownNames(parse);
-  return await useClient(async (connect, _interrupted, describePlace) => {
+  return await useClient(async (connect, _interrupted, { describePlace }) => {
     const client = await connect();
     const filter = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, client) : parsed;
     const read = client.readKeys({ filter, now, needs: sort && [SORT_FIELDS[sort]] });

@@ -109,8 +109,9 @@ What it does:
   unchanged  otherwise
 
   Run it as often as you like, for example every night. If it is interrupted or
-  killed, run it again: it finishes the job. Two runs that use the same file
-  wait for each other, up to --timeout. The lock is the file FILE.lock.
+  killed, run it again: it finishes the job. Commands that issue a secret for
+  the same file wait for each other, up to --timeout: ensure, apply, and create
+  and rotate with --secret-file. The lock is the file FILE.lock.
 
 File:
   The file has mode 0600 and holds only the secret. A new secret replaces the

@@ -1,5 +1,6 @@
 /** Opens a connection for `ensure` and `apply`. */
 import type { CommandContext } from "../../../command.ts";
+import { withClient } from "../../../connection/with_client.ts";
 import type { ServerFlags } from "../../../settings/server_flags.ts";
 import type { Session } from "./settle.ts";
 
@@ -9,10 +10,7 @@ export async function withSession<Result>(
   { host, log }: CommandContext,
   task: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const { readSettings, withClientFor } = await import("#connection");
-  const settings = await readSettings(flags, host, log);
-  return await withClientFor(settings, host, log)(async (connect, interrupted) => {
-    const { timeout } = settings;
-    return await task({ client: await connect(), host, timeout, interrupted, platform: host.platform });
-  });
+  return await withClient(flags, host, log)(async (connect, interrupted, { timeout }) =>
+    await task({ client: await connect(), host, timeout, interrupted, platform: host.platform })
+  );
 }

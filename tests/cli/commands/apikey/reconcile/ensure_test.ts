@@ -260,6 +260,39 @@ for (const [place, open] of [["embedded", () => embedded(inProcess)], ["over HTT
     }));
 }
 
+for (
+  const [command, args] of [
+    ["rotate", ["apikey", "rotate", "ci"]],
+    ["create", ["apikey", "--create", "--name", "ci", "--roles", "VIEWER"]],
+  ] as const
+) {
+  Deno.test(`while ${command} issues a secret for a file, ensure waits and leaves the file to it`, () =>
+    onEmbedded(async ({ program, path, directory, ensure, me }) => {
+      await ensure();
+      const waiting: Outcome[] = [];
+      await using server = startServer(async ({ body }) => {
+        if (body.includes("mutation") && waiting.length === 0) {
+          // The file is stale, so that ensure would replace it.
+          await Deno.writeTextFile(path, "stale\n");
+          waiting.push(await program([...CI, "--secret-file", path, "--timeout", "100ms", "--json"]));
+        }
+        const { stdout } = await program(["request", "--body", body]);
+        return new Response(stdout, { headers: { "content-type": "application/json" } });
+      });
+      const issued = await inProcess([...args, "--secret-file", path, "--overwrite"], {
+        env: { SERVICE_API_URL: server.url },
+      });
+      expect(issued).toEqual({ code: 0, stdout: "", stderr: "" });
+      waiting.forEach((outcome) =>
+        expectFailure(outcome, { code: "TIMEOUT", exitCode: 4, error: /Another process has been changing/ })
+      );
+      expect(waiting).toHaveLength(1);
+      expect((await me()).code).toBe(0);
+      expect(await ensure()).toBe("unchanged");
+      expect(await Array.fromAsync(Deno.readDir(directory), ({ name }) => name)).toEqual(["ci.key"]);
+    }));
+}
+
 Deno.test("a lock file and temporary files that a killed process has left do not matter, and are removed", () =>
   onEmbedded(async ({ directory, path, ensure }) => {
     await Deno.writeTextFile(`${path}.lock`, "");
