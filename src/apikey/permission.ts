@@ -50,23 +50,40 @@ export const ACTIONS = [
 
 export type Resource = typeof RESOURCES[number];
 export type Action = typeof ACTIONS[number];
-export type Permission = `${Resource}:${Action}`;
 
-/** A permission whose resource may exist only on another server. */
-export type NamedPermission = `${string}:${Action}`;
+/** A permission. Its resource may exist only on some servers. */
+export type Permission = `${string}:${Action}`;
+
+/** The same as `Permission`. */
+export type NamedPermission = Permission;
 
 /** One resource and the actions allowed on it. GraphQL requests and responses contain permissions in this form. */
 export interface ResourceActions {
-  readonly resource: Resource;
+  readonly resource: string;
   readonly actions: readonly Action[];
 }
 
-/** Whether a word is one of `RESOURCES`. */
-function isResource(word: string): word is Resource {
+/** A resource that is not one of `RESOURCES`. A server keeps it in its store. */
+export interface CustomResource {
+  readonly name: string;
+  readonly description: string | null;
+}
+
+/** The maximum length of the name of a custom resource. */
+const MAX_RESOURCE_NAME = 64;
+
+/** Returns whether a text can be the name of a custom resource. Does not check that the name is not in `RESOURCES`. */
+export function isResourceName(text: string): boolean {
+  return text.length <= MAX_RESOURCE_NAME && /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(text);
+}
+
+/** Returns whether a word is one of `RESOURCES`. */
+export function isResource(word: string): word is Resource {
   return RESOURCES.some((resource) => resource === word);
 }
 
-function isAction(word: string): word is Action {
+/** Returns whether a word is one of `ACTIONS`. */
+export function isAction(word: string): word is Action {
   return ACTIONS.some((action) => action === word);
 }
 

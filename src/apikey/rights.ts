@@ -2,15 +2,11 @@
  * The rights of a key on the embedded server: every `RESOURCE:ACTION` pair that any of its roles or permissions allows.
  */
 import { Failure } from "./failure.ts";
-import { ACTIONS, type NamedPermission, type Permission, RESOURCES } from "./permission.ts";
+import { ACTIONS, type Permission, RESOURCES } from "./permission.ts";
 import { isRole, type Role } from "./role.ts";
 
 /** If the set contains the `_ANY` form of an action on a resource, it also contains the `_OWN` form. */
 export type Rights = ReadonlySet<Permission>;
-
-const EVERY_PERMISSION: readonly Permission[] = RESOURCES.flatMap((resource) =>
-  ACTIONS.map((action): Permission => `${resource}:${action}`)
-);
 
 const GRANTS: Readonly<Record<Role, (permission: string) => boolean>> = {
   ADMIN: () => true,
@@ -19,33 +15,51 @@ const GRANTS: Readonly<Record<Role, (permission: string) => boolean>> = {
   GUEST: (permission) => permission === "ME:READ_OWN",
 };
 
-/** Maps each `_OWN` permission to the `_ANY` permission that includes it, and each `_ANY` permission to itself. */
-const INCLUDED_IN: ReadonlyMap<Permission, string> = new Map(
-  EVERY_PERMISSION.map((permission) => [permission, permission.replace(/_OWN$/, "_ANY")]),
-);
+/** The permissions on some resources, and for each permission the `_ANY` permission that includes it. */
+type Inclusions = ReadonlyMap<Permission, string>;
 
-/** The rights that any of the roles or permissions grants. */
-export function rightsOf(roles: readonly Role[], permissions: readonly Permission[]): Rights {
+const INCLUSIONS = new WeakMap<readonly string[], Inclusions>();
+
+function inclusionsOf(resources: readonly string[]): Inclusions {
+  const known = INCLUSIONS.get(resources);
+  if (known !== undefined) return known;
+  const permissions = resources.flatMap((resource) => ACTIONS.map((action): Permission => `${resource}:${action}`));
+  const inclusions = new Map(permissions.map((permission) => [permission, permission.replace(/_OWN$/, "_ANY")]));
+  INCLUSIONS.set(resources, inclusions);
+  return inclusions;
+}
+
+/**
+ * The rights that any of the roles or permissions grants.
+ *
+ * @param resources every resource of the server; permissions on other resources grant nothing
+ */
+export function rightsOf(
+  roles: readonly Role[],
+  permissions: readonly Permission[],
+  resources: readonly string[] = RESOURCES,
+): Rights {
+  const inclusions = inclusionsOf(resources);
   const granted = new Set<string>(permissions);
   for (const role of roles) {
-    for (const permission of EVERY_PERMISSION) if (GRANTS[role](permission)) granted.add(permission);
+    for (const permission of inclusions.keys()) if (GRANTS[role](permission)) granted.add(permission);
   }
-  return new Set(
-    EVERY_PERMISSION.filter((permission) =>
-      granted.has(permission) || granted.has(INCLUDED_IN.get(permission) ?? permission)
-    ),
-  );
+  const rights = new Set<Permission>();
+  for (const [permission, including] of inclusions) {
+    if (granted.has(permission) || granted.has(including)) rights.add(permission);
+  }
+  return rights;
 }
 
 /** Returns whether any of the roles or permissions grants one right. Faster than `rightsOf` for many keys. */
-export function grantsRight(roles: readonly string[], permissions: readonly string[], right: NamedPermission): boolean {
+export function grantsRight(roles: readonly string[], permissions: readonly string[], right: Permission): boolean {
   const included = [right, right.replace(/_OWN$/, "_ANY")];
   return permissions.some((permission) => included.includes(permission)) ||
     roles.filter(isRole).some((role) => included.some(GRANTS[role]));
 }
 
-/** Every action on every resource. */
-export const EVERY_RIGHT: Rights = new Set(EVERY_PERMISSION);
+/** Every action on every one of `RESOURCES`. */
+export const EVERY_RIGHT: Rights = new Set(inclusionsOf(RESOURCES).keys());
 
 /** The required rights that `held` does not contain, in the order of `required`. */
 export function missingRights(held: Rights, required: Rights): readonly Permission[] {

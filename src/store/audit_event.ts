@@ -1,15 +1,24 @@
 /**
- * Audit events. An event states who created, changed, replaced or deleted a key, or tried to, when, from where, and with
- * what outcome. A recorded event never changes.
+ * Audit events. An event states who created, changed, replaced or deleted a key, added or removed a resource, or tried
+ * to, when, from where, and with what outcome. A recorded event never changes.
  */
 import { Failure } from "../apikey/failure.ts";
+import type { CustomResource } from "../apikey/permission.ts";
 import { maskSecret, redactSecrets } from "../apikey/secret.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 /**
  * The kind of change. A successful replacement has two events: `REPLACE` for the old key and `CREATE` for the new key.
  */
-export const AUDIT_ACTIONS = ["CREATE", "UPDATE", "ROTATE", "REPLACE", "DELETE"] as const;
+export const AUDIT_ACTIONS = [
+  "CREATE",
+  "UPDATE",
+  "ROTATE",
+  "REPLACE",
+  "DELETE",
+  "ADD_RESOURCE",
+  "REMOVE_RESOURCE",
+] as const;
 
 export type AuditAction = typeof AUDIT_ACTIONS[number];
 
@@ -27,9 +36,9 @@ export interface Origin {
   readonly requestId: string | null;
 }
 
-/** A member of a key that an event changed. */
+/** A member of a key or of a resource that an event changed. */
 export interface AuditChange {
-  /** The name of the field in the GraphQL type `ApiKey`. */
+  /** The name of the field in the GraphQL type `ApiKey` or `CustomResource`. */
   readonly field: string;
   /** The value before the change; `null` if there was none. Lists are comma-separated; secrets are masked. */
   readonly before: string | null;
@@ -41,9 +50,9 @@ export interface AuditEvent extends Origin {
   /** A decimal number that increases with every event, possibly with gaps. */
   readonly id: string;
   readonly action: AuditAction;
-  /** The id of the key that the change affected or would have affected; `null` if unknown. */
+  /** The id of the key that the change affected or would have affected; `null` if unknown, and for resources. */
   readonly keyId: string | null;
-  /** The name of that key; `null` if unknown. */
+  /** The name of that key; `null` if unknown, and for resources. */
   readonly keyName: string | null;
   /** `DONE`; `NOT_FOUND` if the key to delete does not exist; otherwise the `FailureCode` of the rejection. */
   readonly outcome: string;
@@ -81,6 +90,19 @@ export function alteration(
   origin: Origin,
 ): NewEvent {
   return doneEvent(action, before, before, after, origin);
+}
+
+/** Returns the event for a resource that was added or removed. */
+export function resourceEvent(
+  action: "ADD_RESOURCE" | "REMOVE_RESOURCE",
+  { name, description }: CustomResource,
+  origin: Origin,
+): NewEvent {
+  const isAdded = action === "ADD_RESOURCE";
+  const changes = Object.entries({ name, description: withoutSecrets(description) })
+    .filter(([_field, value]) => value !== null)
+    .map(([field, value]) => ({ field, before: isAdded ? null : value, after: isAdded ? value : null }));
+  return { ...origin, action, keyId: null, keyName: null, outcome: "DONE", changes };
 }
 
 function doneEvent(

@@ -3,8 +3,10 @@
  * processes use the same store at once.
  */
 import type { Name } from "../apikey/name.ts";
+import type { CustomResource } from "../apikey/permission.ts";
 import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
 import type { OrderedKey, PageOptions } from "./key_order.ts";
+import type { ResourceList } from "./resources/resource_list.ts";
 import type { KeyState, StoredKey } from "./stored_key.ts";
 
 /**
@@ -18,6 +20,13 @@ export type Precondition = (held: StoredKey | undefined, actor: StoredKey | null
 
 /** A `Precondition` that is called for each of several ids, with `undefined` if no key has the id. */
 export type RemovePrecondition = (held: StoredKey | undefined, actor: StoredKey | null, id: string) => void;
+
+/**
+ * A check that runs inside the transaction that adds or removes a resource, like a `Precondition`.
+ *
+ * @param actor the current state of the calling key; `null` for the local caller
+ */
+export type ResourcePrecondition = (actor: StoredKey | null) => void;
 
 /** Selects one key. */
 export type KeySelector = { readonly id: string } | { readonly name: Name };
@@ -39,8 +48,8 @@ export type Change = (held: StoredKey, actor: StoredKey | null) => StoredKey;
 
 /**
  * A store of keys. If the store is unavailable, every method except `close` throws a `Failure` with the code
- * `UNREACHABLE` or `TIMEOUT`. If `add`, `update`, `remove` or `recordEvent` throws, nothing was changed, unless the
- * `Failure` and its message say that the change may have taken effect.
+ * `UNREACHABLE` or `TIMEOUT`. If `add`, `update`, `remove`, `addResource`, `removeResource` or `recordEvent` throws,
+ * nothing was changed, unless the `Failure` and its message say that the change may have taken effect.
  */
 export interface KeyStore {
   /**
@@ -49,6 +58,7 @@ export interface KeyStore {
    * Every reader sees exactly one of the two keys. The promise resolves when the change is on disk.
    *
    * @param precondition called with the key that already has the name, or with `undefined`
+   * @throws {Failure} `INVALID_PERMISSION` if a permission of the key is on a resource that does not exist
    * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
    * @throws what `precondition` throws
    */
@@ -60,6 +70,7 @@ export interface KeyStore {
    *
    * @returns the key after the change; `undefined` if the key does not exist
    * @throws {Failure} `ALREADY_EXISTS` if another key has the new name
+   * @throws {Failure} `INVALID_PERMISSION` if the change adds a permission on a resource that does not exist
    * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
    * @throws what `change` throws
    */
@@ -107,6 +118,27 @@ export interface KeyStore {
    * @throws what `precondition` throws
    */
   remove(ids: readonly string[], origin: Origin, precondition: RemovePrecondition): Promise<boolean>;
+  /** Returns the custom resources. */
+  listResources(): Promise<ResourceList>;
+  /**
+   * Adds a custom resource and records an audit event in one transaction.
+   *
+   * @param resource its name must be one that `isResourceName` accepts, and not one of `RESOURCES`
+   * @throws {Failure} `ALREADY_EXISTS` if there is a resource with this name
+   * @throws {Failure} `FAILED` if there are too many resources
+   * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
+   * @throws what `precondition` throws
+   */
+  addResource(resource: CustomResource, origin: Origin, precondition: ResourcePrecondition): Promise<void>;
+  /**
+   * Removes a custom resource and records an audit event in one transaction.
+   *
+   * @throws {Failure} `NOT_FOUND` if there is no resource with this name
+   * @throws {Failure} `FAILED` if a key has a permission on the resource
+   * @throws {Failure} `UNAUTHENTICATED` if the calling key was deleted or disabled
+   * @throws what `precondition` throws
+   */
+  removeResource(name: string, origin: Origin, precondition: ResourcePrecondition): Promise<void>;
   /**
    * Records when keys, given by id, were last used. Ignores unknown ids, and times that are earlier than the recorded
    * time.

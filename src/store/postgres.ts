@@ -9,6 +9,7 @@ import type { Pool, QueryConfig } from "pg";
 import { setTimeout } from "node:timers/promises";
 import { Failure, reasonOf } from "../apikey/failure.ts";
 import { type Name, nameTaken } from "../apikey/name.ts";
+import type { CustomResource } from "../apikey/permission.ts";
 import {
   alteration,
   type AuditEvent,
@@ -17,9 +18,18 @@ import {
   type Origin,
   removal,
   replacesItself,
+  resourceEvent,
 } from "./audit_event.ts";
 import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
-import type { Change, KeySelector, KeyStore, Precondition, RemovePrecondition, UpdateOptions } from "./key_store.ts";
+import type {
+  Change,
+  KeySelector,
+  KeyStore,
+  Precondition,
+  RemovePrecondition,
+  ResourcePrecondition,
+  UpdateOptions,
+} from "./key_store.ts";
 import { batchLookups } from "./lookup_batch.ts";
 import {
   OLDER_POSTGRES_TABLES,
@@ -39,8 +49,26 @@ import {
   requireKnownSchema,
   schemaVersion,
 } from "./postgres_database.ts";
-import { findId, keepActor, lockKeys, lockNames } from "./postgres_locks.ts";
-import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, type Row, rowToEvent, rowToKey, rowToTimes } from "./row.ts";
+import { findId, keepActor, keepResources, lockKeys, lockNames, lockResourceList } from "./postgres_locks.ts";
+import {
+  KEYS_TO_NAME,
+  requireAddable,
+  requireUnused,
+  type ResourceList,
+  resourceNotFound,
+} from "./resources/resource_list.ts";
+import {
+  EVENT_COLUMNS,
+  eventToRow,
+  KEY_COLUMNS,
+  keyToRow,
+  type Row,
+  rowsToResources,
+  rowToEvent,
+  rowToKey,
+  rowToTimes,
+  toText,
+} from "./row.ts";
 import type { KeyState, KeyStatus, StoredKey } from "./stored_key.ts";
 import { UnmigratedStore } from "./unmigrated_store.ts";
 
@@ -155,6 +183,7 @@ class PostgresStore implements KeyStore {
         : await lockKeys(sql, [id], origin, this.#label, true);
       const held = keys.find(({ name }) => name === key.name);
       precondition(held, actor);
+      await keepResources(sql, key.permissions);
       if (held !== undefined) await sql.query("DELETE FROM service_api.api_key WHERE id = $1", [held.id]);
       if (held !== undefined && replacesItself(held, origin)) {
         await sql.query(
@@ -183,6 +212,7 @@ class PostgresStore implements KeyStore {
       if (held === undefined || (name !== undefined && held.name !== name)) return undefined;
       const changed = change(held, actor);
       if (changed === held) return held;
+      await keepResources(sql, changed.permissions, held.permissions);
       const key = { ...changed, revision: held.revision + 1, updatedAt: origin.at };
       if (key.name !== held.name && await findId(sql, key.name) !== undefined) throw nameTaken(key.name);
       const columns = KEY_COLUMNS.map((column, i) => `${column} = $${i + 2}`).join(", ");
@@ -218,14 +248,15 @@ class PostgresStore implements KeyStore {
       // deno-lint-ignore no-await-in-loop -- few hashes are those of previous secrets
       const rows = await this.#rows({
         name: `find states by ${column}`,
-        text: `SELECT version, encode(${column}, 'hex') AS hash, id, revision, ${status} AS status
-               FROM service_api.schema_version LEFT JOIN ${this.#tables.keys} ON ${column} = ANY($1::bytea[])`,
+        text: `SELECT version, resources_revision, encode(${column}, 'hex') AS hash, id, revision, ${status} AS status
+               FROM ${this.#tables.schema} LEFT JOIN ${this.#tables.keys} ON ${column} = ANY($1::bytea[])`,
         values: [unknown.map((hash) => `\\x${hash}`)],
       });
       requireKnownSchema(rows[0]?.["version"], this.#label);
-      for (const { hash, id, revision, status } of rows) {
+      for (const { hash, id, revision, status, resources_revision } of rows) {
         if (id === null) continue;
-        found.set(String(hash), { id: String(id), revision: Number(revision), status: toStatus(status), isPrevious });
+        const key = { id: String(id), revision: Number(revision), status: toStatus(status) };
+        found.set(String(hash), { ...key, isPrevious, resourcesRevision: Number(resources_revision) });
       }
     }
     return found;
@@ -288,6 +319,49 @@ class PostgresStore implements KeyStore {
 
   async checkHealth(): Promise<void> {
     await this.isEmpty();
+  }
+
+  async listResources(): Promise<ResourceList> {
+    return rowsToResources(
+      await this.#rows({
+        text: `SELECT resources_revision AS revision, name, description
+               FROM ${this.#tables.schema} LEFT JOIN ${this.#tables.resources} ON TRUE ORDER BY name`,
+      }),
+    );
+  }
+
+  addResource(resource: CustomResource, origin: Origin, precondition: ResourcePrecondition): Promise<void> {
+    const { name, description } = resource;
+    return this.#change(async (sql) => {
+      await lockResourceList(sql);
+      precondition(await keepActor(sql, origin, this.#label));
+      const { rows: [row] } = await sql.query<Row>("SELECT count(*) AS count FROM service_api.resource");
+      requireAddable(resource, await findResource(sql, name), Number(row?.["count"]));
+      await sql.query("INSERT INTO service_api.resource (name, description, created_at) VALUES ($1, $2, $3)", [
+        name,
+        description,
+        origin.at.toISOString(),
+      ]);
+      await insertEvents(sql, [resourceEvent("ADD_RESOURCE", resource, origin)]);
+    });
+  }
+
+  removeResource(name: string, origin: Origin, precondition: ResourcePrecondition): Promise<void> {
+    return this.#change(async (sql) => {
+      await lockResourceList(sql);
+      precondition(await keepActor(sql, origin, this.#label));
+      const resource = await findResource(sql, name);
+      if (resource === undefined) throw resourceNotFound(name);
+      // A later statement sees every key that was committed before the lock was granted.
+      const { rows } = await sql.query<Row>(
+        `SELECT name FROM service_api.api_key WHERE strpos(',' || permissions, $1) > 0
+         ORDER BY number LIMIT ${KEYS_TO_NAME}`,
+        [`,${name}:`],
+      );
+      requireUnused(name, rows.map((row) => String(row["name"])));
+      await sql.query("DELETE FROM service_api.resource WHERE name = $1", [name]);
+      await insertEvents(sql, [resourceEvent("REMOVE_RESOURCE", resource, origin)]);
+    });
   }
 
   async recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
@@ -397,6 +471,17 @@ function toStatus(value: unknown): KeyStatus {
   const statuses: readonly KeyStatus[] = ["active", "disabled", "expired", "rotated"];
   // Any other value would be an error in `SECRET_COLUMNS`. No key must pass because of it.
   return statuses.find((status) => status === value) ?? "disabled";
+}
+
+/** Finds a resource, and waits for the transactions that keep it. */
+async function findResource(sql: Queryable, name: string): Promise<CustomResource | undefined> {
+  const { rows: [row] } = await sql.query<Row>(
+    "SELECT description FROM service_api.resource WHERE name = $1 FOR UPDATE",
+    [
+      name,
+    ],
+  );
+  return row && { name, description: toText(row["description"]) };
 }
 
 async function insertKey(sql: Queryable, key: StoredKey): Promise<void> {

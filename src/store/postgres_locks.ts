@@ -1,10 +1,14 @@
 /**
  * The locks of transactions that change keys on PostgreSQL. A transaction locks names first, in the order of
- * their hashes, and then rows, in the order of `number`, so that transactions cannot deadlock.
+ * their hashes, then rows of keys, in the order of `number`, and then the resources of new permissions, so that
+ * transactions cannot deadlock. A transaction that changes the resources locks the list, the calling key, and at most
+ * one resource.
  */
 import type { Name } from "../apikey/name.ts";
+import type { Permission } from "../apikey/permission.ts";
 import { type Origin, requireValidActor } from "./audit_event.ts";
 import { NAME_LOCK_ID, type Queryable } from "./postgres_database.ts";
+import { newResources, requireExisting } from "./resources/resource_list.ts";
 import { type Row, rowToKey } from "./row.ts";
 import type { StoredKey } from "./stored_key.ts";
 
@@ -80,4 +84,28 @@ export async function lockKeys(
     keys: locked.filter(({ id }) => wanted.has(id)),
     actor: actor === null ? null : requireValidActor(locked.find(({ id }) => id === actor.id)),
   };
+}
+
+/**
+ * Checks that the resources of new permissions exist, and prevents their removal until the end of the transaction.
+ *
+ * @param held the permissions before the change
+ * @throws {Failure} `INVALID_PERMISSION` if a resource does not exist
+ */
+export async function keepResources(
+  sql: Queryable,
+  granted: readonly Permission[],
+  held?: readonly Permission[],
+): Promise<void> {
+  const names = newResources(granted, held);
+  if (names.length === 0) return;
+  const { rows } = await sql.query<Row>("SELECT name FROM service_api.resource WHERE name = ANY($1) FOR KEY SHARE", [
+    names,
+  ]);
+  requireExisting(names, rows.map((row) => String(row["name"])));
+}
+
+/** Serializes the transactions that add or remove resources, and increases the revision of the list. */
+export async function lockResourceList(sql: Queryable): Promise<void> {
+  await sql.query("UPDATE service_api.schema_version SET resources_revision = resources_revision + 1");
 }

@@ -63,29 +63,53 @@ export const POSTGRES_MIGRATIONS: readonly string[] = [
    CREATE TRIGGER api_key_needs_new_secret AFTER INSERT OR UPDATE OF secret_sha256, previous_sha256
      ON service_api.api_key FOR EACH ROW EXECUTE FUNCTION service_api.require_new_secret();
    ALTER TABLE service_api.audit_event ADD COLUMN changes TEXT NOT NULL DEFAULT '[]'`,
+  // In the table with one row that each look-up reads anyway.
+  `ALTER TABLE service_api.schema_version ADD COLUMN resources_revision INTEGER NOT NULL DEFAULT 0;
+   CREATE TABLE service_api.resource (
+     name TEXT COLLATE "C" PRIMARY KEY,
+     description TEXT,
+     created_at TIMESTAMPTZ NOT NULL
+   )`,
 ];
 
 /** The tables with the columns of the current schema, for the FROM clause of a query. */
 export interface PostgresTables {
+  /** The table with one row: the number of migrations, and the revision of the resources. */
+  readonly schema: string;
   readonly keys: string;
   readonly events: string;
+  readonly resources: string;
 }
 
-export const POSTGRES_TABLES: PostgresTables = { keys: "service_api.api_key", events: "service_api.audit_event" };
+export const POSTGRES_TABLES: PostgresTables = {
+  schema: "service_api.schema_version",
+  keys: "service_api.api_key",
+  events: "service_api.audit_event",
+  resources: "service_api.resource",
+};
 
 /** The columns of keys that schema 2 of PostgreSQL lacks. */
 const SINCE_POSTGRES_3 = `TRUE AS enabled, NULL::timestamptz AS expires_at, NULL::timestamptz AS updated_at,
     NULL::text AS managed_by, NULL::bytea AS previous_sha256, NULL::timestamptz AS grace_until`;
+
+/** What schema 3 of PostgreSQL lacks. */
+const BEFORE_POSTGRES_4 = {
+  schema: "(SELECT version, 0 AS resources_revision FROM service_api.schema_version) AS schema_version",
+  resources: "(SELECT NULL::text AS name, NULL::text AS description WHERE FALSE) AS resource",
+};
 
 /** The same as `POSTGRES_TABLES` for each older schema, beginning with schema 1. */
 export const OLDER_POSTGRES_TABLES: readonly PostgresTables[] = [
   {
     keys: `(SELECT *, secret_hash AS secret_sha256, 1 AS revision, ${SINCE_POSTGRES_3} FROM service_api.api_key)
            AS api_key`,
+    ...BEFORE_POSTGRES_4,
     events: "(SELECT *, 1 AS occurrences, '[]' AS changes FROM service_api.audit_event) AS audit_event",
   },
   {
     keys: `(SELECT *, ${SINCE_POSTGRES_3} FROM service_api.api_key) AS api_key`,
+    ...BEFORE_POSTGRES_4,
     events: "(SELECT *, '[]' AS changes FROM service_api.audit_event) AS audit_event",
   },
+  { ...POSTGRES_TABLES, ...BEFORE_POSTGRES_4 },
 ];

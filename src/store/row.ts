@@ -1,10 +1,11 @@
 /** Converts keys and audit events to and from table rows, for both SQLite and PostgreSQL. */
 import { Failure, quote } from "../apikey/failure.ts";
 import { parseName } from "../apikey/name.ts";
-import type { Permission } from "../apikey/permission.ts";
+import { type CustomResource, isAction, type Permission } from "../apikey/permission.ts";
 import { EVERY_RIGHT } from "../apikey/rights.ts";
 import { isRole } from "../apikey/role.ts";
 import { AUDIT_ACTIONS, type AuditChange, type AuditEvent, type NewEvent } from "./audit_event.ts";
+import type { ResourceList } from "./resources/resource_list.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -188,7 +189,14 @@ export function rowToTimes(row: Row): { readonly oldest: Date; readonly newest: 
   return { oldest: toTime(row["oldest"]), newest: toTime(row["newest"]) };
 }
 
-function toText(value: unknown): string | null {
+/** @returns the list; the row of a store without resources has the name `null` */
+export function rowsToResources(rows: readonly Row[]): ResourceList {
+  const resources = rows.filter(({ name }) => name !== null)
+    .map(({ name, description }): CustomResource => ({ name: String(name), description: toText(description) }));
+  return { revision: Number(rows[0]?.["revision"] ?? 0), resources };
+}
+
+export function toText(value: unknown): string | null {
   return value === null || value === undefined ? null : String(value);
 }
 
@@ -200,8 +208,11 @@ function toBytes(value: unknown): Uint8Array {
 
 const PERMISSIONS: ReadonlySet<string> = EVERY_RIGHT;
 
+/** Accepts unknown resources, because another program may have changed the store. */
 function isPermission(text: string): text is Permission {
-  return PERMISSIONS.has(text);
+  if (PERMISSIONS.has(text)) return true;
+  const [resource, action, ...rest] = text.split(":");
+  return resource !== "" && action !== undefined && isAction(action) && rest.length === 0;
 }
 
 /** The inverse of `join(",")`. Much faster than parsing what a user typed. */

@@ -6,6 +6,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { Failure, quote } from "../apikey/failure.ts";
 import { type Name, nameTaken } from "../apikey/name.ts";
+import type { CustomResource, Permission } from "../apikey/permission.ts";
 import {
   alteration,
   type AuditEvent,
@@ -15,11 +16,39 @@ import {
   removal,
   replacesItself,
   requireValidActor,
+  resourceEvent,
 } from "./audit_event.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
-import type { Change, KeySelector, KeyStore, Precondition, RemovePrecondition, UpdateOptions } from "./key_store.ts";
-import { EVENT_COLUMNS, eventToRow, KEY_COLUMNS, keyToRow, rowToEvent, rowToTimes, valuesToKey } from "./row.ts";
+import type {
+  Change,
+  KeySelector,
+  KeyStore,
+  Precondition,
+  RemovePrecondition,
+  ResourcePrecondition,
+  UpdateOptions,
+} from "./key_store.ts";
+import {
+  KEYS_TO_NAME,
+  newResources,
+  requireAddable,
+  requireExisting,
+  requireUnused,
+  type ResourceList,
+  resourceNotFound,
+} from "./resources/resource_list.ts";
+import {
+  EVENT_COLUMNS,
+  eventToRow,
+  KEY_COLUMNS,
+  keyToRow,
+  rowsToResources,
+  rowToEvent,
+  rowToTimes,
+  toText,
+  valuesToKey,
+} from "./row.ts";
 import {
   openDatabase,
   openExistingDatabase,
@@ -106,6 +135,7 @@ class SqliteStore implements KeyStore {
       const actor = this.#requireActor(origin);
       const held = this.#find("name", key.name);
       precondition(held, actor);
+      this.#requireResources(key.permissions);
       if (held !== undefined) this.#removeOne(held, "REPLACE", origin);
       if (held !== undefined && replacesItself(held, origin)) {
         this.#prepared("UPDATE api_key SET created_by = ?, revision = revision + 1 WHERE created_by = ?")
@@ -128,6 +158,7 @@ class SqliteStore implements KeyStore {
       if (held === undefined) return undefined;
       const changed = change(held, actor);
       if (changed === held) return held;
+      this.#requireResources(changed.permissions, held.permissions);
       const key = { ...changed, revision: held.revision + 1, updatedAt: origin.at };
       if (key.name !== held.name && this.#find("name", key.name) !== undefined) throw nameTaken(key.name);
       const columns = KEY_COLUMNS.map((column) => `${column} = ?`).join(", ");
@@ -152,18 +183,21 @@ class SqliteStore implements KeyStore {
 
   findBySecretHash(hash: Uint8Array): Promise<KeyState | undefined> {
     return this.#read(() => {
-      const [version, id, revision, enabled, expiresAt] = this.#firstRow(
-        "SELECT user_version, id, revision, enabled, expires_at FROM pragma_user_version LEFT JOIN api_key ON secret_sha256 = ?",
+      const [version, resources, id, revision, enabled, expiresAt] = this.#firstRow(
+        `SELECT user_version, resource_list.revision, id, api_key.revision, enabled, expires_at
+         FROM pragma_user_version CROSS JOIN resource_list LEFT JOIN api_key ON secret_sha256 = ?`,
         hash,
       ) ?? [];
       requireKnownSchema(version, this.#path);
-      if (typeof id !== "string") return this.#findByPreviousHash(hash);
-      return { id, revision: Number(revision), status: this.#statusOf(enabled, expiresAt), isPrevious: false };
+      const resourcesRevision = Number(resources);
+      if (typeof id !== "string") return this.#findByPreviousHash(hash, resourcesRevision);
+      const status = this.#statusOf(enabled, expiresAt);
+      return { id, revision: Number(revision), status, isPrevious: false, resourcesRevision };
     });
   }
 
   /** A rotation between this look-up and the one for the current hash cannot hide a key: a hash never becomes current again. */
-  #findByPreviousHash(hash: Uint8Array): KeyState | undefined {
+  #findByPreviousHash(hash: Uint8Array, resourcesRevision: number): KeyState | undefined {
     const row = this.#firstRow(
       "SELECT id, revision, enabled, expires_at, grace_until FROM api_key WHERE previous_sha256 = ?",
       hash,
@@ -172,7 +206,7 @@ class SqliteStore implements KeyStore {
     const [id, revision, enabled, expiresAt, graceUntil] = row;
     const isOver = graceUntil === null || this.#isPast(graceUntil);
     const status = isOver ? "rotated" : this.#statusOf(enabled, expiresAt);
-    return { id: String(id), revision: Number(revision), status, isPrevious: true };
+    return { id: String(id), revision: Number(revision), status, isPrevious: true, resourcesRevision };
   }
 
   #statusOf(enabled: unknown, expiresAt: unknown): KeyStatus {
@@ -233,6 +267,56 @@ class SqliteStore implements KeyStore {
   async checkHealth(): Promise<void> {
     await this.isEmpty();
     this.#requireSameFile();
+  }
+
+  listResources(): Promise<ResourceList> {
+    return this.#read(() =>
+      rowsToResources(
+        this.#prepared("SELECT revision, name, description FROM resource_list LEFT JOIN resource ON TRUE ORDER BY name")
+          .all(),
+      )
+    );
+  }
+
+  addResource(resource: CustomResource, origin: Origin, precondition: ResourcePrecondition): Promise<void> {
+    const { name, description } = resource;
+    return this.#writes.write(() => {
+      precondition(this.#requireActor(origin));
+      const { count } = this.#prepared("SELECT count(*) AS count FROM resource").get() ?? {};
+      requireAddable(resource, this.#findResource(name), Number(count));
+      this.#insert("resource", ["name", "description", "created_at"], [name, description, origin.at.toISOString()]);
+      this.#changeResources(resourceEvent("ADD_RESOURCE", resource, origin));
+    });
+  }
+
+  removeResource(name: string, origin: Origin, precondition: ResourcePrecondition): Promise<void> {
+    return this.#writes.write(() => {
+      precondition(this.#requireActor(origin));
+      const resource = this.#findResource(name);
+      if (resource === undefined) throw resourceNotFound(name);
+      const keys = this.#prepared(
+        `SELECT name FROM api_key WHERE instr(',' || permissions, ?) > 0 ORDER BY number LIMIT ${KEYS_TO_NAME}`,
+      ).all(`,${name}:`);
+      requireUnused(name, keys.map((row) => String(row["name"])));
+      this.#prepared("DELETE FROM resource WHERE name = ?").run(name);
+      this.#changeResources(resourceEvent("REMOVE_RESOURCE", resource, origin));
+    });
+  }
+
+  #findResource(name: string): CustomResource | undefined {
+    const row = this.#prepared("SELECT description FROM resource WHERE name = ?").get(name);
+    return row && { name, description: toText(row["description"]) };
+  }
+
+  #changeResources(event: NewEvent): void {
+    this.#prepared("UPDATE resource_list SET revision = revision + 1").run();
+    this.#insertEvent(event);
+  }
+
+  /** Throws unless the resources of new permissions exist. */
+  #requireResources(granted: readonly Permission[], held?: readonly Permission[]): void {
+    const names = newResources(granted, held);
+    requireExisting(names, names.filter((name) => this.#findResource(name) !== undefined));
   }
 
   recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {

@@ -55,11 +55,23 @@ export const SQLITE_MIGRATIONS: readonly string[] = [
    WHEN ${SECRET_IS_USED}
    BEGIN SELECT RAISE(ABORT, 'the secret is in use'); END;
    ALTER TABLE audit_event ADD COLUMN changes TEXT NOT NULL DEFAULT '[]'`,
+  // The table `resource_list` has one row. It holds the revision of the table `resource`.
+  `CREATE TABLE resource (
+     name TEXT PRIMARY KEY NOT NULL,
+     description TEXT,
+     created_at TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE resource_list (revision INTEGER NOT NULL) STRICT;
+   INSERT INTO resource_list VALUES (0)`,
 ];
 
 /** The columns of keys that schema 3 of SQLite lacks. */
 const SINCE_SQLITE_4 = `1 AS enabled, NULL AS expires_at, NULL AS updated_at, NULL AS managed_by,
      NULL AS previous_sha256, NULL AS grace_until`;
+
+/** The tables that schema 4 of SQLite lacks. */
+const SINCE_SQLITE_5 = `CREATE TEMP VIEW resource AS SELECT NULL AS name, NULL AS description WHERE FALSE;
+   CREATE TEMP VIEW resource_list AS SELECT 0 AS revision`;
 
 /**
  * For each older schema of SQLite, beginning with schema 1: temporary views that have the names and columns of the
@@ -69,10 +81,14 @@ export const OLDER_SQLITE_VIEWS: readonly string[] = [
   `CREATE TEMP VIEW api_key AS
      SELECT *, NULL AS created_by, NULL AS last_used_at, secret_hash AS secret_sha256, 1 AS revision, ${SINCE_SQLITE_4}
      FROM main.api_key;
-   CREATE TEMP VIEW audit_event AS SELECT 0 AS id WHERE FALSE`,
+   CREATE TEMP VIEW audit_event AS SELECT 0 AS id WHERE FALSE;
+   ${SINCE_SQLITE_5}`,
   `CREATE TEMP VIEW api_key AS
      SELECT *, secret_hash AS secret_sha256, 1 AS revision, ${SINCE_SQLITE_4} FROM main.api_key;
-   CREATE TEMP VIEW audit_event AS SELECT *, 1 AS occurrences, '[]' AS changes FROM main.audit_event`,
+   CREATE TEMP VIEW audit_event AS SELECT *, 1 AS occurrences, '[]' AS changes FROM main.audit_event;
+   ${SINCE_SQLITE_5}`,
   `CREATE TEMP VIEW api_key AS SELECT *, ${SINCE_SQLITE_4} FROM main.api_key;
-   CREATE TEMP VIEW audit_event AS SELECT *, '[]' AS changes FROM main.audit_event`,
+   CREATE TEMP VIEW audit_event AS SELECT *, '[]' AS changes FROM main.audit_event;
+   ${SINCE_SQLITE_5}`,
+  SINCE_SQLITE_5,
 ];

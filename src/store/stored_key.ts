@@ -11,7 +11,7 @@ export type KeyStatus = "active" | "disabled" | "expired" | "rotated";
 
 /**
  * What the server looks up for each request, by the secret. If `id` or `revision` differs from an earlier look-up, the
- * key has changed, and the server reads it again.
+ * key has changed, and the server reads it again. The same holds for `resourcesRevision` and the custom resources.
  */
 export interface KeyState {
   /** `key_` and 22 base62 characters. */
@@ -22,6 +22,8 @@ export interface KeyState {
   readonly status: KeyStatus;
   /** Whether the secret is the one before the last rotation. */
   readonly isPrevious: boolean;
+  /** The revision of the custom resources; see `ResourceList`. */
+  readonly resourcesRevision: number;
 }
 
 /** Everything about a key except its secret. */
@@ -34,6 +36,7 @@ export interface StoredKey {
   readonly name: Name;
   readonly description: string | null;
   readonly roles: readonly Role[];
+  /** Their resources may be unknown, for example if another program has changed the store. */
   readonly permissions: readonly Permission[];
   readonly createdAt: Date;
   /**

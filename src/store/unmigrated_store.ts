@@ -3,9 +3,19 @@
  * change creates or migrates the store.
  */
 import type { Name } from "../apikey/name.ts";
+import type { CustomResource } from "../apikey/permission.ts";
 import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
-import type { Change, KeySelector, KeyStore, Precondition, RemovePrecondition, UpdateOptions } from "./key_store.ts";
+import type {
+  Change,
+  KeySelector,
+  KeyStore,
+  Precondition,
+  RemovePrecondition,
+  ResourcePrecondition,
+  UpdateOptions,
+} from "./key_store.ts";
 import type { OrderedKey, PageOptions } from "./key_order.ts";
+import { NO_RESOURCES, type ResourceList, resourceNotFound } from "./resources/resource_list.ts";
 import type { KeyState, StoredKey } from "./stored_key.ts";
 
 export class UnmigratedStore implements KeyStore {
@@ -71,6 +81,19 @@ export class UnmigratedStore implements KeyStore {
 
   async checkHealth(): Promise<void> {
     await this.#readable?.checkHealth();
+  }
+
+  async listResources(): Promise<ResourceList> {
+    return await this.#readable?.listResources() ?? NO_RESOURCES;
+  }
+
+  async addResource(resource: CustomResource, origin: Origin, precondition: ResourcePrecondition): Promise<void> {
+    await (await this.#migrated()).addResource(resource, origin, precondition);
+  }
+
+  async removeResource(name: string, origin: Origin, precondition: ResourcePrecondition): Promise<void> {
+    if (this.#readable === undefined) throw resourceNotFound(name);
+    await (await this.#migrated()).removeResource(name, origin, precondition);
   }
 
   /** Records nothing before the first change, because reading with a key must not migrate the store. */

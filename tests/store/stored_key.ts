@@ -34,7 +34,7 @@ export async function newKeyWithSecret(
 
 /** Returns what a look-up by the current secret of an active key returns. */
 export function activeState({ id, revision }: StoredKey): KeyState {
-  return { id, revision, status: "active", isPrevious: false };
+  return { id, revision, status: "active", isPrevious: false, resourcesRevision: 0 };
 }
 
 /** Makes a unique key. */

@@ -225,7 +225,12 @@ export function testUpdates(engine: Engine): void {
       await addAll(one, [key]);
       await one.update({ name: key.name }, LOCAL, ROTATE, rotateTo(fresh));
       expect(await stateOf(two, fresh)).toEqual({ ...activeState(key), revision: 2 });
-      expect(await stateOf(two, key)).toEqual({ id: key.id, revision: 2, status: "rotated", isPrevious: true });
+      expect(await stateOf(two, key)).toEqual({
+        ...activeState(key),
+        revision: 2,
+        status: "rotated",
+        isPrevious: true,
+      });
     }));
 
   test("In the grace period both secrets are active; a second rotation ends the period of the first secret", () =>
@@ -235,13 +240,13 @@ export function testUpdates(engine: Engine): void {
       await one.update({ id: key.id }, LOCAL, ROTATE, rotateTo(second, FUTURE));
       const states = await Promise.all([key, second, third].map((holder) => stateOf(two, holder)));
       expect(states).toEqual([
-        { id: key.id, revision: 2, status: "active", isPrevious: true },
-        { id: key.id, revision: 2, status: "active", isPrevious: false },
+        { ...activeState(key), revision: 2, isPrevious: true },
+        { ...activeState(key), revision: 2 },
         undefined,
       ]);
       await one.update({ id: key.id }, LOCAL, ROTATE, rotateTo(third, FUTURE));
       expect(await stateOf(two, key)).toBeUndefined();
-      expect(await stateOf(two, second)).toEqual({ id: key.id, revision: 3, status: "active", isPrevious: true });
+      expect(await stateOf(two, second)).toEqual({ ...activeState(key), revision: 3, isPrevious: true });
       expect((await stateOf(two, third))?.isPrevious).toBe(false);
     }));
 
@@ -261,10 +266,9 @@ export function testUpdates(engine: Engine): void {
         const [old, other] = await Promise.all([newKey("old"), newKey("other")]);
         const key = await newKey("deploy", { ...fields, previousSecretHash: old.secretHash });
         await addAll(store, [key, other]);
-        const state = { id: key.id, revision: 1 };
         const [one, two, three] = await Promise.all([key, old, other].map((holder) => stateOf(store, holder)));
-        expect(one).toEqual({ ...state, status: current, isPrevious: false });
-        expect(two).toEqual({ ...state, status: previous, isPrevious: true });
+        expect(one).toEqual({ ...activeState(key), status: current });
+        expect(two).toEqual({ ...activeState(key), status: previous, isPrevious: true });
         expect(three).toEqual(activeState(other));
         expect(await stateOf(store, key)).toEqual(one);
         expect(await stateOf(store, old)).toEqual(two);

@@ -81,7 +81,8 @@ Each event has these members. A member that does not apply is null:
              opened the store itself, without a key
   address    IP address of the client
   requestId  X-Request-Id of the request
-  action     CREATE, UPDATE, ROTATE, REPLACE or DELETE
+  action     CREATE, UPDATE, ROTATE, REPLACE, DELETE, ADD_RESOURCE or
+             REMOVE_RESOURCE
   key        {"id","name"} of the key that the action was for
   outcome    DONE, NOT_FOUND if the key does not exist, or the code of the
              failure

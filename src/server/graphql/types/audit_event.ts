@@ -13,7 +13,8 @@ const auditKey = new GraphQLObjectType<{ readonly id: string | null; readonly na
 
 const auditChange = new GraphQLObjectType<AuditChange, RequestContext>({
   name: "AuditChange",
-  description: "A changed field of ApiKey. The values of lists are separated by commas. Secrets are masked.",
+  description:
+    "A changed field of ApiKey or CustomResource. The values of lists are separated by commas. Secrets are masked.",
   fields: {
     field: { type: required(GraphQLString) },
     before: { type: GraphQLString, description: "The value before the change. Null if there was none." },
@@ -47,7 +48,7 @@ const auditEventFields: Fields<AuditEvent> = {
   action: { type: required(auditAction) },
   key: {
     type: required(auditKey),
-    description: "The key that the change applies to.",
+    description: "The key that the change applies to. Its id and name are null if the change applies to a resource.",
     resolve: ({ keyId, keyName }) => ({ id: keyId, name: keyName }),
   },
   outcome: {

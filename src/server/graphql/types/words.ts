@@ -39,6 +39,8 @@ export const auditAction = enumOf("AuditAction", AUDIT_ACTIONS, {
   ROTATE: "The replacement of the secret of a key.",
   REPLACE: "The replacement of a key by a new key with the same name.",
   DELETE: "The deletion of a key.",
+  ADD_RESOURCE: "The addition of a resource.",
+  REMOVE_RESOURCE: "The removal of a resource.",
 });
 
 const KEY_SORTS = ["CREATED", "NAME", "USED", "EXPIRES"] as const satisfies readonly KeySort[];
