@@ -3,6 +3,7 @@ import { expect } from "expect";
 import { denoDirectory, installProgram } from "./program/from_sources.ts";
 import { testOnPostgres } from "./store/postgres/server.ts";
 import { execute } from "./execute.ts";
+import { freePort } from "./free_port.ts";
 import { headingOf, README, sectionOf, sectionsIn, SERVER_README, TESTS_README, textsIn } from "./readme.ts";
 import { testWith } from "./tools.ts";
 
@@ -18,14 +19,6 @@ const DATABASE_URL = "postgres://service_api@localhost:5432/keys";
 function commandsIn(readme: string): readonly string[] {
   const sections = sectionsIn(readme).filter((section) => !TESTED_ELSEWHERE.includes(headingOf(section)));
   return textsIn(sections.join("## "), "sh").filter((block) => !/\bnpx -y |sqlite3 /.test(block));
-}
-
-/** A port that was free a moment ago. */
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
 }
 
 /**

@@ -24,10 +24,10 @@ Deno.test("every section with commands in scripts/recipes/README.md has tests", 
 Deno.test("the first lines of every recipe say what to change", async () => {
   const heads = await Promise.all(RECIPE_PATHS.map(async (name) => {
     const lines = (await Deno.readTextFile(`${RECIPES}/${name}`)).split("\n");
-    const end = lines.findIndex((line) => !line.startsWith("#"));
+    const end = lines.findIndex((line) => !/^(#|\/\/)/.test(line));
     return { name, head: lines.slice(0, end).join("\n") };
   }));
-  expect(heads.filter(({ head }) => !/^# Change:/m.test(head)).map(({ name }) => name)).toEqual([]);
+  expect(heads.filter(({ head }) => !/^(#|\/\/) Change:/m.test(head)).map(({ name }) => name)).toEqual([]);
 });
 
 testWith(["shellcheck"], "the scripts have no ShellCheck findings", async () => {

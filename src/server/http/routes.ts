@@ -36,8 +36,7 @@ function probe(check: () => Promise<boolean>): Handler {
   };
 }
 
-/** Returns a response of plain text. */
-export function text(status: number, body: string, headers: Readonly<Record<string, string>> = {}): HttpResponse {
+function text(status: number, body: string, headers: Readonly<Record<string, string>> = {}): HttpResponse {
   return {
     status,
     headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...headers },

@@ -3,6 +3,7 @@
 import pg from "pg";
 import type { DatabaseAddress } from "../../../src/store/postgres_database.ts";
 import { CERTIFICATE, PRIVATE_KEY } from "../../client/certificates.ts";
+import { freePort } from "../../free_port.ts";
 import { findBinaries, type NpmVersion } from "./binaries.ts";
 
 /** The password of the users `admin` and `service`. It contains characters that have a special meaning in URLs. */
@@ -187,20 +188,5 @@ export class PostgresServer {
     if (reply === "done") return;
     const log = await Deno.readTextFile(`${this.#directory}/log`).catch(String);
     throw new Error(`PostgreSQL did not ${command}:\n${log}`);
-  }
-}
-
-/**
- * Returns a free port below the ephemeral range. While the server is stopped, the system does not pick such a port for
- * another program.
- */
-function freePort(): number {
-  const port = 20_000 + Math.floor(Math.random() * 12_000);
-  try {
-    Deno.listen({ hostname: "127.0.0.1", port }).close();
-    return port;
-  } catch (error) {
-    if (error instanceof Deno.errors.AddrInUse) return freePort();
-    throw error;
   }
 }
