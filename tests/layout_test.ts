@@ -191,6 +191,13 @@ Deno.test("the client loads neither the embedded server nor the store", async ()
   ).toEqual([]);
 });
 
+Deno.test("the client does not call z.catch, which would add all of zod's internal functions to its bundle", async () => {
+  const loaded = [...await loadedFrom("src/cli/connection/connection.ts")].filter((module) => module.endsWith(".ts"));
+  expect(loaded).toContain("src/client/create/create_request.ts");
+  const texts = await Promise.all(loaded.map((module) => Deno.readTextFile(new URL(module, ROOT))));
+  expect(loaded.filter((_module, i) => texts[i]?.includes("z.catch("))).toEqual([]);
+});
+
 Deno.test("the embedded server loads HTTP and PostgreSQL only on demand", async () => {
   const loaded = [...await loadedFrom("src/server/open_server.ts")];
   expect(loaded).toContain("src/store/sqlite.ts");

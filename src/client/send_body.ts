@@ -13,8 +13,6 @@ export interface BodyResponse {
   readonly failure: Failure | undefined;
 }
 
-const RESULT = z.object({ data: z.optional(z.unknown()), errors: z.optional(z.unknown()) });
-
 /**
  * Posts a JSON body unchanged. Returns the failure that the response reports instead of throwing it.
  *
@@ -23,8 +21,9 @@ const RESULT = z.object({ data: z.optional(z.unknown()), errors: z.optional(z.un
 export async function sendBody(endpoint: Endpoint, body: string): Promise<BodyResponse> {
   const response = await post(endpoint, body, !isQuery(body));
   const json = parseJson(response.body);
+  const schema = z.object({ data: z.optional(z.unknown()), errors: z.optional(z.unknown()) });
   // Any other member could replace the HTTP status.
-  const { data, errors } = z.safeParse(RESULT, json).data ?? {};
+  const { data, errors } = z.safeParse(schema, json).data ?? {};
   const failure = failureIn({ ...response, data, errors }, endpoint);
   const isJson = json !== undefined;
   const notJson = isJson ? undefined : badResponse("the response is not JSON", endpoint, response);

@@ -71,9 +71,12 @@ export async function requestKey(
     const embeddedFields = { ...fields, refusesTakenNames: z.literal(true) };
     return z.object({ apiKey: z.object(document === CREATE ? fields : embeddedFields) });
   }, (data, failure) => {
-    const created = z.extend(keyReference(), { key: z.catch(z.string(), "") });
+    // z.catch would add all of zod's internal functions to the bundle.
+    const created = z.extend(keyReference(), { key: z.optional(z.unknown()) });
     const result = z.safeParse(z.object({ apiKey: z.object({ create: created }) }), data);
-    return result.success ? new CreatedWithErrors(result.data.apiKey.create, failure) : failure;
+    if (!result.success) return failure;
+    const { key, ...reference } = result.data.apiKey.create;
+    return new CreatedWithErrors({ ...reference, key: typeof key === "string" ? key : "" }, failure);
   });
   return apiKey.create;
 }
