@@ -14,8 +14,7 @@ import { LOCAL_CALLER } from "./auth/caller.ts";
 import { createGraphqlHandler } from "./graphql/handler.ts";
 import type { Handler } from "./graphql/http_message.ts";
 import { DEFAULT_LIMITS } from "./graphql/limits.ts";
-import type { HttpServerOptions } from "./http/http_server.ts";
-import type { HttpServer } from "./http/listener.ts";
+import type { HttpServerOptions, MeasuredServer } from "./http/http_server.ts";
 import type { LogError } from "./telemetry/log_error.ts";
 
 /** Where the keys are stored: a local directory or a PostgreSQL database. */
@@ -96,7 +95,7 @@ export function toFetch(handler: Handler): LocalServer["fetch"] {
  * @returns the server; stopping it closes the store
  * @throws {Failure} if the store or the address cannot be used
  */
-export async function openHttpServer(options: StoreOptions & HttpServerOptions): Promise<HttpServer> {
+export async function openHttpServer(options: StoreOptions & HttpServerOptions): Promise<MeasuredServer> {
   const [{ serveHttp }, { setImmediate: nextTurn }] = await Promise.all([
     import("./http/http_server.ts"),
     import("node:timers/promises"),

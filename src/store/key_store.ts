@@ -46,6 +46,27 @@ export interface UpdateOptions {
  */
 export type Change = (held: StoredKey, actor: StoredKey | null) => StoredKey;
 
+/** How many keys a store has in each state. */
+export interface KeyCounts {
+  readonly active: number;
+  /** Disabled keys, even if they have also expired. */
+  readonly disabled: number;
+  /** Enabled keys that have expired. */
+  readonly expired: number;
+  /** When the next active key expires; `null` if no active key expires. */
+  readonly nextExpiry: Date | null;
+}
+
+/** The connections of this process to a database. */
+export interface PoolUse {
+  readonly busy: number;
+  readonly idle: number;
+  /** The maximum number of connections. */
+  readonly max: number;
+  /** How many operations wait for a connection. */
+  readonly waiting: number;
+}
+
 /**
  * A store of keys. If the store is unavailable, every method except `close` throws a `Failure` with the code
  * `UNREACHABLE` or `TIMEOUT`. If `add`, `update`, `remove`, `addResource`, `removeResource` or `recordEvent` throws,
@@ -102,6 +123,13 @@ export interface KeyStore {
    */
   list(owner?: string): AsyncIterable<StoredKey>;
   isEmpty(): Promise<boolean>;
+  /**
+   * Counts the keys. Reads every key, so the time grows with their number. Other requests can run meanwhile, so the
+   * counts may or may not include changes made meanwhile.
+   */
+  countKeys(): Promise<KeyCounts>;
+  /** Returns `undefined` if the store has no pool of connections. */
+  poolUse(): PoolUse | undefined;
   /**
    * Checks that the store responds.
    *

@@ -23,8 +23,10 @@ import {
 import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
 import type {
   Change,
+  KeyCounts,
   KeySelector,
   KeyStore,
+  PoolUse,
   Precondition,
   RemovePrecondition,
   ResourcePrecondition,
@@ -64,6 +66,7 @@ import {
   keyToRow,
   type Row,
   rowsToResources,
+  rowToCounts,
   rowToEvent,
   rowToKey,
   rowToTimes,
@@ -315,6 +318,21 @@ class PostgresStore implements KeyStore {
     });
     requireKnownSchema(row?.["version"], this.#label);
     return row?.["has_keys"] === false;
+  }
+
+  async countKeys(): Promise<KeyCounts> {
+    const count = (status: KeyStatus): string => `count(*) FILTER (WHERE status = '${status}') AS ${status}`;
+    const [row = {}] = await this.#rows({
+      text: `SELECT ${count("active")}, ${count("disabled")}, ${count("expired")},
+               min(expires_at) FILTER (WHERE status = 'active') AS next_expiry
+             FROM (SELECT ${STATUS} AS status, expires_at FROM ${this.#tables.keys}) AS key`,
+    });
+    return rowToCounts(row);
+  }
+
+  poolUse(): PoolUse {
+    const { totalCount, idleCount, waitingCount, options } = this.#pool;
+    return { busy: totalCount - idleCount, idle: idleCount, max: options.max, waiting: waitingCount };
   }
 
   async checkHealth(): Promise<void> {

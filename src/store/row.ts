@@ -6,6 +6,7 @@ import { EVERY_RIGHT } from "../apikey/rights.ts";
 import { isRole } from "../apikey/role.ts";
 import { AUDIT_ACTIONS, type AuditChange, type AuditEvent, type NewEvent } from "./audit_event.ts";
 import type { ResourceList } from "./resources/resource_list.ts";
+import type { KeyCounts } from "./key_store.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -194,6 +195,16 @@ export function rowsToResources(rows: readonly Row[]): ResourceList {
   const resources = rows.filter(({ name }) => name !== null)
     .map(({ name, description }): CustomResource => ({ name: String(name), description: toText(description) }));
   return { revision: Number(rows[0]?.["revision"] ?? 0), resources };
+}
+
+/** Reads the columns `active`, `disabled`, `expired` and `next_expiry`. */
+export function rowToCounts(row: Row): KeyCounts {
+  return {
+    active: Number(row["active"]),
+    disabled: Number(row["disabled"]),
+    expired: Number(row["expired"]),
+    nextExpiry: toOptionalTime(row["next_expiry"]),
+  };
 }
 
 export function toText(value: unknown): string | null {

@@ -22,6 +22,7 @@ import { GroupCommit } from "./group_commit.ts";
 import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
 import type {
   Change,
+  KeyCounts,
   KeySelector,
   KeyStore,
   Precondition,
@@ -43,7 +44,9 @@ import {
   eventToRow,
   KEY_COLUMNS,
   keyToRow,
+  type Row,
   rowsToResources,
+  rowToCounts,
   rowToEvent,
   rowToTimes,
   toText,
@@ -107,6 +110,17 @@ export async function openSqliteStoreOnDemand(options: SqliteOptions): Promise<K
   const store = existing && new SqliteStore(existing.database, path, options);
   return store === undefined || existing?.isOlder ? new UnmigratedStore(store, () => openSqliteStore(options)) : store;
 }
+
+/** Counts the keys of a page by their state. `last` is the number of the last key; `null` if the page is empty. */
+const COUNT_PAGE = `
+  SELECT count(*) FILTER (WHERE state = 'active') AS active, count(*) FILTER (WHERE state = 'disabled') AS disabled,
+    count(*) FILTER (WHERE state = 'expired') AS expired, max(number) AS last,
+    min(expires_at) FILTER (WHERE state = 'active') AS next_expiry
+  FROM (
+    SELECT number, expires_at,
+      CASE WHEN enabled <> 1 THEN 'disabled' WHEN expires_at <= ?1 THEN 'expired' ELSE 'active' END AS state
+    FROM api_key WHERE number > ?2 ORDER BY number LIMIT ${PAGE}
+  )`;
 
 type FileIdentity = Pick<Deno.FileInfo, "dev" | "ino">;
 
@@ -262,6 +276,31 @@ class SqliteStore implements KeyStore {
       this.#requireKnownSchema();
       return this.#prepared("SELECT 1 FROM api_key LIMIT 1").get() === undefined;
     });
+  }
+
+  async countKeys(): Promise<KeyCounts> {
+    const { now = () => new Date(), beforeCommit } = this.#options;
+    const time = now().toISOString();
+    const sum = { active: 0, disabled: 0, expired: 0 };
+    let next: Date | null = null;
+    for (let after: SQLInputValue = 0;;) {
+      const page = (): Row | undefined => this.#prepared(COUNT_PAGE).get(time, after);
+      // deno-lint-ignore no-await-in-loop -- each page begins after the previous one
+      const row = await this.#read(page);
+      if (row === undefined || row["last"] === null) return { ...sum, nextExpiry: next };
+      const { active, disabled, expired, nextExpiry } = rowToCounts(row);
+      sum.active += active;
+      sum.disabled += disabled;
+      sum.expired += expired;
+      if (nextExpiry !== null && (next === null || nextExpiry < next)) next = nextExpiry;
+      after = Number(row["last"]);
+      // deno-lint-ignore no-await-in-loop -- lets other requests run between two pages
+      await beforeCommit?.();
+    }
+  }
+
+  poolUse(): undefined {
+    return undefined;
   }
 
   async checkHealth(): Promise<void> {

@@ -7,8 +7,10 @@ import type { CustomResource } from "../apikey/permission.ts";
 import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
 import type {
   Change,
+  KeyCounts,
   KeySelector,
   KeyStore,
+  PoolUse,
   Precondition,
   RemovePrecondition,
   ResourcePrecondition,
@@ -77,6 +79,14 @@ export class UnmigratedStore implements KeyStore {
 
   async isEmpty(): Promise<boolean> {
     return await this.#readable?.isEmpty() ?? true;
+  }
+
+  async countKeys(): Promise<KeyCounts> {
+    return await this.#readable?.countKeys() ?? { active: 0, disabled: 0, expired: 0, nextExpiry: null };
+  }
+
+  poolUse(): PoolUse | undefined {
+    return this.#readable?.poolUse();
   }
 
   async checkHealth(): Promise<void> {

@@ -26,6 +26,11 @@ export interface SecretMatches {
   readonly matches: readonly SecretMatch[];
   /** Whether the server is one of this program, with expiry, rotation and `managedBy`. */
   readonly isEmbedded: boolean;
+  /**
+   * Whether the server is known to tell which secrets are current. This is unknown if another server has no keys yet: it
+   * may show only a mask of their secrets.
+   */
+  readonly tellsSecrets: boolean;
 }
 
 /** The number of names in a request, and the number of hashes. The limits of the embedded server are 100 and 1000. */
@@ -68,8 +73,8 @@ export const FIND_NAMES = namesDocument(MAX_NAMES);
  */
 export async function matchSecrets(endpoint: Endpoint, wanted: readonly NameAndSecret[]): Promise<SecretMatches> {
   return await withFallback<SecretMatches>(
-    async () => ({ matches: await matchOnEmbedded(endpoint, wanted), isEmbedded: true }),
-    async () => ({ matches: await matchInList(endpoint, wanted), isEmbedded: false }),
+    async () => ({ matches: await matchOnEmbedded(endpoint, wanted), isEmbedded: true, tellsSecrets: true }),
+    () => matchInList(endpoint, wanted),
   );
 }
 
@@ -141,7 +146,7 @@ function chunks<Item>(items: readonly Item[], size: number): readonly (readonly 
   return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
-async function matchInList(endpoint: Endpoint, wanted: readonly NameAndSecret[]): Promise<readonly SecretMatch[]> {
+async function matchInList(endpoint: Endpoint, wanted: readonly NameAndSecret[]): Promise<SecretMatches> {
   const has = await serverFields(endpoint);
   if (!has.has("ApiKey.key")) throw cannotMatch(endpoint);
   const fields = FIELDS.filter((field) => has.has(`ApiKey.${field}`));
@@ -152,12 +157,13 @@ async function matchInList(endpoint: Endpoint, wanted: readonly NameAndSecret[])
     () => z.object({ apiKeys: z.array(keyInResponse()) }),
   );
   if (apiKeys.some(({ key }) => !isWholeSecret(key))) throw cannotMatch(endpoint);
-  return wanted.map(({ name, secret }) => {
+  const matches = wanted.map(({ name, secret }) => {
     const named = apiKeys.filter((key) => hasName(key, name));
     const current = secret === undefined ? undefined : named.find(({ key }) => key === secret);
     const [found] = current === undefined ? named : [current];
     return { key: found && toApiKey(found), isCurrent: current !== undefined };
   });
+  return { matches, isEmbedded: false, tellsSecrets: apiKeys.length > 0 };
 }
 
 /** Whether a server shows the whole secret of a key, instead of a mask such as `abcd…` or `****abcd`. */

@@ -9,13 +9,15 @@ import { createGraphqlHandler } from "../graphql/handler.ts";
 import { DEFAULT_LIMITS, type DocumentLimits } from "../graphql/limits.ts";
 import { createRetention } from "../keys/audit_retention.ts";
 import type { Lifetimes } from "../keys/expiry.ts";
+import type { Observer } from "../telemetry/observer.ts";
 import { traceStore } from "../telemetry/traced_store.ts";
 import { openTelemetry } from "../telemetry/tracing.ts";
 import { behindProxies, proxyMatcher } from "./client_address.ts";
 import { type HttpServer, listen, type ListenOptions } from "./listener.ts";
-import { route } from "./routes.ts";
+import { type MetricsAddress, serveMetrics } from "./metrics_listener.ts";
+import { readiness, route } from "./routes.ts";
 
-export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress" | "isProxy"> {
+export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress" | "isProxy" | "path" | "addressFlags"> {
   readonly limits: Omit<DocumentLimits, "responseSize">;
   readonly lifetimes?: Lifetimes | undefined;
   /** How many times per minute a client address may fail to authenticate; 0 for no limit. */
@@ -31,11 +33,18 @@ export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress" |
    * @default 3600000
    */
   readonly retentionInterval?: number | undefined;
+  /** Where to serve metrics. Without an address, the server measures nothing. */
+  readonly metrics?: MetricsAddress | undefined;
   /** Whether the user expects OpenTelemetry, because `OTEL_DENO` is set. */
   readonly expectsTelemetry: boolean;
   /** See `FailureThrottle`. */
   readonly clock?: (() => number) | undefined;
   readonly now: () => Date;
+}
+
+export interface MeasuredServer extends HttpServer {
+  /** The URL of the metrics; `undefined` if the server measures nothing. */
+  readonly metricsUrl: string | undefined;
 }
 
 /** How often the server writes the times of last use and the counts of refused changes to the store, in milliseconds. */
@@ -51,14 +60,18 @@ const RETENTION_INTERVAL = 3_600_000;
  * @throws {Failure} `USAGE` if the server cannot listen on the address, or if a trusted proxy is neither an IP address nor
  * a network
  */
-export async function serveHttp(untracedStore: KeyStore, options: HttpServerOptions): Promise<HttpServer> {
+export async function serveHttp(untracedStore: KeyStore, options: HttpServerOptions): Promise<MeasuredServer> {
   const { now, logError, trustedProxies, auditRetention: retention, retentionInterval = RETENTION_INTERVAL } = options;
   const clientAddress = behindProxies(trustedProxies);
   const trace = openTelemetry();
   if (trace === undefined && options.expectsTelemetry) {
     logError("OTEL_DENO is set, but this executable was compiled without OpenTelemetry. See the README.", {});
   }
-  const store = trace === undefined ? untracedStore : traceStore(untracedStore, trace);
+  const tracedStore = trace === undefined ? untracedStore : traceStore(untracedStore, trace);
+  const isStoreUp = readiness(tracedStore, logError);
+  const metrics = options.metrics &&
+    (await import("#metrics")).createMetrics({ ...options, store: tracedStore, isStoreUp });
+  const store = metrics === undefined ? tracedStore : traceStore(tracedStore, metrics.observer.store);
   const hashSecret = (secret: string): string => hash("sha256", secret);
   const { handle, writePending, authenticator } = createGraphqlHandler({
     ...options,
@@ -66,10 +79,16 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
     store,
     hashSecret,
   });
+  const verify = createVerifyHandler({ authenticator, observer: metrics?.observer, now, logError });
+  const logAccess = metrics === undefined ? options.logAccess : observeAccess(metrics.observer, options.logAccess);
+  const metricsServer = metrics && options.metrics && await serveMetrics(metrics, options.metrics, options);
   const server = await listen(
-    { ...options, clientAddress, isProxy: proxyMatcher(trustedProxies) },
-    route({ graphql: handle, verify: createVerifyHandler({ authenticator, now, logError }) }, store, logError),
-  );
+    { ...options, logAccess, clientAddress, isProxy: proxyMatcher(trustedProxies) },
+    route({ graphql: handle, verify }, store, logError),
+  ).catch(async (error) => {
+    await metricsServer?.stop(0);
+    throw error;
+  });
 
   const writeOrLog = (): Promise<void> =>
     writePending().catch((error) => logError("Could not write the times of last use: {error}", { error }));
@@ -84,14 +103,23 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
 
   return {
     url: server.url,
+    metricsUrl: metricsServer?.url,
     setCertificate: server.setCertificate,
     stop: async (timeout) => {
       timers.forEach(clearInterval);
-      const unfinished = await server.stop(timeout);
+      const [unfinished] = await Promise.all([server.stop(timeout), metricsServer?.stop(timeout)]);
       await writeOrLog();
       await retaining;
       await store.close();
       return unfinished;
     },
+  };
+}
+
+/** Counts and measures each request, and passes it on to the access log if there is one. */
+function observeAccess(observer: Observer, logAccess: ListenOptions["logAccess"]): ListenOptions["logAccess"] {
+  return (entry) => {
+    observer.request(entry.path, entry.status, entry.duration / 1000);
+    logAccess?.(entry);
   };
 }

@@ -23,6 +23,18 @@ export interface ListenOptions extends RequestOptions, ConnectionLimitOptions {
   readonly hostname: string;
   /** 0 picks a free port. */
   readonly port: number;
+  /**
+   * The path of the endpoint, in the URL of the server.
+   *
+   * @default "/graphql"
+   */
+  readonly path?: string | undefined;
+  /**
+   * The flags with which the user can choose another address.
+   *
+   * @default "--host or --port"
+   */
+  readonly addressFlags?: string | undefined;
   /** Without a certificate, the server uses unencrypted HTTP. */
   readonly tls?: Certificate | undefined;
   /**
@@ -34,7 +46,7 @@ export interface ListenOptions extends RequestOptions, ConnectionLimitOptions {
 }
 
 export interface HttpServer {
-  /** The URL of the GraphQL endpoint, with the actual port. */
+  /** The URL of the endpoint, with the actual port. */
   readonly url: string;
   /**
    * Uses another certificate for new connections.
@@ -57,7 +69,8 @@ export interface HttpServer {
  * @throws {Failure} `USAGE` if the server cannot listen on the address
  */
 export async function listen(options: ListenOptions, handler: Handler): Promise<HttpServer> {
-  const { hostname, port, tls, requestTimeout, idleTimeout, headersTimeout = 10_000, logError } = options;
+  const { hostname, port, path = "/graphql", addressFlags = "--host or --port", tls } = options;
+  const { requestTimeout, idleTimeout, headersTimeout = 10_000, logError } = options;
   const timeouts = new ConnectionTimeouts(Math.min(requestTimeout, idleTimeout, headersTimeout));
   const server = await createHttpServer(tls, headersTimeout);
   const pipelines = new Pipelines(rejectUpgrades(server, (request, response) => {
@@ -77,7 +90,7 @@ export async function listen(options: ListenOptions, handler: Handler): Promise<
     timeouts.destroyAll();
     throw new Failure(
       "USAGE",
-      `Cannot listen on ${hostname} port ${port}: ${reasonOf(error)}. Choose another --host or --port.`,
+      `Cannot listen on ${hostname} port ${port}: ${reasonOf(error)}. Choose another ${addressFlags}.`,
       { cause: error },
     );
   }
@@ -87,7 +100,7 @@ export async function listen(options: ListenOptions, handler: Handler): Promise<
   const stopWatching = watchAccepting(server, hostname, actualPort, logError);
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
-    url: `http${tls === undefined ? "" : "s"}://${host}:${actualPort}/graphql`,
+    url: `http${tls === undefined ? "" : "s"}://${host}:${actualPort}${path}`,
     setCertificate: (certificate) => {
       if (!("setSecureContext" in server) || typeof server.setSecureContext !== "function") {
         throw new Failure("USAGE", "This executable cannot replace the certificate. Restart the server.");

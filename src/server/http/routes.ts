@@ -36,7 +36,8 @@ function probe(check: () => Promise<boolean>): Handler {
   };
 }
 
-function text(status: number, body: string, headers: Readonly<Record<string, string>> = {}): HttpResponse {
+/** Returns a response of plain text. */
+export function text(status: number, body: string, headers: Readonly<Record<string, string>> = {}): HttpResponse {
   return {
     status,
     headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...headers },

@@ -3,10 +3,11 @@
  * measures nothing.
  */
 import type { Rejection } from "../../apikey/rejected_key.ts";
+import type { Trace } from "./tracing.ts";
 
 /**
  * The outcome of a check at `/verify`: `valid` (204), no key or one that the server rejects (401), a valid key that lacks
- * a right (403), a request that the server cannot check (400), or a store that does not answer (503).
+ * a right (403), an invalid request (400), or a server or store that fails (500 or 503).
  */
 export type VerificationOutcome =
   | "valid"
@@ -26,6 +27,6 @@ export interface Observer {
   readonly request: (path: string, status: number, seconds: number) => void;
   /** Called once for each check of a key at `/verify`. */
   readonly verification: (outcome: VerificationOutcome) => void;
-  /** Called once for each operation of the store. */
-  readonly store: (operation: string, seconds: number) => void;
+  /** Runs an operation of the store and measures how long it takes. */
+  readonly store: Trace;
 }

@@ -12,6 +12,8 @@ export function traceStore(store: KeyStore, trace: Trace): KeyStore {
     listPage: (options) => trace("list keys", () => store.listPage(options)),
     list: (owner) => store.list(owner),
     isEmpty: () => trace("find any key", () => store.isEmpty()),
+    countKeys: () => trace("count keys", () => store.countKeys()),
+    poolUse: () => store.poolUse(),
     checkHealth: () => trace("check health", () => store.checkHealth()),
     remove: (...given) => trace("remove keys", () => store.remove(...given)),
     listResources: () => trace("list resources", () => store.listResources()),

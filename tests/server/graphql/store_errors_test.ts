@@ -22,6 +22,8 @@ function failingStore(error: unknown): KeyStore {
       await fail();
     },
     isEmpty: fail,
+    countKeys: fail,
+    poolUse: () => undefined,
     checkHealth: fail,
     remove: fail,
     listResources: fail,

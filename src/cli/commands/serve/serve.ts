@@ -38,6 +38,8 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
       "comma-separated addresses or networks of your proxies, for example 10.0.0.0/8; required behind a proxy, to " +
         "read the client's address from X-Forwarded-For",
     )
+    .option("--metrics-port <port>", "serve metrics for Prometheus at /metrics on this port; 0 selects a free port")
+    .option("--metrics-host <host>", "address to listen on for --metrics-port; without it, 127.0.0.1")
     .optionsGroup("Store:")
     .option(SETTINGS.dataDir.option, helpOf("dataDir"))
     .option(SETTINGS.databaseUrl.option, helpOf("databaseUrl"))
@@ -102,6 +104,11 @@ Endpoints:
   /readyz    200 if /healthz is 200 and the store answers, otherwise 503; needs
              no key
 
+Metrics:
+  With --metrics-port, GET http://127.0.0.1:PORT/metrics returns metrics in the
+  text format of Prometheus. The page needs no key. It contains no secrets, and
+  no names, ids or addresses. The line on standard output has its URL too.
+
 Stopping:
   After SIGTERM or SIGINT, the server finishes the running requests and exits
   with 0. If --drain-timeout expires first, it exits with 1. After a second
@@ -139,6 +146,8 @@ export interface ServeFlags extends StoreFlags, ProfileFlags {
   readonly tlsKey?: string | undefined;
   readonly allowHttp?: boolean | undefined;
   readonly trustProxy?: string | undefined;
+  readonly metricsPort?: string | undefined;
+  readonly metricsHost?: string | undefined;
   readonly auditRetention: string;
   readonly maxKeyLifetime?: string | undefined;
   readonly defaultKeyLifetime?: string | undefined;
@@ -161,6 +170,7 @@ const STORE_TIMEOUT = 5000;
 
 const SERVE_FLAGS = z.object({
   port: countUpTo(65_535),
+  metricsPort: z.optional(countUpTo(65_535)),
   auditRetention: z.optional(durationUpToDays(3650)),
   maxKeyLifetime: z.optional(durationUpToDays(36_500)),
   defaultKeyLifetime: z.optional(durationUpToDays(36_500)),
@@ -205,7 +215,8 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   const server = await unlessInterrupted(opening, "Interrupted before the server was ready.", host);
   reload = () => void reloadCertificate(flags, server, log);
   const [first, second] = waitForStopSignals(host);
-  await host.stdout.write(`Listening on ${server.url}\n`);
+  const metrics = server.metricsUrl === undefined ? "" : ` and ${server.metricsUrl}`;
+  await host.stdout.write(`Listening on ${server.url}${metrics}\n`);
   await first;
   const outcome = await Promise.race([server.stop(drainTimeout), second]);
   await flushWithTimeout(accessLog.flush());
@@ -226,12 +237,16 @@ async function readOptions(
   host: Host,
   log: Log,
 ): Promise<Omit<HttpServerOptions, "logAccess"> & { readonly drainTimeout: number }> {
-  const { maxDepth, maxAliases, maxTokens, maxKeys, maxKeyLifetime, defaultKeyLifetime, ...parsed } = parseFlags(
-    { ...flags, auditRetention: flags.auditRetention === "0" ? undefined : flags.auditRetention },
-    SERVE_FLAGS,
-  );
+  const { maxDepth, maxAliases, maxTokens, maxKeys, maxKeyLifetime, defaultKeyLifetime, metricsPort, ...parsed } =
+    parseFlags(
+      { ...flags, auditRetention: flags.auditRetention === "0" ? undefined : flags.auditRetention },
+      SERVE_FLAGS,
+    );
   if (maxKeyLifetime !== undefined && defaultKeyLifetime !== undefined && defaultKeyLifetime > maxKeyLifetime) {
     throw new Failure("USAGE", "--default-key-lifetime must not be longer than --max-key-lifetime.");
+  }
+  if (flags.metricsHost !== undefined && metricsPort === undefined) {
+    throw new Failure("USAGE", "--metrics-host needs --metrics-port.");
   }
   const tls = await readTlsFiles(flags.tlsCert, flags.tlsKey);
   if (tls === undefined && !isLoopback(flags.host) && !flags.allowHttp) {
@@ -247,6 +262,7 @@ async function readOptions(
     hostname: flags.host,
     tls,
     trustedProxies: flags.trustProxy?.split(",").map((proxy) => proxy.trim()) ?? [],
+    metrics: metricsPort === undefined ? undefined : { hostname: flags.metricsHost ?? "127.0.0.1", port: metricsPort },
     auditRetention: parsed.auditRetention,
     lifetimes: { max: maxKeyLifetime, default: defaultKeyLifetime },
     limits: { depth: maxDepth, aliases: maxAliases, tokens: maxTokens, keys: maxKeys },

@@ -5,6 +5,7 @@ import { UnknownName } from "../../../../apikey/unknown_name.ts";
 import type { CommandContext } from "../../../command.ts";
 import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import type { Host } from "../../../host/host.ts";
+import { toJsonLine } from "../../../report.ts";
 import { type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
 import { readSettingFile, readStandardInput } from "../../../settings/setting.ts";
 import { parseKnownNames, parseNamesOfServer } from "../known_names.ts";
@@ -39,13 +40,14 @@ export function registerApply(command: Command, context: CommandContext): void {
   withServerFlags(withFlags)
     .addHelpText("after", NOTES)
     .action(async (file, flags) => {
-      context.setExitCode(flags.schema ? await printSchema(context.host) : await apply(file, flags, context));
+      context.setExitCode(flags.schema ? await printSchema(flags, context.host) : await apply(file, flags, context));
     });
 }
 
-async function printSchema(host: Host): Promise<ExitCode> {
+async function printSchema({ json }: ApplyFlags, host: Host): Promise<ExitCode> {
   const { manifestSchema } = await import("#manifest");
-  await host.stdout.write(`${JSON.stringify(manifestSchema(), null, 2)}\n`);
+  const schema = manifestSchema();
+  await host.stdout.write(json ? toJsonLine(schema) : `${JSON.stringify(schema, null, 2)}\n`);
   return ExitCode.OK;
 }
 
@@ -152,16 +154,17 @@ Example of a manifest:
 
 Failures:
   If one key fails, the command continues with the next one, and ends with exit
-  status 1. To finish, run it again: keys that are in order stay unchanged. It
-  deletes nothing if a key failed.
+  status 1. To finish, run it again: keys that are in order stay unchanged. If a
+  key of the manifest failed, the command deletes nothing.
 
 --prune:
   Deletes the keys whose managedBy is that of the manifest, if the manifest no
   longer names them. It does not delete their secret files. It names the files
   that it finds in --secrets-dir: delete them yourself. An existing key that
   belongs to no manifest gets the mark. A key that belongs to another manifest
-  is an error. Other servers do not record managedBy, so --prune is not
-  supported there.
+  is an error. If the calling key or the last key with the role ADMIN would be
+  deleted, the command fails before it changes anything. Other servers do not
+  record managedBy, so --prune is not supported there.
 
 Results:
   Standard output names each key that changed, and never contains a secret. With
@@ -170,7 +173,8 @@ Results:
   "keys":[{"name":"ci deploy","id":"key_...","action":"create",
   "secretFile":"ci.key"},...]}
   action is create, update, rotate, delete or unchanged. With --dry-run, each
-  key also has reason and changes. If keys failed, there is also
+  key also has reason and "changes":[{"field":"roles","before":["GUEST"],
+  "after":["VIEWER"]}]. If keys failed, there is also
   "failed":[{"id":null,"name":"old","code":"FORBIDDEN","error":"..."}].
 
 Examples:

@@ -1,7 +1,7 @@
 /** `apikey ensure`: makes sure that a file holds a valid secret of a key with exactly these rights. */
 import type { Command } from "@commander-js/extra-typings";
 import { parseDescription } from "../../../../apikey/description.ts";
-import { Failure } from "../../../../apikey/failure.ts";
+import { Failure, quote, toSentence } from "../../../../apikey/failure.ts";
 import { type ExpiryFlags, expiryFrom, parseDuration } from "../../../../apikey/lifetime.ts";
 import { parseName } from "../../../../apikey/name.ts";
 import { parsePermissionsOf } from "../../../../apikey/permission.ts";
@@ -17,6 +17,7 @@ import { applyKeys } from "./apply_keys.ts";
 import { printReport } from "./output.ts";
 import { requireRotatable, type WantedKey } from "./plan.ts";
 import { withSession } from "./session.ts";
+import type { FailedKey } from "./settle.ts";
 
 /** The flags as typed. */
 interface EnsureFlags extends ServerFlags, ExpiryFlags {
@@ -67,10 +68,23 @@ async function ensure(flags: EnsureFlags, context: CommandContext): Promise<Exit
     const wanted = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, session.client) : parsed;
     const report = await applyKeys([wanted], { dryRun: false, prunes: undefined }, session);
     const [failed] = report.failed;
-    if (failed !== undefined) throw failed.failure;
+    if (failed !== undefined) throw withName(failed);
     await printReport(report, flags, host);
   });
   return ExitCode.OK;
+}
+
+/** Adds the key and the remedy if the server only names the missing right. */
+function withName({ name, failure }: FailedKey): Failure {
+  if (failure.code !== "FORBIDDEN") return failure;
+  return new Failure(
+    "FORBIDDEN",
+    `Cannot bring the key ${quote(name)} in order: ${
+      toSentence(failure.message)
+    } Use a key with this right, or choose ` +
+      "another name.",
+    { cause: failure },
+  );
 }
 
 /** @throws {Failure} `USAGE`, `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION`, `NO_RIGHTS` */

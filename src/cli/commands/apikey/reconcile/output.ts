@@ -1,5 +1,5 @@
 /** Prints what `ensure` and `apply` did, or with `--dry-run` would do. Never prints a secret. */
-import { escapeInvisible, quote } from "../../../../apikey/failure.ts";
+import { escapeInvisible, Failure, quote, reasonOf, toSentence } from "../../../../apikey/failure.ts";
 import { redactSecrets } from "../../../../apikey/secret.ts";
 import type { Host, Output } from "../../../host/host.ts";
 import { writeJson } from "../../../report.ts";
@@ -25,16 +25,56 @@ interface Line {
   readonly changes?: readonly Change[];
 }
 
+/** The values have the types that they have in the JSON of `apikey show`. */
 interface Change {
   readonly field: string;
-  readonly before: string | null;
-  readonly after: string | null;
+  readonly before: Value | null;
+  readonly after: Value | null;
 }
 
-/** Prints the result on standard output. Prints failures of single keys on standard error, or in the JSON. */
+type Value = string | boolean | readonly string[];
+
+/**
+ * Prints the result on standard output. Prints failures of single keys on standard error, or in the JSON.
+ *
+ * @throws {Failure} `FAILED` if the result cannot be written
+ */
 export async function printReport(report: Report, flags: OutputFlags, host: Host): Promise<void> {
+  const lines = toLines(report, flags.dryRun ?? false);
+  const changed = flags.dryRun ? [] : lines.filter(({ action }) => action !== "unchanged");
+  try {
+    await printLines(lines, report, flags, host);
+  } catch (error) {
+    throw changed.length === 0 ? error : unprinted(changed, report, error);
+  }
+  const all = [...flags.json ? [] : notes(report), ...report.hidesSecrets ? [HIDES_SECRETS] : []];
+  // The result is complete without these lines.
+  await host.stderr.write(all.map((note) => `service-api: ${note}\n`).join("")).catch(() => {});
+}
+
+const HIDES_SECRETS =
+  "This server does not show the secrets of its keys, so ensure and apply cannot check them: the next run will fail " +
+  "with UNSUPPORTED. The new secret is valid. To replace it later, use service-api apikey --create with --overwrite " +
+  "and --secret-file.";
+
+/** The failure if keys were changed, but the result cannot be written. */
+function unprinted(changed: readonly Line[], { failed }: Report, cause: unknown): Failure {
+  const [first] = changed;
+  const isOne = changed.length === 1 && first !== undefined;
+  const event = isOne
+    ? `The key ${quote(first.name)} (${first.id}) was ${DONE[first.action]}`
+    : `${changed.length} keys were changed`;
+  const hasSecret = isOne && (first.action === "create" || first.action === "rotate");
+  const secret = hasSecret ? ` Its secret is in ${quote(first.secretFile ?? "")}.` : "";
+  const others = failed.length === 0 ? "" : ` ${failed.length} failed. To see why, run the same command again.`;
+  const problem = toSentence(reasonOf(cause));
+  return new Failure("FAILED", `${event}, but the result could not be printed: ${problem}${secret}${others}`, {
+    cause,
+  });
+}
+
+async function printLines(lines: readonly Line[], report: Report, flags: OutputFlags, host: Host): Promise<void> {
   const isPlan = flags.dryRun ?? false;
-  const lines = toLines(report, isPlan);
   const count = (action: Line["action"]): number => lines.filter((line) => line.action === action).length;
   const counts = {
     created: count("create"),
@@ -67,7 +107,6 @@ export async function printReport(report: Report, flags: OutputFlags, host: Host
   });
   const sums = Object.entries(counts).map(([verb, number]) => `${number} ${isPlan ? PLANNED_COUNT[verb] : verb}`);
   await host.stdout.write([...text, ...(lines.length === 1 ? [] : [sums.join(", ")]), ""].join("\n"));
-  await host.stderr.write(notes(report).map((note) => `service-api: ${note}\n`).join(""));
 }
 
 const PLANNED = { create: "create", update: "update", rotate: "rotate", delete: "delete", unchanged: "unchanged" };
@@ -95,15 +134,11 @@ function toLines({ keys, deleted }: Report, isPlan: boolean): readonly Line[] {
 function listChanges({ key, changes }: PlannedKey): readonly Change[] {
   return CHANGEABLE.flatMap((field) => {
     const after = changes[field];
-    return after === undefined ? [] : [{ field, before: toText(key?.[field]), after: toText(after) }];
+    return after === undefined ? [] : [{ field, before: key?.[field] ?? null, after }];
   });
 }
 
 const CHANGEABLE = ["description", "roles", "permissions", "enabled", "expiresAt", "managedBy"] as const;
-
-function toText(value: string | boolean | readonly string[] | null | undefined): string | null {
-  return value === null || value === undefined ? null : String(value);
-}
 
 /** The width of the column of the actions. The details of a key are in the next column. */
 const INDENTATION = 11;
@@ -128,13 +163,13 @@ function toDetail(text: string): string {
   return " ".repeat(INDENTATION) + escapeInvisible(text);
 }
 
-function toJsonFailure({ wanted: { name }, id, failure: { code, message } }: FailedKey): object {
+function toJsonFailure({ name, id, failure: { code, message } }: FailedKey): object {
   return { id, name, code, error: redactSecrets(message) };
 }
 
 /** The lines for standard error. */
 function notes({ failed, kept }: Report): readonly string[] {
-  const errors = failed.map(({ wanted: { name }, failure }) =>
+  const errors = failed.map(({ name, failure }) =>
     escapeInvisible(redactSecrets(`${quote(name)}: ${failure.message}`))
   );
   const keys = kept === 1 ? "1 key was" : `${kept} keys were`;

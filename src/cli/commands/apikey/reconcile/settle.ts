@@ -12,7 +12,7 @@ import { readSecret } from "./read_secret.ts";
 
 /** A key that could not be brought in order. */
 export interface FailedKey {
-  readonly wanted: WantedKey;
+  readonly name: string;
   readonly id: string | null;
   readonly failure: Failure;
 }
@@ -22,6 +22,8 @@ export interface Inspection {
   readonly failed: readonly FailedKey[];
   /** Whether the server is one of this program, with expiry, rotation and `managedBy`. */
   readonly isEmbedded: boolean;
+  /** Whether the server is known to tell which secrets are current. */
+  readonly tellsSecrets: boolean;
 }
 
 /** Finds out what each key needs. Changes nothing. */
@@ -32,12 +34,12 @@ export async function inspect(client: Client, wanted: readonly WantedKey[], now:
       return [act()];
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      failed.push({ wanted: one, id, failure: error });
+      failed.push({ name: one.name, id, failure: error });
       return [];
     }
   };
   const read = wanted.flatMap((one) => collect(one, null, () => ({ one, secret: readSecret(one.secretFile) })));
-  const { matches, isEmbedded } = await client.matchSecrets(
+  const { matches, isEmbedded, tellsSecrets } = await client.matchSecrets(
     read.map(({ one: { name }, secret }) => ({ name, secret })),
   );
   if (!isEmbedded) requirePublishedFields(client, wanted);
@@ -47,7 +49,7 @@ export async function inspect(client: Client, wanted: readonly WantedKey[], now:
     const supported = isEmbedded ? one : { ...one, managedBy: undefined };
     return collect(one, key?.id ?? null, () => planKey(supported, { key, file }, now));
   });
-  return { planned, failed, isEmbedded };
+  return { planned, failed, isEmbedded, tellsSecrets };
 }
 
 /** @throws {Failure} `UNSUPPORTED` if a key needs more than what every server has */
@@ -93,7 +95,7 @@ export async function settle(wanted: readonly WantedKey[], session: Session): Pr
   const record = (wanted: WantedKey, id: string | null, error: unknown): void => {
     if (!(error instanceof Failure)) throw error;
     if (FATAL.has(error.code)) fatal ??= error;
-    else failed.push({ wanted, id, failure: error });
+    else failed.push({ name: wanted.name, id, failure: error });
   };
   try {
     // Every process takes the locks in the same order, so that no two wait for each other.
@@ -103,7 +105,7 @@ export async function settle(wanted: readonly WantedKey[], session: Session): Pr
         locked.push({ one, release: await lockFile(one.secretFile, session) });
       } catch (error) {
         if (!(error instanceof Failure) || error.code === "INTERRUPTED") throw error;
-        failed.push({ wanted: one, id: null, failure: error });
+        failed.push({ name: one.name, id: null, failure: error });
       }
     }
     await removeTemporaryFiles(locked.map(({ one }) => one.secretFile));
@@ -134,7 +136,7 @@ export async function settle(wanted: readonly WantedKey[], session: Session): Pr
 }
 
 /** The codes of failures that concern every key. */
-const FATAL: ReadonlySet<FailureCode> = new Set<FailureCode>([
+export const FATAL: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "UNAUTHENTICATED",
   "UNREACHABLE",
   "TLS",

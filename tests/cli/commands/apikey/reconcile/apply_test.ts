@@ -1,6 +1,7 @@
 /** `apikey apply`. */
 import { expect } from "expect";
 import { stringify } from "yaml";
+import { Failure } from "../../../../../src/apikey/failure.ts";
 import { run } from "../../../../../src/cli/program.ts";
 import { startServer } from "../../../../client/foreign_server.ts";
 import { ADMIN_SECRET, startLaggingServer } from "../../../../client/lagging_server.ts";
@@ -100,6 +101,7 @@ Deno.test("--dry-run --json prints each change with its reason, and changes noth
     const [first, second] = entries(2);
     await apply({ managedBy: "team", keys: [first, second] });
     await Deno.remove(`${directory}/keys/key-0.key`);
+    await program(["apikey", "update", "key 0", "--disable"]);
     const wanted = { managedBy: "team", keys: [{ ...first, roles: ["VIEWER"] }, { name: "new", roles: ["GUEST"] }] };
     const outcome = await apply(wanted, "--dry-run", "--prune");
     expect(countsOf(outcome)).toEqual({ created: 1, rotated: 1, deleted: 1 });
@@ -108,7 +110,10 @@ Deno.test("--dry-run --json prints each change with its reason, and changes noth
         name: "key 0",
         action: "rotate",
         reason: expect.stringContaining("does not hold a secret"),
-        changes: [{ field: "roles", before: "GUEST", after: "VIEWER" }],
+        changes: [
+          { field: "roles", before: ["GUEST"], after: ["VIEWER"] },
+          { field: "enabled", before: false, after: true },
+        ],
       },
       { name: "new", id: null, action: "create", reason: null, changes: [] },
       { name: "key 1", action: "delete" },
@@ -187,6 +192,103 @@ Deno.test("--prune does not delete the key in use, and then changes nothing", ()
       error: expect.stringContaining('would delete the key in use, "deployer"'),
     });
     expect(await names(program)).toEqual(["deployer"]);
+  }));
+
+Deno.test("--prune does not delete the last key with the role ADMIN, unless the manifest has another one", () =>
+  onEmbedded(async ({ program, apply }) => {
+    const admin = { name: "old admin", roles: ["ADMIN"] };
+    await apply({ managedBy: "team", keys: [admin] });
+    const { code, stdout } = await apply({ managedBy: "team", keys: entries(1) }, "--prune");
+    expect({ exitCode: code, ...JSON.parse(stdout) }).toEqual({
+      exitCode: 1,
+      code: "FAILED",
+      error: expect.stringMatching(
+        /would delete "old admin", the last key with the role ADMIN\. Nothing was changed\./,
+      ),
+    });
+    expect(await names(program)).toEqual(["old admin"]);
+    const successor = { ...admin, name: "new admin" };
+    expect(countsOf(await apply({ managedBy: "team", keys: [successor] }, "--prune"))).toEqual({
+      created: 1,
+      deleted: 1,
+    });
+  }));
+
+Deno.test("a manifest that takes the role ADMIN from its key does not count as one that has it", () =>
+  onEmbedded(async ({ program, apply }) => {
+    const admin = { name: "old admin", roles: ["ADMIN"] };
+    const [first] = entries(1);
+    await apply({ managedBy: "team", keys: [admin, { ...first, roles: ["ADMIN"] }] });
+    const { stdout } = await apply({ managedBy: "team", keys: [first] }, "--prune");
+    expect(JSON.parse(stdout).error).toContain('would delete "old admin", the last key with the role ADMIN');
+    expect(await names(program)).toEqual(["key 0", "old admin"]);
+  }));
+
+Deno.test("if the calling key may not delete the keys that --prune finds, the result names them and what was done", () =>
+  withInstallation(overHttp, async ({ program, directory, env, apply }) => {
+    const [first, second] = entries(2);
+    await apply({ managedBy: "team", keys: [first] });
+    const permissions = "API_KEY:CREATE_ANY,API_KEY:READ_ANY,API_KEY:UPDATE_ANY,ME:READ_OWN";
+    const ci = await program(["apikey", "--create", "--name", "ci", "--permissions", permissions]);
+    await Deno.writeTextFile(`${directory}/keys.yaml`, stringify({ managedBy: "team", keys: [second] }));
+    const args = ["apikey", "apply", `${directory}/keys.yaml`, "--secrets-dir", `${directory}/keys`, "--prune"];
+    const asCi = { env: { ...env, SERVICE_API_KEY: ci.stdout.trim() } };
+    const { code, stdout } = await inProcess([...args, "--json"], asCi);
+    expect({ exitCode: code, ...JSON.parse(stdout) }).toMatchObject({
+      exitCode: 1,
+      created: 1,
+      deleted: 0,
+      failed: [{
+        id: expect.stringMatching(/^key_/),
+        name: "key 0",
+        code: "FORBIDDEN",
+        error: expect.stringContaining("API_KEY:DELETE_ANY"),
+      }],
+    });
+    expect((await inProcess(args, asCi)).stderr).toMatch(/^service-api: "key 0": .*API_KEY:DELETE_ANY/);
+  }));
+
+Deno.test("if the server goes away while --prune deletes keys, the message counts the keys that were changed", () =>
+  onEmbedded(async ({ directory, program, apply }) => {
+    await apply({ managedBy: "team", keys: entries(3) });
+    await Deno.writeTextFile(`${directory}/keys.yaml`, stringify({ managedBy: "team", keys: [] }));
+    let deletions = 0;
+    await using server = startServer(async ({ body }) => {
+      if (body.includes("delete(") && ++deletions > 2) return new Response("", { status: 503 });
+      const { stdout } = await program(["request", "--body", body]);
+      return new Response(stdout, { headers: { "content-type": "application/json" } });
+    });
+    const { code, stderr } = await inProcess(["apikey", "apply", `${directory}/keys.yaml`, "--prune"], {
+      env: { SERVICE_API_URL: server.url },
+    });
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("Before that, 2 keys were changed.") });
+  }));
+
+/** Runs the program with a standard output that cannot be written. Returns what it writes to standard error. */
+async function withFullDisk(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+  const host = new FakeHost(args, { env });
+  Object.assign(host.stdout, { write: () => Promise.reject(new Failure("FAILED", "Cannot write: disk full.")) });
+  expect(await run(host)).toBe(1);
+  return host.stderr.text;
+}
+
+Deno.test("if the result of apply cannot be printed, the message says which keys were changed", () =>
+  onEmbedded(async ({ directory, env }) => {
+    const path = `${directory}/keys.yaml`;
+    const args = ["apikey", "apply", path, "--secrets-dir", `${directory}/keys`];
+    await Deno.writeTextFile(path, stringify({ keys: entries(1) }));
+    expect(await withFullDisk([...args, "--dry-run"], env)).toBe("service-api: Cannot write: disk full.\n");
+    expect(await withFullDisk(args, env)).toMatch(
+      /^service-api: The key "key 0" \(key_\w+\) was created, but the result could not be printed: Cannot write: disk full\. Its secret is in ".*key-0\.key"\.\n$/,
+    );
+    await Deno.writeTextFile(
+      path,
+      stringify({ keys: [...entries(3), { name: "x", roles: ["GUEST"], secretFile: "." }] }),
+    );
+    expect(await withFullDisk(args, env)).toBe(
+      "service-api: 2 keys were changed, but the result could not be printed: Cannot write: disk full. 1 failed. To see " +
+        "why, run the same command again.\n",
+    );
   }));
 
 Deno.test("a key without managedBy gets the mark, and a key of another manifest is not taken over", () =>
@@ -378,6 +480,9 @@ Deno.test("a wildcard is expanded before it is compared with the rights of the k
 Deno.test("--schema prints the JSON Schema of a manifest, without a manifest", async () => {
   const { code, stdout } = await inProcess(["apikey", "apply", "--schema"]);
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, type: "object", required: ["keys"] });
+  const line = await inProcess(["apikey", "apply", "--schema", "--json"]);
+  expect(line.stdout.match(/\n/g)).toHaveLength(1);
+  expect(JSON.parse(line.stdout)).toEqual(JSON.parse(stdout));
 });
 
 Deno.test("apply without a manifest, with a missing file or with a huge file is a usage error", () =>

@@ -200,7 +200,12 @@ Deno.test("a key with CREATE_ANY, READ_OWN, UPDATE_OWN, DELETE_OWN and the grant
     expect(actionOf(await asCron("DISK:READ_ANY"))).toBe("update");
     await Deno.remove(path);
     expect(actionOf(await asCron("DISK:READ_ANY"))).toBe("rotate");
-    expectFailure(await asCron("LOGS:READ_ANY"), { code: "FORBIDDEN", exitCode: 3, error: /LOGS:READ_ANY/ });
+    expectFailure(await asCron("LOGS:READ_ANY"), {
+      code: "FORBIDDEN",
+      exitCode: 3,
+      error:
+        /^Cannot bring the key "ci" in order: .*LOGS:READ_ANY.* Use a key with this right, or choose another name\.$/,
+    });
 
     // A key that another caller created, so that the key in cron cannot read it.
     await program(["apikey", "--create", "--name", "other", "--permissions", "DISK:READ_ANY"]);
@@ -369,6 +374,19 @@ Deno.test("on a server with only the published schema, ensure compares the secre
       const error = new RegExp(`lacks .*${field}.*the command works on this server\\.$`);
       expectFailure(outcome, { code: "UNSUPPORTED", exitCode: 1, error });
     }
+  }));
+
+Deno.test("if a server without keys turns out to hide secrets, ensure says that the next run will be UNSUPPORTED", () =>
+  inTemporaryDirectory(async (directory) => {
+    await using server = startLaggingServer([], { lag: 0, masksSecrets: true });
+    const env = { SERVICE_API_URL: server.url, SERVICE_API_KEY: ADMIN_SECRET };
+    const path = `${directory}/ci.key`;
+    const ensure = (): Promise<Outcome> => inProcess([...CI, "--secret-file", path, "--json"], { env });
+    const first = await ensure();
+    expect(first.stderr).toMatch(/does not show the secrets .* the next run will fail with UNSUPPORTED\./);
+    expect(actionOf({ ...first, stderr: "" })).toBe("create");
+    expect(await Deno.readTextFile(path)).toBe(`${server.keys[0]?.key}\n`);
+    expectFailure(await ensure(), { code: "UNSUPPORTED", exitCode: 1, error: /lacks Query\.apiKeysBySecretHash/ });
   }));
 
 Deno.test("on a server that shows neither hashes nor whole secrets, ensure is UNSUPPORTED and changes nothing", () =>
