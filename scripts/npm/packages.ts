@@ -95,7 +95,7 @@ const COMMON = {
 function mainManifest(targets: readonly Target[]): Manifest {
   return {
     name: "service-api",
-    description: "Creates and deletes API keys on a server over GraphQL",
+    description: "Creates, lists, changes, rotates and deletes API keys on a server over GraphQL",
     ...COMMON,
     bin: { "service-api": SHIM },
     files: ["bin"],

@@ -16,7 +16,7 @@ import type { KnownCommand } from "./usage_failure.ts";
 
 /** The commands and their one-line summaries. */
 const COMMANDS = [
-  ["apikey", "create, list, change and delete API keys"],
+  ["apikey", "create, list, change, rotate and delete API keys"],
   ["request", "send a GraphQL request with a key"],
   ["needs", "print the permissions that a GraphQL document needs"],
   ["serve", "run the embedded server on HTTP"],
@@ -38,7 +38,8 @@ const COMPLETE = "__complete";
  */
 const HELP = `Usage: service-api [options] [command]
 
-Create and delete API keys on a server, from scripts or interactively.
+Create, list, change, rotate and delete API keys on a server over GraphQL, from
+scripts or interactively.
 
 Options:
   --version       print the version

@@ -38,7 +38,7 @@ import {
 } from "./rights/effective_permissions.ts";
 import { DESCRIBE_ROLES, roleDescriptions } from "./rights/role_descriptions.ts";
 import { type BodyResponse, sendBody } from "./send_body.ts";
-import { ME_WITH_RIGHTS, type Verification, verifyKey } from "./verify/verify_key.ts";
+import { ME_WITH_RIGHTS, seesOnlyOwnKeys, type Verification, verifyKey } from "./verify/verify_key.ts";
 
 export type {
   ApiKey,
@@ -75,6 +75,7 @@ export interface Client {
   unsupported(field: SchemaField, alternative: string): Failure;
   identify(): Promise<KeyReference | undefined>;
   verifyKey(): Promise<Verification>;
+  seesOnlyOwnKeys(): Promise<boolean>;
   findKeyInUse(): Promise<KeyReference | undefined>;
   updateKey(key: ApiKey, changes: KeyChanges): Promise<UpdateResult>;
   rotateKey(rotation: Rotation): Promise<IssuedKey>;
@@ -99,6 +100,7 @@ export function createClient(endpoint: Endpoint): Client {
     unsupported: (field, alternative) => unsupported(endpoint, field, alternative),
     identify: () => identify(endpoint),
     verifyKey: () => verifyKey(endpoint),
+    seesOnlyOwnKeys: () => seesOnlyOwnKeys(endpoint),
     findKeyInUse: () => findKeyInUse(endpoint),
     updateKey: (key, changes) => updateKey(endpoint, key, changes),
     rotateKey: (rotation) => rotateKey(endpoint, rotation),

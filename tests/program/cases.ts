@@ -24,6 +24,9 @@ export interface Case {
 const SECRET = /^sak_[0-9A-Za-z]{49}$/;
 const ID = /^key_[0-9A-Za-z]{22}$/;
 
+/** The line on standard error if `--delete --json` finds no key. The JSON says which one. */
+const SEARCHED = /^service-api: Searched the (server|store|database) .*--profile\.\n$/;
+
 /** The lines on standard error if `--delete` finds no key. */
 const NOT_FOUND =
   /^(service-api: No API key found with (name|id): .*\.\n)+service-api: Searched the (server|store|database) .*--profile\.\n$/;
@@ -255,7 +258,7 @@ export const CASES: readonly Case[] = [
       await program(create("--name", "other", "--roles", "GUEST"));
       const outcome = await program(remove("--name", "X", "--json"));
       expect(outcome.code).toBe(1);
-      expect(jsonLine(outcome, NOT_FOUND)).toEqual({ deleted: 0, error: "No API key found with name: X" });
+      expect(jsonLine(outcome, SEARCHED)).toEqual({ deleted: 0, error: "No API key found with name: X" });
       expect(await program(remove("--name", "X"))).toEqual({
         code: 1,
         stdout: "No API keys found to delete\n",
@@ -274,7 +277,7 @@ export const CASES: readonly Case[] = [
       expect(await names(program)).toEqual(["kept"]);
       const again = await program(remove("--id", String(id), "--json"));
       expect(again.code).toBe(1);
-      expect(jsonLine(again, NOT_FOUND)).toEqual({ deleted: 0, error: `No API key found with id: ${id}` });
+      expect(jsonLine(again, SEARCHED)).toEqual({ deleted: 0, error: `No API key found with id: ${id}` });
     },
   },
   {
@@ -285,7 +288,7 @@ export const CASES: readonly Case[] = [
       const flags = ["--name", "one", "--name", "X", "--id", "key_none", "--id", String(two.id), "--name", "two"];
       const outcome = await program(remove(...flags, "--json"));
       expect(outcome.code).toBe(1);
-      expect(jsonLine(outcome, NOT_FOUND)).toEqual({
+      expect(jsonLine(outcome, SEARCHED)).toEqual({
         deleted: 2,
         keys: [{ id, name: "one" }, { id: two.id, name: "two" }],
         failed: [
@@ -348,7 +351,7 @@ export const CASES: readonly Case[] = [
     check: async (program) => {
       const outcome = await program(remove("--name", "X", "--json"));
       expect(outcome.code).toBe(1);
-      expect(jsonLine(outcome, NOT_FOUND)).toEqual({ deleted: 0, error: "No API key found with name: X" });
+      expect(jsonLine(outcome, SEARCHED)).toEqual({ deleted: 0, error: "No API key found with name: X" });
       expect(await program(remove("--name", "X"))).toMatchObject({
         code: 1,
         stdout: "No API keys found to delete\n",

@@ -62,6 +62,21 @@ export async function verifyKey(endpoint: Endpoint): Promise<Verification> {
   }
 }
 
+/**
+ * Whether the server is known to show the caller's key only itself and the keys that it created. Sends no request if the
+ * settings have no key. A failure counts as no.
+ */
+export async function seesOnlyOwnKeys(endpoint: Endpoint): Promise<boolean> {
+  if (endpoint.headers.size === 0) return false;
+  try {
+    const rights = (await queryMe(endpoint, ME_WITH_RIGHTS))?.rights;
+    return rights !== undefined && rights !== null && !ungroup(rights).includes("API_KEY:READ_ANY");
+  } catch (error) {
+    if (error instanceof Failure) return false;
+    throw error;
+  }
+}
+
 async function queryMe(endpoint: Endpoint, document: string): Promise<KeyInResponse | null> {
   return (await execute(endpoint, document, {}, () => z.object({ me: z.nullable(keyInResponse()) }))).me;
 }

@@ -34,7 +34,7 @@ const NO_CANDIDATES: Completion = { words: {}, directive: ":space" };
 Deno.test("the first word completes to the commands with their summaries, except the hidden command __complete", async () => {
   const { words } = await complete([""]);
   expect(words).toMatchObject({
-    apikey: "create, list, change and delete API keys",
+    apikey: "create, list, change, rotate and delete API keys",
     help: "print the help of a command",
   });
   expect(Object.keys(words)).toEqual(expect.arrayContaining(["request", "serve", "audit", "completions", "--version"]));

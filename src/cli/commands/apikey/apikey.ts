@@ -29,8 +29,9 @@ ${SUBCOMMANDS.map(([name, summary]) => `  ${name.padEnd(9)}${summary}`).join("\n
 export function registerApikey(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withModes = command
     .description(
-      "Create or delete API keys. At a terminal the command prompts for missing values.\n" +
-        "With --create, a name, and a role or permission, it never prompts.\n" +
+      "Create, list, change, rotate and delete API keys. At a terminal, --create and\n" +
+        "--delete prompt for missing values. With a name, and a role or permission,\n" +
+        "--create never prompts.\n" +
         `\n${LIST_OF_COMMANDS}`,
     )
     .usage(

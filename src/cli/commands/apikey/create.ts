@@ -109,7 +109,7 @@ function parseDraft(flags: CreateFlags, { roles, resources }: KnownNames, now: D
 /** @throws {Failure} `USAGE` */
 function requireName({ name }: KeyDraft): Name {
   if (name !== undefined) return name;
-  throw new Failure("USAGE", "--create needs --name if it cannot prompt.");
+  throw new Failure("USAGE", "The command cannot prompt for the name of the key. Add --name.");
 }
 
 /** @throws {Failure} `USAGE`, `NO_RIGHTS` */

@@ -7,7 +7,7 @@ import { ExitCode } from "../../exit_code.ts";
 import { canPrompt } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
 import { DeletionFailure } from "../../report.ts";
-import { type DeleteResult, isSuccess, printDeleteResult, type Target } from "./delete_output.ts";
+import { type DeleteResult, isMissingKeys, isSuccess, printDeleteResult, type Target } from "./delete_output.ts";
 import { deleteTarget, findTarget } from "./delete_target.ts";
 import type { DeleteOnlyFlags, OutputFlags } from "./key_flags.ts";
 
@@ -37,7 +37,10 @@ export async function deleteKeys(
   const targets = parseTargets(flags);
   const [target, ...others] = targets;
   if (target === undefined && filterFlag === undefined && !canPrompt(flags, host)) {
-    throw new Failure("USAGE", "--delete needs --name or --id if it cannot prompt.");
+    throw new Failure(
+      "USAGE",
+      "The command cannot prompt for the keys to delete. Add --name, --id, --match, --expired or --unused.",
+    );
   }
   const isSimple = target !== undefined && others.length === 0 && !confirms;
   // In the executable, code that is loaded on demand cannot throw a `DeletionFailure` that this code recognizes.
@@ -50,7 +53,11 @@ export async function deleteKeys(
       const result = isSimple
         ? await deleteOne(await connect(), target)
         : await (await import("#lifecycle")).deleteMany(targets, deletion);
-      await printDeleteResult(result, place, flags, host);
+      const search = {
+        place,
+        seesOnlyOwnKeys: isMissingKeys(result, flags) && await (await connect()).seesOnlyOwnKeys(),
+      };
+      await printDeleteResult(result, search, flags, host);
       return isSuccess(result, flags) ? ExitCode.OK : ExitCode.FAILED;
     });
   } catch (error) {

@@ -52,6 +52,21 @@ export function isSuccess(result: DeleteResult, { ifExists = false }: ResultFlag
   return ifExists || result.kind !== "not found";
 }
 
+/** Whether the user expects keys that the command did not find. */
+export function isMissingKeys(result: DeleteResult, { ifExists = false }: ResultFlags): boolean {
+  if (ifExists) return false;
+  if (result.kind === "deleted") return result.failed.some(({ code }) => code === "NOT_FOUND");
+  return result.kind === "not found" || result.kind === "no keys";
+}
+
+/** Where the command searched for keys. */
+export interface Search {
+  /** The server or store, for example `the server https://keys.example.com`. */
+  readonly place: string;
+  /** Whether the server shows the key in use only itself and the keys that it created. */
+  readonly seesOnlyOwnKeys: boolean;
+}
+
 /** The message for a target that matches no key (spec section 7, shape A). */
 export function notFound({ kind, value }: Target): string {
   return `No API key found with ${kind}: ${value}`;
@@ -60,12 +75,11 @@ export function notFound({ kind, value }: Target): string {
 /**
  * Prints the result on standard output. If a key is missing, says on standard error where the command searched.
  *
- * @param place the server or store, for example `the server https://keys.example.com`
  * @throws {DeletionFailure} `FAILED` if the result cannot be written
  */
 export async function printDeleteResult(
   result: DeleteResult,
-  place: string,
+  search: Search,
   flags: ResultFlags,
   host: Host,
 ): Promise<void> {
@@ -79,7 +93,9 @@ export async function printDeleteResult(
     throw new DeletionFailure(deleted, new Failure("FAILED", message, { cause: error }));
   }
   // The result is complete without these lines.
-  await host.stderr.write(notes(result, place, flags).map((note) => `service-api: ${note}\n`).join("")).catch(() => {});
+  await host.stderr.write(notes(result, search, flags).map((note) => `service-api: ${note}\n`).join("")).catch(
+    () => {},
+  );
 }
 
 function toJson(result: DeleteResult): object {
@@ -108,8 +124,11 @@ function toText(result: DeleteResult): string | undefined {
   return failed.every(({ code }) => code === "NOT_FOUND") ? "No API keys found to delete" : undefined;
 }
 
-/** The lines for standard error. With `--if-exists`, a missing key is no problem. */
-function notes(result: DeleteResult, place: string, { ifExists }: ResultFlags): readonly string[] {
+const SEES_ONLY_OWN_KEYS =
+  "The key in use sees only itself and the keys that it created, because it lacks API_KEY:READ_ANY. Other keys may exist.";
+
+/** The lines for standard error, without the errors that are in the JSON. With `--if-exists`, a missing key is no problem. */
+function notes(result: DeleteResult, { place, seesOnlyOwnKeys }: Search, flags: ResultFlags): readonly string[] {
   const failed = result.kind === "deleted" ? result.failed : [];
   const missing = [
     ...(result.kind === "not found" ? [`${notFound(result.target)}.`] : []),
@@ -120,10 +139,11 @@ function notes(result: DeleteResult, place: string, { ifExists }: ResultFlags): 
   );
   const { kept = [] } = "kept" in result ? result : {};
   const keptNotes = kept.map(({ name }) => `Kept ${quote(name)}, because it was used or changed meanwhile.`);
-  const isMissing = missing.length > 0 || result.kind === "no keys";
+  const errors = flags.json ? [] : [...flags.ifExists ? [] : missing, ...refused];
   const searched = `Searched ${place}. To search elsewhere, use --base-url, --data-dir, --database-url or --profile.`;
   return [
-    ...[...(ifExists ? [] : missing), ...refused, ...keptNotes].map((note) => escapeInvisible(redactSecrets(note))),
-    ...(isMissing && !ifExists ? [searched] : []),
+    ...[...errors, ...keptNotes].map((note) => escapeInvisible(redactSecrets(note))),
+    ...isMissingKeys(result, flags) ? [searched] : [],
+    ...seesOnlyOwnKeys ? [SEES_ONLY_OWN_KEYS] : [],
   ];
 }

@@ -143,7 +143,7 @@ Deno.test("a key that another client uses, changes or deletes after it was liste
   }, { before: meanwhile });
 });
 
-Deno.test("if the server refuses some of the matching keys, delete deletes the others and reports each refused key", async () => {
+Deno.test("if the server refuses some of the matching keys, delete deletes the others, and its JSON has each refused key", async () => {
   const { key: caller, secret } = await newKeyWithSecret("caller", {
     roles: [],
     permissions: ["API_KEY:READ_ANY", "API_KEY:DELETE_OWN"],
@@ -163,7 +163,7 @@ Deno.test("if the server refuses some of the matching keys, delete deletes the o
       keys: [keys[0], keys[2]].map((key) => ({ id: key?.id, name: key?.name })),
       failed: [{ id: keys[1]?.id, name: "ci 2", code: "FORBIDDEN", error: expect.stringContaining("DELETE_ANY") }],
     });
-    expect(stderr).toMatch(/^service-api: Could not delete "ci 2": [^\n]*DELETE_ANY[^\n]*\n$/);
+    expect(stderr).toBe("");
     expect(await names()).toEqual(["admin", "caller", "ci 2"]);
   });
 });

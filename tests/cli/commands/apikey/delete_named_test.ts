@@ -1,6 +1,7 @@
 /** Deleting keys by name or id: several at once, confirmation, and where the command searched. */
 import { expect } from "expect";
 import { KEYS } from "../../../program/screen.ts";
+import { overHttp } from "../../../program/installations.ts";
 import { inProcess } from "../../../program/program.ts";
 import { runAtTerminal, type Running } from "../../../program/terminal_host.ts";
 import { listedKeys, startKeyServer } from "./key_server.ts";
@@ -53,9 +54,35 @@ Deno.test("if the server refuses one of several keys, delete lists it as failed 
       error: expect.stringMatching(/^API_KEY:DELETE_ANY is missing\./),
     }],
   });
-  expect(stderr).toMatch(/^service-api: Could not delete "2": API_KEY:DELETE_ANY is missing\.[^\n]*\n$/);
+  // The JSON has the error.
+  expect(stderr).toBe("");
   const plain = await inProcess(["apikey", "--delete", "--id", "2", "--id", "2 ", "--id", "2", "--id", "1"], { env });
-  expect({ code: plain.code, stdout: plain.stdout }).toEqual({ code: 1, stdout: "" });
+  expect(plain).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(
+      /^service-api: No API key found with id: 1\.\nservice-api: Could not delete "2": API_KEY:DELETE_ANY is missing\.[^\n]*\n/,
+    ),
+  });
+});
+
+Deno.test("if no key has the name and the key in use sees only its own keys, delete says so", async () => {
+  await using installation = await overHttp();
+  const { program, env } = installation;
+  const owner = await program([
+    ..."apikey --create --name owner --permissions API_KEY:READ_OWN,API_KEY:DELETE_OWN".split(" "),
+  ]);
+  const args = ["apikey", "--delete", "--name", "admin", "--json"];
+  const asOwner = await inProcess(args, { env: { ...env, SERVICE_API_KEY: owner.stdout.trim() } });
+  expect(asOwner).toEqual({
+    code: 1,
+    stdout: '{"deleted":0,"error":"No API key found with name: admin"}\n',
+    stderr: expect.stringMatching(
+      /^service-api: Searched .*\nservice-api: The key in use sees only itself and the keys that it created, because it lacks API_KEY:READ_ANY\. Other keys may exist\.\n$/,
+    ),
+  });
+  const asAdmin = await program(["apikey", "--delete", "--name", "no key", "--json"]);
+  expect(asAdmin.stderr).toMatch(/^service-api: Searched .*\n$/);
 });
 
 Deno.test("if the server fails during the deletion of several keys, delete stops and says how many were deleted", async () => {

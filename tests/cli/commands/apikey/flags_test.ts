@@ -45,7 +45,12 @@ for (
       "INVALID_PERMISSION",
       /"REED_ANY".*Did you mean \*:READ_ANY\?/,
     ],
-    ["no name and no terminal", ["--create", "--roles", "ADMIN"], "USAGE", /--create needs --name/],
+    [
+      "no name and no terminal",
+      ["--create", "--roles", "ADMIN"],
+      "USAGE",
+      /cannot prompt for the name of the key\. Add --name\./,
+    ],
     ["no mode and no terminal", ["--name", "a"], "USAGE", /--create or --delete/],
     ["both modes", ["--create", "--delete", "--name", "a"], "USAGE", /not both/],
     ["an unknown flag", ["--create", "--nam", "a"], "USAGE", /"--nam"\. Did you mean --name\?/],
@@ -69,7 +74,12 @@ for (
 for (
   const [rule, args, code, error] of [
     ["an invalid name", ["--name", "a-b"], "INVALID_NAME", expect.stringMatching(/may contain only letters, digits/)],
-    ["no name and no terminal", [], "USAGE", "--delete needs --name or --id if it cannot prompt."],
+    [
+      "no name and no terminal",
+      [],
+      "USAGE",
+      "The command cannot prompt for the keys to delete. Add --name, --id, --match, --expired or --unused.",
+    ],
     [
       "a filter and a name",
       ["--name", "a", "--match", "*"],

@@ -136,7 +136,10 @@ for (
 Deno.test("--permissions-for without --name fails before it sends a request, unless it can prompt", async () => {
   const env = { SERVICE_API_URL: "http://127.0.0.1:1" };
   const { code, stderr } = await inProcess(["apikey", "--create", "--permissions-for", DOCUMENT, "--yes"], { env });
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/--create needs --name/) });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringMatching(/cannot prompt for the name of the key\. Add --name\./),
+  });
 });
 
 Deno.test("on another server, --permissions-for grants resources that only the server knows", async () => {
