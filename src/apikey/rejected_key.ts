@@ -8,7 +8,8 @@ export type Rejection = typeof REASONS[number];
 
 /** The failure if a server rejects a key and says why. The reason is also in the extensions of the GraphQL error. */
 export class KeyRejected extends Failure {
-  constructor(readonly reason: Rejection, message: string) {
+  /** @param keyId the id of the key; not set if no key is known */
+  constructor(readonly reason: Rejection, message: string, readonly keyId?: string) {
     super("UNAUTHENTICATED", message);
   }
 }

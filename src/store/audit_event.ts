@@ -8,7 +8,8 @@ import { maskSecret, redactSecrets } from "../apikey/secret.ts";
 import type { StoredKey } from "./stored_key.ts";
 
 /**
- * The kind of change. A successful replacement has two events: `REPLACE` for the old key and `CREATE` for the new key.
+ * The kind of change; `VERIFY` or `INTROSPECT` for a key that was refused at `/verify` or `/introspect`. A successful
+ * replacement has two events: `REPLACE` for the old key and `CREATE` for the new key.
  */
 export const AUDIT_ACTIONS = [
   "CREATE",
@@ -18,6 +19,8 @@ export const AUDIT_ACTIONS = [
   "DELETE",
   "ADD_RESOURCE",
   "REMOVE_RESOURCE",
+  "VERIFY",
+  "INTROSPECT",
 ] as const;
 
 export type AuditAction = typeof AUDIT_ACTIONS[number];

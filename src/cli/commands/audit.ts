@@ -82,7 +82,8 @@ Each event has these members. A member that does not apply is null:
   address    IP address of the client
   requestId  X-Request-Id of the request
   action     CREATE, UPDATE, ROTATE, REPLACE, DELETE, ADD_RESOURCE or
-             REMOVE_RESOURCE
+             REMOVE_RESOURCE; VERIFY or INTROSPECT for a key that was refused
+             at /verify or /introspect
   key        {"id","name"} of the key that the action was for
   outcome    DONE, NOT_FOUND if the key does not exist, or the code of the
              failure
@@ -97,9 +98,9 @@ Each event has these members. A member that does not apply is null:
 With --json, one line {"events":[...]} has all events.
 
 If you use a key, it needs LOGS:READ_ANY. The audit trail contains changes to
-keys and refused attempts. It does not contain requests that a server rejects
-because they have no valid key. service-api serve writes such requests to its
-access log.
+keys and refused attempts, and counts the keys that were refused at /verify and
+/introspect. It contains no other requests that a server rejects because they
+have no valid key. service-api serve writes all requests to its access log.
 
 Examples:
   service-api audit > audit.jsonl

@@ -1,5 +1,5 @@
 /**
- * Finds the key that a request carries in its `Authorization` header (RFC 6750 section 2.1). The other modules of this
+ * Finds the key of a request, for example in its `Authorization` header (RFC 6750 section 2.1). The other modules of this
  * folder throttle failed authentication, record when keys are used, and authorize callers.
  */
 import { Failure } from "../../apikey/failure.ts";
@@ -57,12 +57,22 @@ export class Authenticator {
    * @throws {TooManyFailures} if the request carries no valid key and the address must wait
    */
   async authenticate(authorization: string | null, address: string | null, now: Date): Promise<Caller> {
-    const { throttle } = this.#options;
+    return await this.throttled(address, () => this.authenticateSecret(readBearer(authorization), now));
+  }
+
+  /**
+   * Runs a function that authenticates a request. If it fails too often for one address, makes the address wait.
+   *
+   * @param address see `authenticate`
+   * @throws {TooManyFailures} if `authenticate` throws `UNAUTHENTICATED` and the address must wait
+   * @throws what `authenticate` throws
+   */
+  async throttled<Result>(address: string | null, authenticate: () => Promise<Result>): Promise<Result> {
     try {
-      return await this.authenticateSecret(readBearer(authorization), now);
+      return await authenticate();
     } catch (error) {
       const isRejected = error instanceof Failure && error.code === "UNAUTHENTICATED";
-      const wait = isRejected ? throttle.countFailure(address) : 0;
+      const wait = isRejected ? this.#options.throttle.countFailure(address) : 0;
       throw wait > 0 ? new TooManyFailures(wait) : error;
     }
   }
@@ -88,7 +98,7 @@ export class Authenticator {
     const hash = known?.secretHash ?? Uint8Array.fromHex(digest);
     const state = await store.findBySecretHash(hash);
     if (state !== undefined && state.status !== "active") {
-      throw new KeyRejected(state.status, REJECTIONS[state.status]);
+      throw new KeyRejected(state.status, REJECTIONS[state.status], state.id);
     }
     if (state !== undefined && known?.key.id === state.id && known.key.revision === state.revision) return known;
     const key = state && await store.findById(state.id);

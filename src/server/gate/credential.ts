@@ -1,18 +1,26 @@
-/** Finds the key that a request to the gate carries: in `Authorization: Bearer` (RFC 6750 section 2.1) or in `X-API-Key`. */
-import type { HttpRequest } from "../graphql/http_message.ts";
+/** Finds the key that a request to the gate carries. */
+import { Failure } from "../../apikey/failure.ts";
+import { HttpError, type HttpRequest } from "../graphql/http_message.ts";
+import { challenge } from "./challenge.ts";
 
 /**
- * The secret of a request. `undefined` if the request carries no key. `"ambiguous"` if it carries more than one, so that
- * the gate and the service behind it could disagree about which one counts.
+ * Returns the secret in `Authorization: Bearer` (RFC 6750 section 2.1) or in `X-API-Key`. Ignores other schemes of the
+ * `Authorization` header.
+ *
+ * @throws {HttpError} 400 if both headers carry a key: the service behind the proxy could use the other one
+ * @throws {Failure} `UNAUTHENTICATED` if the request carries no key
  */
-export type Credential = { readonly secret: string } | "ambiguous" | undefined;
-
-/** Reads the secret of a request. Ignores other schemes of the `Authorization` header. */
-export function readCredential({ header }: Pick<HttpRequest, "header">): Credential {
-  const authorization = header("authorization");
-  const bearer = authorization === null ? undefined : /^\s*bearer(?:\s+(.*?))?\s*$/is.exec(authorization);
+export function readSecret({ header }: Pick<HttpRequest, "header">): string {
+  const bearer = /^\s*bearer(?: +(.*?))?\s*$/is.exec(header("authorization") ?? "");
   const bare = header("x-api-key");
-  if (bare === null) return bearer?.[1] ? { secret: bearer[1] } : undefined;
-  if (bearer) return "ambiguous";
-  return bare.trim() === "" ? undefined : { secret: bare.trim() };
+  if (bearer !== null && bare !== null) {
+    throw new HttpError(
+      400,
+      "Send the key in Authorization or in X-API-Key, not in both.",
+      challenge("invalid_request"),
+    );
+  }
+  const secret = (bare ?? bearer?.[1])?.trim() ?? "";
+  if (secret !== "") return secret;
+  throw new Failure("UNAUTHENTICATED", "Send a key as Authorization: Bearer <API_KEY> or as X-API-Key: <API_KEY>.");
 }

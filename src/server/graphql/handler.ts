@@ -20,6 +20,7 @@ import { createDocumentCache } from "./document_cache.ts";
 import { codeOf, toErrorResponse, toPublicError, unavailable } from "./errors.ts";
 import {
   type Handler,
+  hasMediaType,
   HttpError,
   type HttpRequest,
   type HttpResponse,
@@ -77,8 +78,9 @@ export interface GraphqlHandler {
    * @throws {Failure} `UNREACHABLE` or `TIMEOUT` if the times of last use cannot be written
    */
   readonly writePending: () => Promise<void>;
-  /** The other endpoints use the same cache of callers. */
+  /** For the other endpoints that need a key. */
   readonly authenticator: Authenticator;
+  readonly refusals: RefusalAudit;
 }
 
 /** Creates the handler of `{base_url}/graphql`. */
@@ -133,7 +135,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     const isComplete = request.isComplete();
     // Authenticates first, so that the server never keeps the body of a request without a valid key in memory.
     let caller = await authenticate(request);
-    const isPostedJson = method === "POST" && isJson(header("content-type"));
+    const isPostedJson = method === "POST" && hasMediaType(header("content-type"), "application/json");
     const body = isPostedJson ? await readOneOperation(request) : null;
     // The key may have changed while the body arrived.
     if (isPostedJson && !isComplete) caller = await authenticate(request);
@@ -192,14 +194,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     }
   }
 
-  return { handle, writePending: () => refusals.write().then(() => lastUse.write()), authenticator };
-}
-
-/** Returns whether a content type is JSON in UTF-8. Without a charset, JSON is UTF-8 (RFC 8259 section 8.1). */
-function isJson(contentType: string | null): boolean {
-  const [type = "", ...parameters] = contentType?.toLowerCase().split(";").map((part) => part.trim()) ?? [];
-  return type === "application/json" &&
-    parameters.every((parameter) => !parameter.startsWith("charset") || /^charset\s*=\s*"?utf-?8"?$/.test(parameter));
+  return { handle, writePending: () => refusals.write().then(() => lastUse.write()), authenticator, refusals };
 }
 
 async function readOneOperation(request: HttpRequest): Promise<string> {

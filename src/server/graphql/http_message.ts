@@ -51,6 +51,16 @@ export class HttpError extends Failure {
 /** Prevents caching, because a response may contain a secret. */
 export const NO_STORE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
+/**
+ * Returns whether a `Content-Type` has a media type, in UTF-8. Without a charset, JSON (RFC 8259 section 8.1) and forms are
+ * in UTF-8.
+ */
+export function hasMediaType(contentType: string | null, mediaType: string): boolean {
+  const [type = "", ...parameters] = contentType?.toLowerCase().split(";").map((part) => part.trim()) ?? [];
+  return type === mediaType &&
+    parameters.every((parameter) => !parameter.startsWith("charset") || /^charset\s*=\s*"?utf-?8"?$/.test(parameter));
+}
+
 const GRAPHQL_RESPONSE = "application/graphql-response+json";
 
 /** Returns the headers of a GraphQL response. The `Accept` header of the request determines the media type. */

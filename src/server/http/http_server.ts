@@ -4,6 +4,7 @@
  */
 import { hash } from "node:crypto";
 import type { KeyStore } from "../../store/key_store.ts";
+import { createIntrospectHandler } from "../gate/introspect.ts";
 import { createVerifyHandler } from "../gate/verify.ts";
 import { createGraphqlHandler } from "../graphql/handler.ts";
 import { DEFAULT_LIMITS, type DocumentLimits } from "../graphql/limits.ts";
@@ -73,18 +74,19 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
     (await import("#metrics")).createMetrics({ ...options, store: tracedStore, isStoreUp });
   const store = metrics === undefined ? tracedStore : traceStore(tracedStore, metrics.observer.store);
   const hashSecret = (secret: string): string => hash("sha256", secret);
-  const { handle, writePending, authenticator } = createGraphqlHandler({
+  const { handle, writePending, authenticator, refusals } = createGraphqlHandler({
     ...options,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     store,
     hashSecret,
   });
-  const verify = createVerifyHandler({ authenticator, observer: metrics?.observer, now, logError });
+  const gate = { authenticator, refusals, observer: metrics?.observer, now, logError };
+  const endpoints = { graphql: handle, verify: createVerifyHandler(gate), introspect: createIntrospectHandler(gate) };
   const logAccess = metrics === undefined ? options.logAccess : observeAccess(metrics.observer, options.logAccess);
   const metricsServer = metrics && options.metrics && await serveMetrics(metrics, options.metrics, options);
   const server = await listen(
     { ...options, logAccess, clientAddress, isProxy: proxyMatcher(trustedProxies) },
-    route({ graphql: handle, verify }, store, logError),
+    route(endpoints, store, logError),
   ).catch(async (error) => {
     await metricsServer?.stop(0);
     throw error;

@@ -8,16 +8,18 @@ export interface Endpoints {
   readonly graphql: Handler;
   /** Also handles the paths below `/verify/`. */
   readonly verify: Handler;
+  readonly introspect: Handler;
 }
 
 /**
  * Returns a handler that selects another handler by the exact path of the request. The path is neither decoded nor
  * normalized, so a client cannot disguise it.
  */
-export function route({ graphql, verify }: Endpoints, store: KeyStore, logError: LogError): Handler {
+export function route({ graphql, verify, introspect }: Endpoints, store: KeyStore, logError: LogError): Handler {
   const handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
     ["/graphql", graphql],
     ["/verify", verify],
+    ["/introspect", introspect],
     ["/healthz", probe(() => Promise.resolve(true))],
     ["/readyz", probe(readiness(store, logError))],
   ]);

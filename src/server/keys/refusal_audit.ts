@@ -1,4 +1,4 @@
-/** Records refused changes in the audit trail. The store itself records each change that it makes. */
+/** Records refused changes and refused keys in the audit trail. The store itself records each change that it makes. */
 import { Failure, type FailureCode } from "../../apikey/failure.ts";
 import type { AuditAction, NewEvent } from "../../store/audit_event.ts";
 import type { KeyStore } from "../../store/key_store.ts";
@@ -109,7 +109,8 @@ export class RefusalAudit {
    * because the caller must still get the refusal.
    */
   async record(event: NewEvent): Promise<void> {
-    const kind = await this.#kindOf(event);
+    const { kind, removed } = this.#kindOf(event, event.actor?.id ?? event.address);
+    if (removed !== undefined) await this.#writeCount(removed);
     if (kind.recorded >= MAX_EVENTS) {
       kind.unwritten++;
       kind.last = event;
@@ -117,6 +118,18 @@ export class RefusalAudit {
     }
     kind.recorded++;
     await this.#recordEvent(kind, event, 1);
+  }
+
+  /**
+   * Counts a refusal that gets no event of its own. Refusals of the same key have a common event; so have those of all
+   * callers whose key is unknown, because an address costs an attacker nothing.
+   */
+  count(event: NewEvent): void {
+    const { kind, removed } = this.#kindOf(event, event.actor?.id ?? event.keyId);
+    kind.unwritten++;
+    kind.last = event;
+    // Logs an error and never rejects.
+    if (removed !== undefined) void this.#writeCount(removed);
   }
 
   /** Records one event for all refusals of each kind that were only counted. Logs an error if the store is unavailable. */
@@ -128,20 +141,23 @@ export class RefusalAudit {
     }
   }
 
-  async #kindOf(event: NewEvent): Promise<Kind> {
-    const name = [event.actor?.id ?? event.address, event.action, event.outcome].join(" ");
+  /**
+   * Returns the kind of a refusal and, if there were too many kinds, the one that was removed.
+   *
+   * @param caller who the refusals of the kind have in common
+   */
+  #kindOf(event: NewEvent, caller: string | null): { readonly kind: Kind; readonly removed?: Kind | undefined } {
+    const name = [caller, event.action, event.outcome].join(" ");
     const known = this.#kinds.get(name);
     if (known !== undefined) {
       if (this.#isOver(known)) {
         known.since = this.#elapsed();
         known.recorded = 0;
       }
-      return known;
+      return { kind: known };
     }
     const kind = { since: this.#elapsed(), recorded: 0, unwritten: 0, last: event };
-    const removed = setBounded(this.#kinds, name, kind, MAX_KINDS);
-    if (removed !== undefined) await this.#writeCount(removed);
-    return kind;
+    return { kind, removed: setBounded(this.#kinds, name, kind, MAX_KINDS) };
   }
 
   #isOver({ since }: Kind): boolean {
@@ -160,7 +176,7 @@ export class RefusalAudit {
     } catch (error) {
       kind.unwritten += occurrences;
       kind.last = event;
-      this.#logError("Could not record a refused change in the audit trail: {error}", { error });
+      this.#logError("Could not record a refusal in the audit trail: {error}", { error });
     }
   }
 }

@@ -1,7 +1,10 @@
 /** What `/verify` answers: to valid and invalid keys, and to keys with and without the required permissions. */
 import { expect } from "expect";
+import { Failure } from "../../../src/apikey/failure.ts";
 import { makeSecret } from "../../../src/apikey/secret.ts";
+import { DELETE, post, ROTATE, toInput, UPDATE } from "../graphql/graphql.ts";
 import { type HttpTest, withHttp } from "../http/http_server.ts";
+import { replaceMethods } from "../replaced_store.ts";
 
 /** Asks `/verify` and returns the status, the challenge and the body. */
 async function verify(
@@ -104,7 +107,7 @@ Deno.test('A key without a required permission gets 403 with error="insufficient
     expect(await verify(server, path, { "x-api-key": key })).toEqual([
       403,
       'Bearer realm="service-api", error="insufficient_scope", scope="DOCKER:READ_ANY VMS:READ_ANY"',
-      "This request needs VMS:READ_ANY. The key lacks this.\n",
+      "This request needs VMS:READ_ANY, which the key lacks.\n",
     ]);
   }));
 
@@ -124,4 +127,83 @@ Deno.test("A request with a key in both headers gets 400 with invalid_request", 
     expect((await verify(server, "/verify", both)).slice(0, 2))
       .toEqual([400, 'Bearer realm="service-api", error="invalid_request"']);
     expect((await verify(server, "/verify", { ...both, authorization: "Basic YTpi" }))[0]).toBe(204);
+  }));
+
+Deno.test("A key counts as used if it was checked, even if it lacks a permission", () =>
+  withHttp(async (server) => {
+    const { key: reader } = await server.create({ name: "reader", roles: ["VIEWER"] });
+    const { id, key } = await server.keyWith("DOCKER:READ_ANY");
+    await verify(server, "/verify?can=VMS:READ_ANY", { "x-api-key": key });
+    const query = "query ($id: PrefixedID!) { apiKey(id: $id) { lastUsedAt } }";
+    const { data } = await post(server.network, query, { id }, reader);
+    expect(data).toEqual({ apiKey: { lastUsedAt: expect.any(String) } });
+  }));
+
+Deno.test("A key that is disabled, rotated or deleted gets 401 from the next request on", () =>
+  withHttp(async (server) => {
+    const changes: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
+      disabled: (id) => post(server.local, UPDATE, { input: { id, enabled: false } }),
+      rotated: (id) => post(server.local, ROTATE, { input: { id } }),
+      deleted: (id) => post(server.local, DELETE, { ids: [id] }),
+    };
+    for (const [name, change] of Object.entries(changes)) {
+      // deno-lint-ignore no-await-in-loop -- one key after the other
+      const { id, key } = await server.create({ name, roles: ["GUEST"] });
+      const headers = { authorization: `Bearer ${key}` };
+      // deno-lint-ignore no-await-in-loop -- the order matters
+      expect((await verify(server, "/verify", headers))[0]).toBe(204);
+      // deno-lint-ignore no-await-in-loop -- the order matters
+      await change(id);
+      // deno-lint-ignore no-await-in-loop -- the order matters
+      expect((await verify(server, "/verify", headers))[0]).toBe(401);
+    }
+  }));
+
+Deno.test("If a key loses a permission, its next request gets 403", () =>
+  withHttp(async (server) => {
+    const { id, key } = await server.keyWith("DOCKER:READ_ANY", "VMS:READ_ANY");
+    const ask = (): Promise<readonly unknown[]> => verify(server, "/verify?can=VMS:READ_ANY", { "x-api-key": key });
+    expect((await ask())[0]).toBe(204);
+    await post(server.local, UPDATE, { input: { id, permissions: toInput(["DOCKER:READ_ANY"]) } });
+    expect((await ask())[0]).toBe(403);
+  }));
+
+Deno.test("However many keys are refused, the answer is never 429", () =>
+  withHttp(async (server) => {
+    for (let i = 0; i < 4; i++) {
+      // deno-lint-ignore no-await-in-loop -- one request after the other
+      expect((await verify(server, "/verify", { "x-api-key": "wrong" }))[0]).toBe(401);
+    }
+  }, { maxAuthFailures: 1 }));
+
+for (const code of ["UNREACHABLE", "TIMEOUT"] as const) {
+  Deno.test(`While the store answers ${code}, the answer is 503 with Retry-After, and only the log says why`, () => {
+    const findBySecretHash = (): Promise<never> => Promise.reject(new Failure(code, "The store db.internal is gone."));
+    return withHttp(async ({ at, errorLog, accessLog }) => {
+      const response = await fetch(at("/verify"), { headers: { "x-api-key": makeSecret(new Uint8Array(32)) } });
+      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+      expect(await response.text()).not.toContain("db.internal");
+      expect(String(errorLog[0]?.properties["error"])).toContain("db.internal");
+      expect(accessLog).toMatchObject([{ path: "/verify", status: 503, code }]);
+    }, { wrap: (store) => replaceMethods(store, { findBySecretHash }) });
+  });
+}
+
+Deno.test("The access log has the path without the query, the id of the key, and the code of the refusal", () =>
+  withHttp(async (server) => {
+    const { id, key } = await server.keyWith("DOCKER:READ_ANY");
+    const headers = { "x-api-key": key, "x-request-id": "one" };
+    await verify(server, `/verify?can=DOCKER:READ_ANY&token=${key}`, headers);
+    await verify(server, `/verify/VMS:READ_ANY/orders/${key}?token=${key}`, headers);
+    await verify(server, "/verify?can=nonsense", headers);
+    await verify(server, "/verify", { "x-api-key": `${key}x`, "x-request-id": "one" });
+    const lines = server.accessLog.map(({ requestId, path, status, keyId = "", code = "" }) =>
+      [requestId, path, status, keyId, code].join(" ")
+    );
+    expect(lines).toEqual([
+      `one /verify 204 ${id} `,
+      `one /verify/VMS:READ_ANY/orders/sak_… 403 ${id} FORBIDDEN`,
+      `one /verify 400 ${id} INVALID_PERMISSION`,
+      "one /verify 401  UNAUTHENTICATED",
+    ]);
   }));

@@ -51,7 +51,7 @@ type ApiKeyEdge { cursor: String!  node: ApiKey! }
 type PageInfo { hasNextPage: Boolean!  hasPreviousPage: Boolean!  startCursor: String  endCursor: String }
 type Me { id: PrefixedID!  name: String!  description: String  roles: [Role!]!  permissions: [Permission!]!
           expiresAt: String  rights: [Permission!]! }
-enum AuditAction { CREATE UPDATE ROTATE REPLACE DELETE ADD_RESOURCE REMOVE_RESOURCE }
+enum AuditAction { CREATE UPDATE ROTATE REPLACE DELETE ADD_RESOURCE REMOVE_RESOURCE VERIFY INTROSPECT }
 type AuditKey { id: PrefixedID  name: String }
 type AuditChange { field: String!  before: String  after: String }
 type AuditEvent { id: String!  at: String!  actor: AuditKey  address: String  requestId: String  action: AuditAction!

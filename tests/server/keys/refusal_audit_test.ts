@@ -117,7 +117,7 @@ Deno.test("If the store is unavailable, refusals are counted and recorded when t
   clock.isStoreDown = true;
   await repeat(12, refusalOf("key_1"));
   await audit.write();
-  expect(errors).toEqual(Array(11).fill("Could not record a refused change in the audit trail: {error}"));
+  expect(errors).toEqual(Array(11).fill("Could not record a refusal in the audit trail: {error}"));
   clock.isStoreDown = false;
   await audit.write();
   expect(occurrencesIn(recorded)).toEqual([12]);

@@ -41,6 +41,8 @@ export const auditAction = enumOf("AuditAction", AUDIT_ACTIONS, {
   DELETE: "The deletion of a key.",
   ADD_RESOURCE: "The addition of a resource.",
   REMOVE_RESOURCE: "The removal of a resource.",
+  VERIFY: "Requests to /verify whose key was refused.",
+  INTROSPECT: "Requests to /introspect whose key was refused.",
 });
 
 const KEY_SORTS = ["CREATED", "NAME", "USED", "EXPIRES"] as const satisfies readonly KeySort[];
