@@ -10,7 +10,6 @@ import { hashSecret } from "../apikey/secret.ts";
 import type { KeyStore } from "../store/key_store.ts";
 import type { DatabaseAddress } from "../store/postgres_database.ts";
 import { openSqliteStore, openSqliteStoreOnDemand } from "../store/sqlite.ts";
-import { LOCAL_CALLER } from "./auth/caller.ts";
 import { createGraphqlHandler } from "./graphql/handler.ts";
 import type { Handler } from "./graphql/http_message.ts";
 import { DEFAULT_LIMITS } from "./graphql/limits.ts";
@@ -59,7 +58,7 @@ export async function openLocalServer(options: LocalServerOptions): Promise<Loca
     store,
     hashSecret: async (secret) => (await hashSecret(secret)).toHex(),
     maxAuthFailures: 0,
-    anonymous: LOCAL_CALLER,
+    acceptsLocalCaller: true,
     limits: { ...DEFAULT_LIMITS, keys: Infinity, responseSize: Infinity },
     validDocuments,
     now,

@@ -5,7 +5,6 @@ import { type Client, DOCUMENTS } from "../../src/client/client.ts";
 import { parse, specifiedRules, validate } from "graphql";
 import { DEFAULT_LIMITS, limitRule } from "../../src/server/graphql/limits.ts";
 import { schema } from "../../src/server/graphql/schema.ts";
-import { LOCAL_CALLER } from "../../src/server/auth/caller.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { handlerOver } from "../server/graphql/graphql.ts";
 import { recordCalls } from "../server/replaced_store.ts";
@@ -25,7 +24,7 @@ async function withRecordedCalls(
   let requests = 0;
   const handler = handlerOver({
     store: recordCalls(store, calls),
-    anonymous: LOCAL_CALLER,
+    acceptsLocalCaller: true,
     now: () => new Date(),
     logError: () => {},
   });
@@ -52,7 +51,7 @@ const NEW_KEY = {
 Deno.test("create sends one request, and the server changes the store in one call", async () => {
   await withRecordedCalls(async (client, calls) => {
     await client.createKey(NEW_KEY);
-    expect(calls).toEqual(["request 1", "add"]);
+    expect(calls).toEqual(["request 1", "listResources", "add"]);
   });
 });
 
@@ -60,7 +59,7 @@ Deno.test("create --overwrite sends one request, and the server replaces the key
   await withRecordedCalls(async (client, calls) => {
     const { id } = await client.createKey(NEW_KEY);
     expect((await client.createKey({ ...NEW_KEY, overwrite: true })).id).not.toBe(id);
-    expect(calls.slice(2)).toEqual(["request 2", "add"]);
+    expect(calls.slice(3)).toEqual(["request 2", "listResources", "add"]);
     expect(await client.listKeys()).toHaveLength(1);
   });
 });
@@ -71,7 +70,14 @@ Deno.test("delete by name does not read other keys", async () => {
     const matches = await client.findKeys(NEW_KEY.name);
     expect(await client.deleteKeys(matches)).toBe(true);
     expect(matches).toHaveLength(1);
-    expect(calls.slice(2)).toEqual(["request 2", "findByName", "request 3", "remove"]);
+    expect(calls.slice(3)).toEqual([
+      "request 2",
+      "listResources",
+      "findByName",
+      "request 3",
+      "listResources",
+      "remove",
+    ]);
   });
 });
 

@@ -6,8 +6,9 @@ import { Failure } from "../../apikey/failure.ts";
 import { KeyRejected } from "../../apikey/rejected_key.ts";
 import { isWellFormedSecret } from "../../apikey/secret.ts";
 import type { KeyStore } from "../../store/key_store.ts";
-import type { KeyStatus } from "../../store/stored_key.ts";
+import type { KeyState, KeyStatus } from "../../store/stored_key.ts";
 import { type Caller, callerOf, type KeyCaller } from "./caller.ts";
+import type { ResourceCache } from "./known_resources.ts";
 import type { LastUse } from "./last_use.ts";
 import { setBounded } from "./bounded_map.ts";
 import type { FailureThrottle } from "./throttle.ts";
@@ -17,6 +18,7 @@ export type HashSecret = (secret: string) => string | Promise<string>;
 
 export interface AuthenticatorOptions {
   readonly store: KeyStore;
+  readonly resources: ResourceCache;
   readonly lastUse: LastUse;
   readonly hashSecret: HashSecret;
   readonly throttle: FailureThrottle;
@@ -39,8 +41,8 @@ const MAX_CALLERS = 10_000;
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   /**
-   * A cache of callers by the hash of their secret. Each request looks up the revision of its key in the store. The
-   * server uses an entry only if the revision of its key is unchanged and the secret is still valid.
+   * A cache of callers by the hash of their secret. Each request looks up the revisions of its key and of the resources
+   * in the store. The server uses an entry only if both are unchanged and the secret is still valid.
    */
   readonly #callers = new Map<string, KeyCaller>();
 
@@ -89,7 +91,7 @@ export class Authenticator {
   }
 
   async #findCaller(secret: string): Promise<KeyCaller> {
-    const { store, hashSecret } = this.#options;
+    const { store, resources: cache, hashSecret } = this.#options;
     const digest = await hashSecret(secret);
     const known = this.#callers.get(digest);
     if (known === undefined && !isWellFormedSecret(secret)) {
@@ -100,19 +102,26 @@ export class Authenticator {
     if (state !== undefined && state.status !== "active") {
       throw new KeyRejected(state.status, REJECTIONS[state.status], state.id);
     }
-    if (state !== undefined && known?.key.id === state.id && known.key.revision === state.revision) return known;
+    if (state !== undefined && known !== undefined && isUnchanged(known, state)) return known;
+    const resources = state && await cache.at(state.resourcesRevision);
     const key = state && await store.findById(state.id);
-    if (key === undefined) {
+    if (key === undefined || resources === undefined) {
       this.#callers.delete(digest);
       throw new KeyRejected(
         "unknown",
         "The key has a valid form, but this server does not know it. The key may have been deleted, or rotated more than once.",
       );
     }
-    const caller = callerOf(key, hash);
+    // Callers with an older list of resources are of no use anymore, and would keep the list in memory.
+    if (known !== undefined && known.resources !== resources) this.#callers.clear();
+    const caller = callerOf(key, hash, resources);
     setBounded(this.#callers, digest, caller, MAX_CALLERS);
     return caller;
   }
+}
+
+function isUnchanged({ key, resources }: KeyCaller, state: KeyState): boolean {
+  return key.id === state.id && key.revision === state.revision && resources.revision === state.resourcesRevision;
 }
 
 /** @throws {Failure} `UNAUTHENTICATED` if the value of the `Authorization` header contains no key */

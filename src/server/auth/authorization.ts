@@ -1,7 +1,7 @@
 /** Defines which permission each field of the schema needs, and checks whether a caller has it. */
 import { Failure } from "../../apikey/failure.ts";
 import { groupByResource, type Permission } from "../../apikey/permission.ts";
-import { missingRights, rightsOf } from "../../apikey/rights.ts";
+import { missingRights } from "../../apikey/rights.ts";
 import type { StoredKey } from "../../store/stored_key.ts";
 import { type Caller, isUnrevokedSecret } from "./caller.ts";
 
@@ -35,9 +35,11 @@ export const RULES = {
     getPermissionsForRoles: VALID_KEY,
     previewEffectivePermissions: VALID_KEY,
     getAvailableAuthActions: VALID_KEY,
+    resources: VALID_KEY,
   },
   Mutation: {
     apiKey: VALID_KEY,
+    resource: VALID_KEY,
   },
   ApiKeyMutations: {
     /** The caller also needs every right of the new key. To replace a key, it needs the permission to delete that key. */
@@ -49,6 +51,10 @@ export const RULES = {
     rotate: UPDATE_KEYS,
     delete: { any: "API_KEY:DELETE_ANY", own: "API_KEY:DELETE_OWN" },
     refusesTakenNames: VALID_KEY,
+  },
+  ResourceMutations: {
+    add: { any: "PERMISSION:CREATE_ANY" },
+    remove: { any: "PERMISSION:DELETE_ANY" },
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Rule>>>>;
 
@@ -63,6 +69,7 @@ export const DATA_TYPES: readonly string[] = [
   "AuditEvent",
   "AuditKey",
   "AuditChange",
+  "CustomResource",
 ];
 
 /**
@@ -111,7 +118,7 @@ export function requireStillAuthorized(caller: Caller, current: StoredKey | null
   if (!isUnrevokedSecret(current, caller.secretHash)) {
     throw new Failure("UNAUTHENTICATED", "The key of this request was rotated while the request was running.");
   }
-  if (missingRights(rightsOf(current.roles, current.permissions), caller.rights).length === 0) return;
+  if (missingRights(caller.resources.rightsOf(current.roles, current.permissions), caller.rights).length === 0) return;
   throw new Failure(
     "FORBIDDEN",
     "The key of this request lost rights while the request was running. Send the request again.",

@@ -1,6 +1,7 @@
 /** Who is making a request (spec section 5). */
-import { EVERY_RIGHT, type Rights, rightsOf } from "../../apikey/rights.ts";
+import type { Rights } from "../../apikey/rights.ts";
 import type { StoredKey } from "../../store/stored_key.ts";
+import type { KnownResources } from "./known_resources.ts";
 
 export type Caller = LocalCaller | KeyCaller;
 
@@ -8,21 +9,26 @@ export type Caller = LocalCaller | KeyCaller;
 export interface LocalCaller {
   readonly key: null;
   readonly rights: Rights;
+  readonly resources: KnownResources;
 }
 
 /** A request with a key. */
 export interface KeyCaller {
   readonly key: StoredKey;
   readonly rights: Rights;
+  /** The resources when the request was authenticated. */
+  readonly resources: KnownResources;
   /** The SHA-256 of the secret that the request carries: the current secret of the key, or the one before. */
   readonly secretHash: Uint8Array;
 }
 
 /** The local caller has all rights. */
-export const LOCAL_CALLER: LocalCaller = { key: null, rights: EVERY_RIGHT };
+export function localCaller(resources: KnownResources): LocalCaller {
+  return { key: null, rights: resources.rightsOf(["ADMIN"], []), resources };
+}
 
-export function callerOf(key: StoredKey, secretHash: Uint8Array): KeyCaller {
-  return { key, rights: rightsOf(key.roles, key.permissions), secretHash };
+export function callerOf(key: StoredKey, secretHash: Uint8Array, resources: KnownResources): KeyCaller {
+  return { key, rights: resources.rightsOf(key.roles, key.permissions), resources, secretHash };
 }
 
 /** Returns when the secret of the request becomes invalid; `null` if never. */

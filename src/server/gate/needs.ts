@@ -1,6 +1,6 @@
 /** Parses the permissions that the configuration of a proxy requires. */
 import { Failure } from "../../apikey/failure.ts";
-import { parsePermissionsOf, type Permission, RESOURCES } from "../../apikey/permission.ts";
+import { type KnownResources, parsePermissionsOf, type Permission } from "../../apikey/permission.ts";
 
 /** The NEEDS in a path that require only a valid key. */
 const ANY = "any";
@@ -11,14 +11,15 @@ const ANY = "any";
  * ignored. The path is not decoded.
  *
  * @param url the path, which begins with `/verify`, and the query
+ * @param names the resources of the server
  * @throws {Failure} `INVALID_PERMISSION` if an item is not a `RESOURCE:ACTION` pair of this server
  */
-export function parseNeeds(url: string): readonly Permission[] {
+export function parseNeeds(url: string, names: KnownResources["names"]): readonly Permission[] {
   const [path = "", query] = splitOnce(url, "?");
   const [, , needs] = path.split("/", 3);
   if (needs === ANY) return [];
   const lists = needs === undefined ? new URLSearchParams(query).getAll("can") : [needs];
-  return parsePermissions(lists);
+  return parsePermissions(lists, names);
 }
 
 function splitOnce(text: string, separator: string): readonly [string, string?] {
@@ -26,7 +27,7 @@ function splitOnce(text: string, separator: string): readonly [string, string?] 
   return index < 0 ? [text] : [text.slice(0, index), text.slice(index + 1)];
 }
 
-function parsePermissions(lists: readonly string[]): readonly Permission[] {
+function parsePermissions(lists: readonly string[], names: KnownResources["names"]): readonly Permission[] {
   for (const list of lists) {
     if (list.trim() === "") {
       throw new Failure("INVALID_PERMISSION", "A required permission is empty. Write RESOURCE:ACTION.");
@@ -36,5 +37,5 @@ function parsePermissions(lists: readonly string[]): readonly Permission[] {
       throw new Failure("INVALID_PERMISSION", "A required permission cannot contain *. Write each RESOURCE:ACTION.");
     }
   }
-  return parsePermissionsOf({ names: RESOURCES, every: undefined }, lists);
+  return parsePermissionsOf({ names, every: undefined }, lists);
 }

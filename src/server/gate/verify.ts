@@ -29,8 +29,8 @@ export function createVerifyHandler({ authenticator, refusals, observer, now, lo
     let caller: KeyCaller | undefined;
     try {
       caller = await authenticator.authenticateSecret(readSecret(request), now());
-      const { key, rights } = caller;
-      const needs = parseNeeds(request.url);
+      const { key, rights, resources } = caller;
+      const needs = parseNeeds(request.url, resources.names);
       const missing = needs.filter((need) => !rights.has(need));
       if (missing.length > 0) throw new InsufficientScope(403, needs, missing);
       observer?.verification("valid");

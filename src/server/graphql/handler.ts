@@ -3,12 +3,13 @@
  * document. `serve` calls the handler for each HTTP request to `/graphql`. If a command runs the server inside its own
  * process, the client calls the handler instead of `fetch`.
  */
-import { GraphQLError } from "graphql";
+import { GraphQLError, type GraphQLSchema } from "graphql";
 import { createHandler } from "graphql-http";
 import { Failure } from "../../apikey/failure.ts";
 import type { KeyStore } from "../../store/key_store.ts";
 import { Authenticator, type HashSecret } from "../auth/authenticator.ts";
-import type { Caller } from "../auth/caller.ts";
+import { type Caller, localCaller } from "../auth/caller.ts";
+import { type KnownResources, ResourceCache } from "../auth/known_resources.ts";
 import { LastUse } from "../auth/last_use.ts";
 import { FailureThrottle } from "../auth/throttle.ts";
 import type { Lifetimes } from "../keys/expiry.ts";
@@ -36,8 +37,8 @@ export interface HandlerOptions {
   readonly hashSecret: HashSecret;
   /** How many times per minute a client address may fail to authenticate; 0 for no limit. */
   readonly maxAuthFailures: number;
-  /** The caller of a request without an `Authorization` header. If not set, such requests are rejected. */
-  readonly anonymous?: Caller;
+  /** Whether a request without an `Authorization` header is from the local caller. If not set, it is rejected. */
+  readonly acceptsLocalCaller?: boolean;
   readonly limits: DocumentLimits;
   /** If it is not set, keys can live forever. */
   readonly lifetimes?: Lifetimes | undefined;
@@ -69,6 +70,9 @@ interface Execution {
   hasData?: boolean;
 }
 
+/** The handler of `graphql-http` for one schema. */
+type Executor = ReturnType<typeof createHandler<HttpRequest, Execution, RequestContext>>;
+
 export interface GraphqlHandler {
   /** Answers requests to `{base_url}/graphql`. */
   readonly handle: Handler;
@@ -85,33 +89,49 @@ export interface GraphqlHandler {
 
 /** Creates the handler of `{base_url}/graphql`. */
 export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
-  const { store, hashSecret, maxAuthFailures, anonymous, limits, lifetimes = {}, now, logError } = options;
+  const { store, hashSecret, maxAuthFailures, acceptsLocalCaller = false, limits, lifetimes = {}, now, logError } =
+    options;
   const lastUse = new LastUse(store);
   const refusals = new RefusalAudit(store, logError);
   const throttle = new FailureThrottle(maxAuthFailures, options.clock);
-  const authenticator = new Authenticator({ store, lastUse, hashSecret, throttle });
-  const errorOptions = { exposeStoreErrors: anonymous !== undefined, logError };
+  const resources = new ResourceCache(store);
+  const authenticator = new Authenticator({ store, resources, lastUse, hashSecret, throttle });
+  const errorOptions = { exposeStoreErrors: acceptsLocalCaller, logError };
   const sizes = new ResponseSizes(limits.responseSize);
-  const executeOperation = createHandler<HttpRequest, Execution, RequestContext>({
-    schema,
-    ...createDocumentCache(limits, options.validDocuments),
-    context: ({ context }) => context.context,
-    onOperation: ({ context: execution }, _arguments, result) => {
-      if (!("data" in result)) return undefined;
-      const originalError = execution.context.size.failure;
-      const answer = originalError === undefined
-        ? result
-        : { data: null, errors: [new GraphQLError(originalError.message, { originalError })] };
-      execution.errors = answer.errors;
-      execution.hasData = answer.data !== null;
-      return answer;
-    },
-    formatError: (error) => toPublicError(error, errorOptions),
-  });
+  const createExecutor = (schema: GraphQLSchema): Executor =>
+    createHandler<HttpRequest, Execution, RequestContext>({
+      schema,
+      ...createDocumentCache(limits, options.validDocuments),
+      context: ({ context }) => context.context,
+      onOperation: ({ context: execution }, _arguments, result) => {
+        if (!("data" in result)) return undefined;
+        const originalError = execution.context.size.failure;
+        const answer = originalError === undefined
+          ? result
+          : { data: null, errors: [new GraphQLError(originalError.message, { originalError })] };
+        execution.errors = answer.errors;
+        execution.hasData = answer.data !== null;
+        return answer;
+      },
+      formatError: (error) => toPublicError(error, errorOptions),
+    });
+  const executeOnBase = createExecutor(schema);
+  let extended: { readonly resources: KnownResources; readonly executor: Promise<Executor> } | undefined;
+
+  /** Each list of resources has its own schema and its own cached documents. */
+  async function executorWith(resources: KnownResources): Promise<Executor> {
+    if (extended?.resources !== resources) {
+      const executor = import("./extended_schema.ts").then(({ withResources }) =>
+        createExecutor(withResources(schema, resources.custom))
+      );
+      extended = { resources, executor };
+    }
+    return await extended.executor;
+  }
 
   async function authenticate({ header, address }: HttpRequest): Promise<Caller> {
     const authorization = header("authorization");
-    if (authorization === null && anonymous !== undefined) return anonymous;
+    if (authorization === null && acceptsLocalCaller) return localCaller(await resources.read());
     return await authenticator.authenticate(authorization, address, now());
   }
 
@@ -155,6 +175,8 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
         scan: { left: MAX_SCAN },
       },
     };
+    const { resources } = caller;
+    const executeOperation = resources.custom.length === 0 ? executeOnBase : await executorWith(resources);
     const [result, { status, headers = {} }] = await executeOperation({
       method: method === "HEAD" ? "GET" : method,
       url,

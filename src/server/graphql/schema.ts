@@ -24,6 +24,7 @@ import {
   getPermissionsForRoles,
   previewEffectivePermissions,
 } from "./fields/rights_queries.ts";
+import { add, remove as removeResource, resources } from "./fields/resources.ts";
 import { measureFields } from "./measure_fields.ts";
 import { required } from "./types/wrappers.ts";
 
@@ -35,6 +36,17 @@ const apiKeyMutations = new GraphQLObjectType<unknown, RequestContext>({
 const apiKeyOperations = authorized(RULES.Mutation.apiKey, {
   type: required(apiKeyMutations),
   description: "The operations that change keys.",
+  resolve: () => ({}),
+});
+
+const resourceMutations = new GraphQLObjectType<unknown, RequestContext>({
+  name: "ResourceMutations",
+  fields: { add, remove: removeResource },
+});
+
+const resourceOperations = authorized(RULES.Mutation.resource, {
+  type: required(resourceMutations),
+  description: "The operations that change custom resources.",
   resolve: () => ({}),
 });
 
@@ -59,11 +71,12 @@ export const schema = new GraphQLSchema({
       getPermissionsForRoles,
       previewEffectivePermissions,
       getAvailableAuthActions,
+      resources,
     },
   }),
   mutation: new GraphQLObjectType<unknown, RequestContext>({
     name: "Mutation",
-    fields: { apiKey: apiKeyOperations },
+    fields: { apiKey: apiKeyOperations, resource: resourceOperations },
   }),
 });
 measureFields(schema);

@@ -74,7 +74,7 @@ async function prepareKey(
     managedBy: parseOptional(managedBy ?? null, parseManagedBy),
   };
   requireSomeRights(roles, permissions);
-  requireRights(caller, rightsOf(roles, permissions));
+  requireRights(caller, rightsOf(roles, permissions, caller.resources.names));
   const expiry = expiresAt === undefined
     ? defaultExpiry(lifetimes, at)
     : parseOptional(expiresAt, (text) => parseExpiry(text, at));

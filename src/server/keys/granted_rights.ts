@@ -30,10 +30,11 @@ export function requireGrantable(caller: Caller, held: StoredKey, changed: Store
   if (isExtended && caller.key?.id === held.id && !caller.rights.has(UPDATE_ANY)) {
     throw new Failure("FORBIDDEN", `Enabling your own key or extending its life needs ${UPDATE_ANY}.`);
   }
-  const rights = rightsOf(changed.roles, changed.permissions);
+  const { names } = caller.resources;
+  const rights = rightsOf(changed.roles, changed.permissions, names);
   const isNewSecret = changed.secretHash !== held.secretHash;
   if (isNewSecret || isExtended) return requireRights(caller, rights);
-  requireRights(caller, new Set(missingRights(rightsOf(held.roles, held.permissions), rights)));
+  requireRights(caller, new Set(missingRights(rightsOf(held.roles, held.permissions, names), rights)));
 }
 
 const UPDATE_ANY = RULES.ApiKeyMutations.update.any;

@@ -64,7 +64,12 @@ extend type Query {
   apiKeysBySecretHash(hashes: [String!]!): [ApiKey]!
   apiKeysExist: Boolean!
   auditEvents(after: String, first: Int! = 100): [AuditEvent!]!
+  resources: [CustomResource!]!
 }
+type CustomResource { name: String!  description: String }
+input AddResourceInput { name: String!  description: String }
+type ResourceMutations { add(input: AddResourceInput!): CustomResource!  remove(name: String!): Boolean! }
+extend type Mutation { resource: ResourceMutations! }
 `);
 
 /** Returns the SDL of a schema in alphabetical order, without descriptions. */

@@ -1,7 +1,6 @@
 /** Runs the GraphQL server inside the test process, without a network, and sends operations to this or another server. */
 import * as z from "zod";
 import { hashSecret } from "../../../src/apikey/secret.ts";
-import { LOCAL_CALLER } from "../../../src/server/auth/caller.ts";
 import { createGraphqlHandler, type HandlerOptions } from "../../../src/server/graphql/handler.ts";
 import { DEFAULT_LIMITS } from "../../../src/server/graphql/limits.ts";
 import { toFetch } from "../../../src/server/open_server.ts";
@@ -84,6 +83,9 @@ export const DELETE = "mutation ($ids: [PrefixedID!]!) { apiKey { delete(input: 
 export const LIST = `{ apiKeys ${FIELDS} }`;
 export const UPDATE = `mutation ($input: UpdateApiKeyInput!) { apiKey { update(input: $input) ${LIFE_FIELDS} } }`;
 export const ROTATE = `mutation ($input: RotateApiKeyInput!) { apiKey { rotate(input: $input) ${LIFE_FIELDS} } }`;
+export const ADD_RESOURCE =
+  "mutation ($input: AddResourceInput!) { resource { add(input: $input) { name description } } }";
+export const REMOVE_RESOURCE = "mutation ($name: String!) { resource { remove(name: $name) } }";
 export const READ = `query ($id: PrefixedID!) { apiKey(id: $id) ${FIELDS} }`;
 export const ME = "{ me { name } }";
 
@@ -204,7 +206,7 @@ export function serverOver(
     now,
     logError: (message: string, properties: Record<string, unknown>) => void errorLog.push({ message, properties }),
   };
-  const local = handlerOver({ ...handlerOptions, anonymous: LOCAL_CALLER });
+  const local = handlerOver({ ...handlerOptions, acceptsLocalCaller: true });
   const create: TestServer["create"] = async (input) => createdKey(await post(local, CREATE, { input }));
   let count = 0;
   return {

@@ -1,7 +1,6 @@
 /** The limits on the size of one GraphQL request and its response. */
 import { expect } from "expect";
 import { getIntrospectionQuery } from "graphql";
-import { LOCAL_CALLER } from "../../../src/server/auth/caller.ts";
 import { DEFAULT_LIMITS, type DocumentLimits } from "../../../src/server/graphql/limits.ts";
 import { ResponseSize, ResponseSizes } from "../../../src/server/keys/response_size.ts";
 import { addAll } from "../../store/changes.ts";
@@ -16,7 +15,7 @@ function withLimits(limits: Partial<DocumentLimits>, test: (execute: Execute) =>
   return withNewStore((store) => {
     const handler = handlerOver({
       store,
-      anonymous: LOCAL_CALLER,
+      acceptsLocalCaller: true,
       limits: { ...DEFAULT_LIMITS, ...limits },
       now: () => NOW,
       logError: () => {},
@@ -284,7 +283,7 @@ for (
       const limits = { ...DEFAULT_LIMITS, responseSize: 50_000 };
       const handler = handlerOver({
         store: counting,
-        anonymous: LOCAL_CALLER,
+        acceptsLocalCaller: true,
         limits,
         now: () => NOW,
         logError: () => {},

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { DATA_TYPES, describeRule, type Rule, RULES } from "../../../src/server/auth/authorization.ts";
 import { schema } from "../../../src/server/graphql/schema.ts";
 import { SPEC_ACTIONS, SPEC_RESOURCES } from "../../apikey/rights_by_design.ts";
-import { keysIn, post, withServer } from "./graphql.ts";
+import { ADD_RESOURCE, keysIn, post, withServer } from "./graphql.ts";
 
 /** Returns the fields that have rules, and the names that RULES gives them. */
 const FIELDS = Object.values(schema.getTypeMap()).flatMap((type) => {
@@ -100,9 +100,11 @@ const DOCUMENTS = {
     getAvailableAuthActions: "{ getAvailableAuthActions }",
     previewEffectivePermissions: "{ previewEffectivePermissions { resource } }",
     getPermissionsForRoles: "{ getPermissionsForRoles(roles: [ADMIN]) { resource } }",
+    resources: "{ resources { name } }",
   },
   Mutation: {
     apiKey: "mutation { apiKey { __typename } }",
+    resource: "mutation { resource { __typename } }",
   },
   ApiKeyMutations: {
     create:
@@ -113,6 +115,10 @@ const DOCUMENTS = {
     rotate: 'mutation { apiKey { rotate(input: { id: "key_self" }) { key } } }',
     delete: 'mutation { apiKey { delete(input: { ids: ["key_other"] }) } }',
     refusesTakenNames: "mutation { apiKey { refusesTakenNames } }",
+  },
+  ResourceMutations: {
+    add: 'mutation { resource { add(input: { name: "NEW" }) { name } } }',
+    remove: 'mutation { resource { remove(name: "OLD") } }',
   },
 } as const satisfies { readonly [Type in keyof typeof RULES]: Readonly<Record<keyof typeof RULES[Type], string>> };
 
@@ -153,8 +159,9 @@ for (const [type, rules] of Object.entries<Readonly<Record<string, Rule>>>(RULES
       }));
 
     Deno.test(`${type}.${field} is allowed for a key that has only ${any}`, () =>
-      withServer(async ({ network, create, keyWith }) => {
+      withServer(async ({ network, local, create, keyWith }) => {
         const { id, key } = await keyWith(any);
+        if (query.includes("OLD")) await post(local, ADD_RESOURCE, { input: { name: "OLD" } });
         const other = await create({ name: "other", roles: ["GUEST"] });
         const document = query.replace("key_self", id).replace("key_other", other.id);
         expect(await post(network, document, {}, key)).toMatchObject({ status: 200, codes: [] });

@@ -44,7 +44,7 @@ export const apiKeyConnection = authorized<ConnectionArguments>(RULES.Query.apiK
       sort: order,
       first: size,
       after: typeof after === "string" ? parseCursor(after, order) : undefined,
-      filter: filter ? parseFilter(filter) : undefined,
+      filter: filter ? parseFilter(filter, context.caller.resources.names) : undefined,
     };
     return context.size.readInTurn(() => readPage(request, context, scope));
   },

@@ -1,6 +1,6 @@
 /** The queries about roles, permissions and the rights that they grant. */
 import { ACTIONS, groupByResource, type ResourceActions, ungroup } from "../../../apikey/permission.ts";
-import { EVERY_RIGHT, rightsOf } from "../../../apikey/rights.ts";
+import { rightsOf } from "../../../apikey/rights.ts";
 import { type Role, ROLES } from "../../../apikey/role.ts";
 import { RULES } from "../../auth/authorization.ts";
 import { permission } from "../types/api_key.ts";
@@ -20,7 +20,7 @@ export const apiKeyPossibleRoles = authorized(Query.apiKeyPossibleRoles, {
 export const apiKeyPossiblePermissions = authorized(Query.apiKeyPossiblePermissions, {
   type: listOf(permission),
   description: "Every permission that a key can have.",
-  resolve: () => groupByResource(EVERY_RIGHT),
+  resolve: (_given, { caller: { resources } }) => groupByResource(rightsOf(["ADMIN"], [], resources.names)),
 });
 
 export const getAvailableAuthActions = authorized(Query.getAvailableAuthActions, {
@@ -38,12 +38,13 @@ export const previewEffectivePermissions = authorized<PreviewArguments>(Query.pr
   type: listOf(permission),
   description: "Every permission that a key with these roles and permissions has.",
   args: { roles: { type: optionalListOf(role) }, permissions: { type: optionalListOf(addPermissionInput) } },
-  resolve: ({ roles, permissions }) => groupByResource(rightsOf(roles ?? [], ungroup(permissions ?? []))),
+  resolve: ({ roles, permissions }, { caller: { resources } }) =>
+    groupByResource(rightsOf(roles ?? [], ungroup(permissions ?? []), resources.names)),
 });
 
 export const getPermissionsForRoles = authorized<{ readonly roles: readonly Role[] }>(Query.getPermissionsForRoles, {
   type: listOf(permission),
   description: "Every permission that a key with these roles has.",
   args: { roles: { type: listOf(role) } },
-  resolve: ({ roles }) => groupByResource(rightsOf(roles, [])),
+  resolve: ({ roles }, { caller: { resources } }) => groupByResource(rightsOf(roles, [], resources.names)),
 });

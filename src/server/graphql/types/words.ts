@@ -17,6 +17,12 @@ function enumOf(
   });
 }
 
+/** Makes a type print every stored value, because a key can have a permission on a resource that is unknown. */
+export function printUnknownValues(type: GraphQLEnumType): GraphQLEnumType {
+  type.serialize = (value) => String(value);
+  return type;
+}
+
 export const prefixedId = new GraphQLScalarType<string, string>({
   name: "PrefixedID",
   description: "The id of a key: key_ followed by 22 letters and digits.",
@@ -30,7 +36,7 @@ function toId(value: unknown): string {
 }
 
 export const role = enumOf("Role", ROLES, ROLE_MEANINGS);
-export const resource = enumOf("Resource", RESOURCES);
+export const resource = printUnknownValues(enumOf("Resource", RESOURCES));
 export const authAction = enumOf("AuthAction", ACTIONS);
 
 export const auditAction = enumOf("AuditAction", AUDIT_ACTIONS, {

@@ -2,7 +2,7 @@
 import { Failure, quote } from "../../../apikey/failure.ts";
 import type { KeyFilter } from "../../../apikey/key_filter.ts";
 import { parseTime } from "../../../apikey/lifetime.ts";
-import { OWN_RESOURCES, parsePermissionsOf, type Permission } from "../../../apikey/permission.ts";
+import { type KnownResources, parsePermissionsOf, type Permission } from "../../../apikey/permission.ts";
 import type { Role } from "../../../apikey/role.ts";
 
 /** The GraphQL input `ApiKeyFilter`. */
@@ -21,16 +21,20 @@ export interface FilterInput {
 const MAX_PATTERN = 255;
 
 /**
+ * @param names the resources of the server
  * @throws {Failure} `INVALID_PERMISSION` if `can` is not one permission
  * @throws {Failure} `USAGE` if a time is not in RFC 3339, or if the pattern is too long
  */
-export function parseFilter({ can, expiresBefore, unusedSince, ...filter }: FilterInput): KeyFilter {
+export function parseFilter(
+  { can, expiresBefore, unusedSince, ...filter }: FilterInput,
+  names: KnownResources["names"],
+): KeyFilter {
   if ((filter.match?.length ?? 0) > MAX_PATTERN) {
     throw new Failure("USAGE", `match can have at most ${MAX_PATTERN} characters.`);
   }
   return {
     ...filter,
-    can: can === undefined || can === null ? null : parseOnePermission(can),
+    can: can === undefined || can === null ? null : parseOnePermission(can, names),
     expiresBefore: parseOptionalTime(expiresBefore),
     unusedSince: parseOptionalTime(unusedSince),
   };
@@ -40,8 +44,8 @@ function parseOptionalTime(text: string | null | undefined): Date | null {
   return text === undefined || text === null ? null : parseTime(text);
 }
 
-function parseOnePermission(text: string): Permission {
-  const [permission, ...others] = text.includes("*") ? [] : parsePermissionsOf(OWN_RESOURCES, [text]);
+function parseOnePermission(text: string, names: KnownResources["names"]): Permission {
+  const [permission, ...others] = text.includes("*") ? [] : parsePermissionsOf({ names, every: undefined }, [text]);
   if (permission !== undefined && others.length === 0) return permission;
   throw new Failure(
     "INVALID_PERMISSION",
