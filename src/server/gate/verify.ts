@@ -1,7 +1,7 @@
 /**
  * `/verify`: says whether the key of a request is valid and has the permissions that the configuration of a proxy
  * requires. A proxy asks before it passes a request on (nginx `auth_request`, Caddy `forward_auth`, Traefik ForwardAuth,
- * Envoy `ext_authz`). Every status other than 204 is a refusal.
+ * Envoy `ext_authz`). Every status other than 204, or 200 below `/verify/`, is a refusal.
  */
 import { KeyRejected } from "../../apikey/rejected_key.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
@@ -35,9 +35,9 @@ export function createVerifyHandler({ authenticator, refusals, observer, now, lo
       if (missing.length > 0) throw new InsufficientScope(403, needs, missing);
       observer?.verification("valid");
       return {
-        status: 204,
+        // Envoy, which asks below `/verify/`, lets a request pass only on 200.
+        ...(request.url.startsWith("/verify/") ? { status: 200, body: "" } : { status: 204, body: null }),
         headers: { "x-api-key-id": key.id, "x-api-key-name": encodeURIComponent(key.name), ...NO_STORE },
-        body: null,
         keyId: key.id,
       };
     } catch (error) {
