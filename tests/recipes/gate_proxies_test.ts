@@ -3,8 +3,8 @@ import { expect } from "expect";
 import { until } from "../server/until.ts";
 import { CADDY, type GuardedService, NGINX, type Received, testProxy } from "./guarded_service.ts";
 
-const READ = "DOCKER:READ_ANY";
-const UPDATE = "DOCKER:UPDATE_ANY";
+const READ = "ORDERS:READ_ANY";
+const UPDATE = "ORDERS:UPDATE_ANY";
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 /** A gate, a service, and the proxy between them that a recipe configures. All listen on free ports of 127.0.0.1. */
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { freePort } from "../free_port.ts";
-import { type ApiKey, serverOver } from "../server/graphql/graphql.ts";
+import { type ApiKey, LOCAL_ORIGIN, serverOver } from "../server/graphql/graphql.ts";
 import { startHttp } from "../server/http/http_server.ts";
 import { until } from "../server/until.ts";
 import { findProgram, notInstalled } from "../tools.ts";
@@ -96,6 +96,7 @@ export async function testProxy(proxy: Proxy, register: (service: GuardedService
   }
   const directory = await Deno.makeTempDir({ prefix: "service-api-proxy-" });
   const store = await openSqliteStore({ directory, busyTimeout: 5000 });
+  await store.addResource({ name: "ORDERS", description: null }, LOCAL_ORIGIN, () => {});
   const server = await startHttp(store);
   const gate = new Relay(Number(new URL(server.url).port));
   const received: Received[] = [];
@@ -104,11 +105,15 @@ export async function testProxy(proxy: Proxy, register: (service: GuardedService
     (request) => answer(request, received),
   );
   const recipe = (await Deno.readTextFile(`${RECIPES}/${proxy.recipe}`))
-    .replaceAll("ORDERS:", "DOCKER:")
     .replace("127.0.0.1:4000", `127.0.0.1:${gate.port}`)
     .replace("127.0.0.1:3000", `127.0.0.1:${service.addr.port}`);
   const port = freePort();
-  const running = await startProgram(program, await proxy.configure(directory, recipe, port), directory, port);
+  const running = await startProgram(
+    program,
+    await proxy.configure(directory, recipe, port),
+    directory,
+    () => accepts(port),
+  );
   const url = `http://127.0.0.1:${port}`;
   register({
     url,
@@ -149,13 +154,13 @@ const WHILE_INPUT = '"$@" >output 2>&1 & cat >/dev/null; kill $!; wait $!';
  * Starts a server in a directory, which is also its home.
  *
  * @returns a function that stops the server
- * @throws {Error} if nothing listens on the port within 20 s
+ * @throws {Error} if the server is not ready within 20 s
  */
 export async function startProgram(
   program: string,
   args: readonly string[],
   directory: string,
-  port: number,
+  isReady: () => Promise<boolean>,
 ): Promise<{ readonly stop: () => Promise<void> }> {
   const shell = new Deno.Command("sh", {
     args: ["-c", WHILE_INPUT, "sh", program, ...args],
@@ -170,10 +175,17 @@ export async function startProgram(
     await shell.status;
   };
   try {
-    await until(() => Deno.connect({ hostname: "127.0.0.1", port }).then((conn) => (conn.close(), true), () => false));
+    await until(isReady);
   } catch (error) {
     await stop();
     throw new Error(await Deno.readTextFile(`${directory}/output`), { cause: error });
   }
   return { stop };
+}
+
+function accepts(port: number): Promise<boolean> {
+  return Deno.connect({ hostname: "127.0.0.1", port }).then((connection) => {
+    connection.close();
+    return true;
+  }, () => false);
 }
