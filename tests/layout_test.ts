@@ -198,6 +198,13 @@ Deno.test("the client does not call z.catch, which would add all of zod's intern
   expect(loaded.filter((_module, i) => texts[i]?.includes("z.catch("))).toEqual([]);
 });
 
+Deno.test("the HTTP server loads the metrics only on demand", async () => {
+  const loaded = [...await loadedFrom("src/server/http/http_server.ts")];
+  expect(loaded).toContain("src/server/http/metrics_listener.ts");
+  expect(loaded.filter((module) => /^prom-client$|telemetry\/metrics/.test(module))).toEqual([]);
+  expect(await loadedFrom("src/server/telemetry/metrics.ts")).toContain("prom-client");
+});
+
 Deno.test("the embedded server loads HTTP and PostgreSQL only on demand", async () => {
   const loaded = [...await loadedFrom("src/server/open_server.ts")];
   expect(loaded).toContain("src/store/sqlite.ts");

@@ -64,6 +64,23 @@ export function testKeys(engine: Engine): void {
       expect(await store.findBySecretHash(missing.secretHash)).toBeUndefined();
     }));
 
+  test("countKeys counts the keys by state and finds the next expiry of an active key", () =>
+    withNewStore(engine, async (store) => {
+      expect(await store.countKeys()).toEqual({ active: 0, disabled: 0, expired: 0, nextExpiry: null });
+      await addAll(store, [await newKey("lasting")]);
+      expect(await store.countKeys()).toEqual({ active: 1, disabled: 0, expired: 0, nextExpiry: null });
+      const [past, soon, later] = [-60_000, 3_600_000, 7_200_000].map((offset) => new Date(Date.now() + offset));
+      const keys = await Promise.all([
+        newKey("later", { expiresAt: later ?? null }),
+        newKey("soon", { expiresAt: soon ?? null }),
+        newKey("expired", { expiresAt: past ?? null }),
+        newKey("disabled", { enabled: false, expiresAt: new Date(Date.now() + 60_000) }),
+        newKey("disabled and expired", { enabled: false, expiresAt: past ?? null }),
+      ]);
+      await addAll(store, keys);
+      expect(await store.countKeys()).toEqual({ active: 3, disabled: 2, expired: 1, nextExpiry: soon });
+    }));
+
   test("Each of many concurrent look-ups gets its own result", () =>
     withNewStore(engine, async (store) => {
       const [known, unknown] = await Promise.all([newKeys(60, "known"), newKeys(60, "unknown")]);

@@ -1,5 +1,7 @@
 /** Expiry and grace periods in the SQLite store, by an injected clock. */
 import { expect } from "expect";
+import { DatabaseSync } from "node:sqlite";
+import { fillSqlite } from "../../scripts/fill_store.ts";
 import type { KeyStatus } from "../../src/store/stored_key.ts";
 import { openSqliteStore, openSqliteStoreOnDemand } from "../../src/store/sqlite.ts";
 import { addAll } from "./changes.ts";
@@ -40,3 +42,26 @@ for (const open of [openSqliteStore, openSqliteStoreOnDemand]) {
       }
     }));
 }
+
+Deno.test("SQLite: countKeys counts the keys of all pages, even if there are gaps, and lets other requests run between two pages", () =>
+  inTemporaryDirectory(async (directory) => {
+    let turns = 0;
+    const beforeCommit = (): Promise<void> => Promise.resolve(void turns++);
+    const store = await openSqliteStore({ directory, busyTimeout: 5_000, now: () => MOMENT, beforeCommit });
+    try {
+      fillSqlite(`${directory}/keys.db`, 2500);
+      const database = new DatabaseSync(`${directory}/keys.db`);
+      database.exec("DELETE FROM api_key WHERE number BETWEEN 700 AND 1199");
+      database.close();
+      await addAll(store, [
+        await newKey("expired", { expiresAt: MOMENT }),
+        await newKey("expiring", { expiresAt: new Date(MOMENT.getTime() + 1) }),
+      ]);
+      turns = 0;
+      const nextExpiry = new Date(MOMENT.getTime() + 1);
+      expect(await store.countKeys()).toEqual({ active: 2001, disabled: 0, expired: 1, nextExpiry });
+      expect(turns).toBe(3);
+    } finally {
+      await store.close();
+    }
+  }));

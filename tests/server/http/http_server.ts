@@ -1,6 +1,6 @@
 /** Runs the HTTP server for tests, on a free port of 127.0.0.1. */
 import { DEFAULT_LIMITS } from "../../../src/server/graphql/limits.ts";
-import { type HttpServerOptions, serveHttp } from "../../../src/server/http/http_server.ts";
+import { type HttpServerOptions, type MeasuredServer, serveHttp } from "../../../src/server/http/http_server.ts";
 import type { HttpServer } from "../../../src/server/http/listener.ts";
 import type { AccessLogEntry } from "../../../src/server/http/request_handler.ts";
 import type { KeyStore } from "../../../src/store/key_store.ts";
@@ -12,7 +12,7 @@ import { type ErrorLog, type Fetch, serverOver, type TestServer } from "../graph
  * Serves a store on a free port of 127.0.0.1 and keeps audit events forever. All other options have the defaults of
  * `serve`. `options` overrides any of these values. Stopping the server closes the store.
  */
-export function startHttp(store: KeyStore, options: Partial<HttpServerOptions> = {}): Promise<HttpServer> {
+export function startHttp(store: KeyStore, options: Partial<HttpServerOptions> = {}): Promise<MeasuredServer> {
   return serveHttp(store, {
     hostname: "127.0.0.1",
     port: 0,
@@ -36,6 +36,8 @@ export function startHttp(store: KeyStore, options: Partial<HttpServerOptions> =
 export interface HttpTest extends Pick<TestServer, "local" | "create" | "keyWith"> {
   /** The URL of the GraphQL endpoint. */
   readonly url: string;
+  /** The URL of the metrics; empty without the option `metrics`. */
+  readonly metricsUrl: string;
   /** Returns the URL of a path on this server. */
   readonly at: (path: string) => string;
   readonly server: Pick<HttpServer, "url" | "stop">;
@@ -64,7 +66,7 @@ export function withHttp(test: (server: HttpTest) => Promise<void>, options: Htt
       logAccess: (entry) => void accessLog.push(entry),
       ...serverOptions,
     });
-    const { url } = server;
+    const { url, metricsUrl = "" } = server;
     let isStopped = false;
     const stop = (timeout: number): Promise<number> => {
       isStopped = true;
@@ -73,7 +75,17 @@ export function withHttp(test: (server: HttpTest) => Promise<void>, options: Htt
     const at = (path: string): string => new URL(path, url).href;
     try {
       const network = fetchFrom(url);
-      await test({ ...serverOver(store), url, at, server: { url, stop }, store, network, errorLog, accessLog });
+      await test({
+        ...serverOver(store),
+        url,
+        metricsUrl,
+        at,
+        server: { url, stop },
+        store,
+        network,
+        errorLog,
+        accessLog,
+      });
     } finally {
       if (!isStopped) await server.stop(1000);
     }

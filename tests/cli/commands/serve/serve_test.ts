@@ -111,6 +111,16 @@ Deno.test("serve prints one line with its URL on standard output", () =>
     expect(host.stdout.text).toBe(`Listening on ${url}\n`);
   }));
 
+Deno.test("serve --metrics-port 0 also prints the URL of the metrics, which are on this machine only, until it stops", () =>
+  withServe(["--metrics-port", "0"], async ({ url, host, stop }) => {
+    const [, metrics = ""] = / and (http:\/\/127\.0\.0\.1:\d+\/metrics)\n$/.exec(host.stdout.text) ?? [];
+    expect(host.stdout.text).toBe(`Listening on ${url} and ${metrics}\n`);
+    expect(new URL(metrics).port).not.toBe(new URL(url).port);
+    expect(await statusAt(metrics)).toBe(200);
+    expect(await stop()).toBe(0);
+    await expect(fetch(metrics)).rejects.toThrow();
+  }));
+
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   Deno.test(`serve exits with 0 on ${signal} if no request is in flight`, () =>
     withServe([], async ({ url, key, stop }) => {
@@ -347,6 +357,12 @@ for (const address of ["0.0.0.0", "::", "127.0.0.1.evil.example", ""]) {
 
 for (
   const [flags, message] of [
+    [["--metrics-port", "65536"], /--metrics-port must be a whole number from 0 to 65535/],
+    [["--metrics-host", "::1"], /--metrics-host needs --metrics-port/],
+    [
+      ["--port", "0", "--metrics-port", "0", "--metrics-host", "192.0.2.1"],
+      /Choose another --metrics-host or --metrics-port/,
+    ],
     [["--port", "65536"], /--port must be a whole number from 0 to 65535, not "65536"/],
     [["--max-connections", "many"], /--max-connections must be a whole number/],
     [["--max-per-address", "-1"], /--max-per-address must be a whole number/],
