@@ -99,7 +99,7 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
     import("./http/http_server.ts"),
     import("node:timers/promises"),
   ]);
-  const store = await openStore(options, { onDemand: false, beforeCommit: nextTurn });
+  const store = await openStore(options, { onDemand: false, nextTurn });
   try {
     return await serveHttp(store, options);
   } catch (error) {
@@ -112,14 +112,14 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
  * Opens the store.
  *
  * @param onDemand whether to create or migrate the store only before the first change
- * @param beforeCommit see `SqliteOptions`; not used with PostgreSQL
+ * @param nextTurn see `SqliteOptions`; not used with PostgreSQL
  */
 async function openStore(
   { location, busyTimeout, signal, logDebug, now }: StoreOptions,
-  { onDemand, beforeCommit }: { readonly onDemand: boolean; readonly beforeCommit?: () => Promise<void> },
+  { onDemand, nextTurn }: { readonly onDemand: boolean; readonly nextTurn?: () => Promise<void> },
 ): Promise<KeyStore> {
   if (location.kind === "directory") {
-    const options = { directory: location.path, busyTimeout, signal, beforeCommit, now };
+    const options = { directory: location.path, busyTimeout, signal, nextTurn, now };
     return await (onDemand ? openSqliteStoreOnDemand(options) : openSqliteStore(options));
   }
   const { openPostgresStore, openPostgresStoreOnDemand } = await import("../store/postgres.ts");

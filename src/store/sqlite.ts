@@ -18,7 +18,6 @@ import {
   requireValidActor,
   resourceEvent,
 } from "./audit_event.ts";
-import { GroupCommit } from "./group_commit.ts";
 import { type KeySort, listByPage, type OrderedKey, type PageOptions, positionOf } from "./key_order.ts";
 import type {
   Change,
@@ -60,16 +59,18 @@ import {
   type WaitOptions,
 } from "./sqlite_database.ts";
 import type { KeyState, KeyStatus, StoredKey } from "./stored_key.ts";
+import { GroupCommit, GroupRead } from "./transaction_groups.ts";
 import { UnmigratedStore } from "./unmigrated_store.ts";
 
 export interface SqliteOptions extends WaitOptions {
   /** The data directory, created with mode 0700 if missing. The store is the file `keys.db` in it. */
   readonly directory: string;
   /**
-   * Awaited before a transaction begins, so that concurrent writes join the transaction. Also awaited between the pages
-   * of a long list, so that other requests can run. A command that makes only one write does not need this function.
+   * Resolves in the next turn of the event loop. Awaited before a transaction begins, so that concurrent writes or
+   * look-ups join the transaction. Also awaited between the pages of a long list, so that other requests can run. A
+   * command that makes only one request does not need this function.
    */
-  readonly beforeCommit?: (() => Promise<void>) | undefined;
+  readonly nextTurn?: (() => Promise<void>) | undefined;
   /** The clock that decides which keys have expired. */
   readonly now?: (() => Date) | undefined;
 }
@@ -133,6 +134,7 @@ class SqliteStore implements KeyStore {
   readonly #file: FileIdentity | undefined;
   readonly #options: SqliteOptions;
   readonly #writes: GroupCommit;
+  readonly #lookups: GroupRead;
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(database: DatabaseSync, path: string, options: SqliteOptions) {
@@ -141,7 +143,8 @@ class SqliteStore implements KeyStore {
     this.#label = quote(path);
     this.#file = this.#statFile();
     this.#options = options;
-    this.#writes = new GroupCommit(database, path, options, options.beforeCommit);
+    this.#writes = new GroupCommit(database, path, options, options.nextTurn);
+    this.#lookups = new GroupRead(database, path, { ...options, onBegin: () => this.#requireKnownSchema() });
   }
 
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
@@ -196,13 +199,12 @@ class SqliteStore implements KeyStore {
   }
 
   findBySecretHash(hash: Uint8Array): Promise<KeyState | undefined> {
-    return this.#read(() => {
-      const [version, resources, id, revision, enabled, expiresAt] = this.#firstRow(
-        `SELECT user_version, resource_list.revision, id, api_key.revision, enabled, expires_at
-         FROM pragma_user_version CROSS JOIN resource_list LEFT JOIN api_key ON secret_sha256 = ?`,
+    return this.#lookups.read(() => {
+      const [resources, id, revision, enabled, expiresAt] = this.#firstRow(
+        `SELECT resource_list.revision, id, api_key.revision, enabled, expires_at
+         FROM resource_list LEFT JOIN api_key ON secret_sha256 = ?`,
         hash,
       ) ?? [];
-      requireKnownSchema(version, this.#path);
       const resourcesRevision = Number(resources);
       if (typeof id !== "string") return this.#findByPreviousHash(hash, resourcesRevision);
       const status = this.#statusOf(enabled, expiresAt);
@@ -268,7 +270,7 @@ class SqliteStore implements KeyStore {
   }
 
   list(owner?: string): AsyncIterable<StoredKey> {
-    return listByPage((options) => this.listPage(options), PAGE, owner, () => this.#options.beforeCommit?.());
+    return listByPage((options) => this.listPage(options), PAGE, owner, () => this.#options.nextTurn?.());
   }
 
   isEmpty(): Promise<boolean> {
@@ -279,7 +281,7 @@ class SqliteStore implements KeyStore {
   }
 
   async countKeys(): Promise<KeyCounts> {
-    const { now = () => new Date(), beforeCommit } = this.#options;
+    const { now = () => new Date(), nextTurn } = this.#options;
     const time = now().toISOString();
     const sum = { active: 0, disabled: 0, expired: 0 };
     let next: Date | null = null;
@@ -295,7 +297,7 @@ class SqliteStore implements KeyStore {
       if (nextExpiry !== null && (next === null || nextExpiry < next)) next = nextExpiry;
       after = Number(row["last"]);
       // deno-lint-ignore no-await-in-loop -- lets other requests run between two pages
-      await beforeCommit?.();
+      await nextTurn?.();
     }
   }
 

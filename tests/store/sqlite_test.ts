@@ -14,23 +14,23 @@ import { testRaces } from "./race_contract.ts";
 import { sqliteRacer } from "./racers.ts";
 import { inTemporaryDirectory } from "./temporary_store.ts";
 
-function sqlite(name: string, beforeCommit?: () => Promise<void>): Engine {
+function sqlite(name: string, nextTurn?: () => Promise<void>): Engine {
   return {
     name,
     olderSchemas: SQLITE_MIGRATIONS.length - 1,
-    withNewLocation: (test) => inTemporaryDirectory((parent) => test(locationAt(`${parent}/store`, beforeCommit))),
+    withNewLocation: (test) => inTemporaryDirectory((parent) => test(locationAt(`${parent}/store`, nextTurn))),
   };
 }
 
-function locationAt(directory: string, beforeCommit?: () => Promise<void>): Location {
+function locationAt(directory: string, nextTurn?: () => Promise<void>): Location {
   const path = `${directory}/keys.db`;
   const execute = (sql: string): Promise<void> => {
     using database = new DatabaseSync(path);
     return Promise.try(() => database.exec(sql));
   };
   return {
-    open: () => openSqliteStore({ directory, busyTimeout: 30_000, beforeCommit }),
-    openOnDemand: () => openSqliteStoreOnDemand({ directory, busyTimeout: 30_000, beforeCommit }),
+    open: () => openSqliteStore({ directory, busyTimeout: 30_000, nextTurn }),
+    openOnDemand: () => openSqliteStoreOnDemand({ directory, busyTimeout: 30_000, nextTurn }),
     createOlder: async (schema, key) => {
       await Deno.mkdir(directory);
       await execute([
@@ -55,5 +55,5 @@ testPages(sqlite("SQLite"));
 testAuditTrail(sqlite("SQLite"));
 testRaces(sqlite("SQLite"));
 testOpening(sqlite("SQLite"));
-// `serve` opens the store with an equivalent `beforeCommit`.
+// `serve` opens the store with an equivalent `nextTurn`.
 testRaces(sqlite("SQLite with grouped commits", () => new Promise((resolve) => setImmediate(resolve))));

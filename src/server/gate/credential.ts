@@ -10,9 +10,9 @@ import { challenge } from "./challenge.ts";
  * @throws {HttpError} 400 if both headers carry a key: the service behind the proxy could use the other one
  * @throws {Failure} `UNAUTHENTICATED` if the request carries no key
  */
-export function readSecret({ header }: Pick<HttpRequest, "header">): string {
-  const bearer = /^\s*bearer(?: +(.*?))?\s*$/is.exec(header("authorization") ?? "");
-  const bare = header("x-api-key");
+export function readSecret(request: Pick<HttpRequest, "header">): string {
+  const bearer = /^\s*bearer(?: +(.*?))?\s*$/is.exec(request.header("authorization") ?? "");
+  const bare = request.header("x-api-key");
   if (bearer !== null && bare !== null) {
     throw new HttpError(
       400,

@@ -64,7 +64,7 @@ function outcomeOf({ status }: Problem): VerificationOutcome {
 }
 
 /** Closes the connection after a request that announces a body. Otherwise, the server would have to read the body. */
-function closeIfBodyFollows({ header }: HttpRequest, response: HttpResponse): HttpResponse {
-  const isEmpty = header("transfer-encoding") === null && Number(header("content-length") ?? 0) === 0;
+function closeIfBodyFollows(request: HttpRequest, response: HttpResponse): HttpResponse {
+  const isEmpty = request.header("transfer-encoding") === null && Number(request.header("content-length") ?? 0) === 0;
   return isEmpty ? response : { ...response, headers: { ...response.headers, connection: "close" } };
 }

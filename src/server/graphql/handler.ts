@@ -129,10 +129,10 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
     return await extended.executor;
   }
 
-  async function authenticate({ header, address }: HttpRequest): Promise<Caller> {
-    const authorization = header("authorization");
+  async function authenticate(request: HttpRequest): Promise<Caller> {
+    const authorization = request.header("authorization");
     if (authorization === null && acceptsLocalCaller) return localCaller(await resources.read());
-    return await authenticator.authenticate(authorization, address, now());
+    return await authenticator.authenticate(authorization, request.address, now());
   }
 
   function createKeyCounter(size: ResponseSize): RequestContext["countKey"] {
@@ -149,13 +149,13 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   }
 
   async function execute(request: HttpRequest): Promise<HttpResponse> {
-    const { method, url, header, address, requestId, signal } = request;
+    const { method, url, address, requestId, signal } = request;
     // The parser has read the headers. This lets it read a body that arrived together with them.
     await Promise.resolve();
     const isComplete = request.isComplete();
     // Authenticates first, so that the server never keeps the body of a request without a valid key in memory.
     let caller = await authenticate(request);
-    const isPostedJson = method === "POST" && hasMediaType(header("content-type"), "application/json");
+    const isPostedJson = method === "POST" && hasMediaType(request.header("content-type"), "application/json");
     const body = isPostedJson ? await readOneOperation(request) : null;
     // The key may have changed while the body arrived.
     if (isPostedJson && !isComplete) caller = await authenticate(request);
@@ -181,7 +181,9 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
       method: method === "HEAD" ? "GET" : method,
       url,
       // `graphql-http` accepts only this spelling of the media type.
-      headers: { get: isPostedJson ? (name) => name === "content-type" ? "application/json" : header(name) : header },
+      headers: {
+        get: (name) => isPostedJson && name === "content-type" ? "application/json" : request.header(name),
+      },
       body,
       raw: request,
       context: execution,

@@ -6,11 +6,11 @@ export interface HttpRequest {
   /** The path and query, or the whole URL. */
   readonly url: string;
   /** @returns the value of a header, given its name in lower case; `null` if there is none */
-  readonly header: (name: string) => string | null;
+  header(name: string): string | null;
   /** Returns whether the whole body has arrived. */
-  readonly isComplete: () => boolean;
+  isComplete(): boolean;
   /** @throws {HttpError} if the body is too long, incomplete or not UTF-8 */
-  readonly body: () => Promise<string>;
+  body(): Promise<string>;
   /** The client's IP address; `null` for a request inside this process. */
   readonly address: string | null;
   /** The id in the access log; `null` for a request inside this process. */

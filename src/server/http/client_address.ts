@@ -56,11 +56,15 @@ function addProxy(trusted: BlockList, proxy: string): void {
   trusted.addSubnet(address, length, family === 6 ? "ipv6" : "ipv4");
 }
 
+/** Most addresses have this form, which is canonical. */
+const PLAIN_IPV4 = /^[\d.]+$/;
+
 /**
  * Returns the canonical form of an address, without brackets, port and zone. IPv6 is compressed. An IPv4-mapped IPv6
  * address becomes an IPv4 address.
  */
 function normalize(text: string): string {
+  if (PLAIN_IPV4.test(text)) return text;
   const bare = text
     .replace(/^\[(.*)\](:\d+)?$/, "$1")
     .replace(/^(\d+(?:\.\d+){3}):\d+$/, "$1")

@@ -10,10 +10,15 @@ export interface Connection {
   destroy(): unknown;
 }
 
+/** What happens when a deadline passes, instead of destroying the connection. */
+export interface TimeoutListener {
+  onTimeout(): void;
+}
+
 interface Deadline {
   /** The time on the monotonic clock (`performance.now`), in milliseconds. */
-  readonly at: number;
-  readonly onTimeout?: (() => void) | undefined;
+  at: number;
+  listener: TimeoutListener | undefined;
 }
 
 /** The shortest and longest time between two checks of the deadlines, in milliseconds. */
@@ -34,10 +39,17 @@ export class ConnectionTimeouts {
    * Sets or replaces the deadline of a connection.
    *
    * @param timeout the time until the deadline, in milliseconds
-   * @param onTimeout called instead of destroying the connection
+   * @param listener called instead of destroying the connection
    */
-  set(connection: Connection, timeout: number, onTimeout?: () => void): void {
-    this.#deadlines.set(connection, { at: performance.now() + timeout, onTimeout });
+  set(connection: Connection, timeout: number, listener?: TimeoutListener): void {
+    const at = performance.now() + timeout;
+    const deadline = this.#deadlines.get(connection);
+    if (deadline === undefined) {
+      this.#deadlines.set(connection, { at, listener });
+    } else {
+      deadline.at = at;
+      deadline.listener = listener;
+    }
   }
 
   /** The connections that have a deadline. */
@@ -58,11 +70,11 @@ export class ConnectionTimeouts {
 
   #check(): void {
     const now = performance.now();
-    for (const [connection, { at, onTimeout }] of this.#deadlines) {
+    for (const [connection, { at, listener }] of this.#deadlines) {
       if (at > now) continue;
       this.#deadlines.delete(connection);
-      if (onTimeout === undefined) connection.destroy();
-      else onTimeout();
+      if (listener === undefined) connection.destroy();
+      else listener.onTimeout();
     }
   }
 }

@@ -41,7 +41,7 @@ export async function shutDown(server: Server, state: ServerState, timeout: numb
     await new Promise((resolve) => setTimeout(resolve, CLOSING_INTERVAL));
   }
   const unfinished = [...pending].filter(({ socket }) => !socket.destroyed);
-  for (const { answerStopped } of pending) answerStopped();
+  for (const request of pending) request.answerStopped();
   // Leaves time to send the responses.
   if (unfinished.length > 0) await new Promise((resolve) => setTimeout(resolve, CLOSING_INTERVAL));
   timeouts.destroyAll();

@@ -9,7 +9,7 @@ import { ConnectionTimeouts } from "./connection_timeouts.ts";
 import { rejectMalformed, rejectUpgrades } from "./error_responses.ts";
 import { shutDown } from "./graceful_shutdown.ts";
 import { Pipelines } from "./pipelines.ts";
-import { handleRequest, type RequestOptions, type ServerState } from "./request_handler.ts";
+import { handleRequest, type RequestOptions, type RequestServices, type ServerState } from "./request_handler.ts";
 
 /** A certificate and its private key, in PEM. */
 export interface Certificate {
@@ -74,12 +74,13 @@ export async function listen(options: ListenOptions, handler: Handler): Promise<
   const timeouts = new ConnectionTimeouts(Math.min(requestTimeout, idleTimeout, headersTimeout));
   const server = await createHttpServer(tls, headersTimeout);
   const pipelines = new Pipelines(rejectUpgrades(server, (request, response) => {
-    handleRequest(request, response, options, handler, state).catch((error) => {
+    handleRequest(request, response, services).catch((error) => {
       logError("Could not answer a request: {error}", { error });
       response.destroy();
     });
   }));
   const state: ServerState = { timeouts, isStopping: false, pending: new Set(), pipelines };
+  const services: RequestServices = { options, handler, state };
   pipelines.attach(server, tls !== undefined);
   server.on("connection", limitConnections(options));
   limitHeaders(server, tls !== undefined, timeouts, headersTimeout);

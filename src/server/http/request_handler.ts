@@ -7,9 +7,9 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { redactSecrets } from "../../apikey/secret.ts";
-import type { Handler, HttpResponse } from "../graphql/http_message.ts";
+import type { Handler, HttpRequest, HttpResponse } from "../graphql/http_message.ts";
 import type { ClientAddress } from "./client_address.ts";
-import type { ConnectionTimeouts } from "./connection_timeouts.ts";
+import type { ConnectionTimeouts, TimeoutListener } from "./connection_timeouts.ts";
 import { BODY_TIMEOUT, DUPLICATE_HEADER, REQUEST_TIMEOUT, STOPPED, STOPPING } from "./error_responses.ts";
 import type { Pipelines } from "./pipelines.ts";
 import { readBody } from "./request_body.ts";
@@ -57,7 +57,7 @@ export interface AccessLogEntry {
 export interface PendingRequest {
   readonly socket: Socket;
   /** Answers the request with an error that says that the server is stopping. */
-  readonly answerStopped: () => void;
+  answerStopped(): void;
 }
 
 /** The state that all requests of a server share. */
@@ -74,101 +74,147 @@ const MAX_PATH_LENGTH = 255;
 /** The server uses the `X-Request-Id` of a request only if it matches this pattern. */
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
+/** The options and the state that all requests of a server share, and what answers the requests. */
+export interface RequestServices {
+  readonly options: RequestOptions;
+  readonly handler: Handler;
+  readonly state: Readonly<ServerState>;
+}
+
 /**
  * Answers a request with the response of a handler, or with an error if the request takes too long or the server is
  * stopping.
  *
  * @throws only if the socket fails
  */
-export async function handleRequest(
+export function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  options: RequestOptions,
-  handler: Handler,
-  state: Readonly<ServerState>,
+  services: RequestServices,
 ): Promise<void> {
-  const { timeouts, pending, pipelines } = state;
-  const { socket, headers, method = "GET" } = request;
-  // The request line may contain an absolute URL (RFC 9112 section 3.2.2).
-  const url = (request.url ?? "/").replace(/^https?:\/\/[^/?]*/i, "");
-  const time = new Date();
-  const start = performance.now();
-  const requestId = chooseRequestId(headerOf(headers, "x-request-id"));
-  const address = options.clientAddress(socket.remoteAddress ?? "", headerOf(headers, "x-forwarded-for"));
-  // Creating an `AbortController` would take some microseconds.
-  const signal = { aborted: false };
-  let isAnswered = false;
-  let release: HttpResponse["release"] = undefined;
+  return new Exchange(request, response, services).run();
+}
 
-  function respond(
-    { status, headers: handlerHeaders, body, keyId, code }: HttpResponse,
-    isAborted: boolean,
-  ): void {
-    if (isAnswered) return;
-    isAnswered = true;
-    const closesConnection = isAborted || handlerHeaders["connection"] === "close" ||
-      (state.isStopping && !pipelines.hasWaiting(socket));
-    const isDisconnected = socket.destroyed;
-    if (!isDisconnected) {
-      response.writeHead(status, {
-        ...handlerHeaders,
-        ...(body === null ? {} : { "content-length": Buffer.byteLength(body) }),
-        "x-request-id": requestId,
-        ...(closesConnection ? { connection: "close" } : {}),
-      });
-      // Reads and discards the rest of the body and further requests until the client closes the connection or the
-      // deadline passes. If the server closed the connection now, the client might not receive the response.
-      if (closesConnection) socket.destroySoon = () => void socket.end();
-      response.end(method === "HEAD" ? null : body);
-      request.resume();
-      const canReuseConnection = request.complete && !closesConnection;
-      const timeout = canReuseConnection ? options.idleTimeout : options.unreadBodyTimeout ?? 5000;
-      if (socket instanceof Socket) timeouts.set(socket, timeout);
-      // Deno 2.7.11 passes another object with each request. A deadline would keep it in memory and could not close anything.
-      else timeouts.clear(socket);
-    }
-    if (isAborted) signal.aborted = true;
-    pending.delete(pendingRequest);
-    options.logAccess?.({
-      time,
-      requestId,
-      address,
-      method,
-      path: redactSecrets(url.split("?", 1)[0]?.slice(0, MAX_PATH_LENGTH) ?? ""),
-      status: isDisconnected ? 499 : status,
-      duration: performance.now() - start,
-      keyId,
-      code,
-    });
+/**
+ * A request and its response. What belongs to a request is in this object and not in closures: V8 keeps a closure that is
+ * called once per request until a full garbage collection.
+ */
+class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
+  readonly method: string;
+  readonly url: string;
+  readonly address: string;
+  readonly requestId: string;
+  // Creating an `AbortController` would take some microseconds.
+  readonly signal = { aborted: false };
+  readonly socket: Socket;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #services: RequestServices;
+  readonly #start = performance.now();
+  #isAnswered = false;
+  #release: HttpResponse["release"] = undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse, services: RequestServices) {
+    const { socket, method = "GET", url = "/" } = request;
+    this.#request = request;
+    this.#response = response;
+    this.#services = services;
+    this.socket = socket;
+    this.method = method;
+    // The request line may contain an absolute URL (RFC 9112 section 3.2.2).
+    this.url = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
+    this.requestId = chooseRequestId(this.header("x-request-id"));
+    this.address = services.options.clientAddress(socket.remoteAddress ?? "", this.header("x-forwarded-for"));
   }
 
-  const pendingRequest: PendingRequest = { socket, answerStopped: () => respond(STOPPED, true) };
-  if (state.isStopping) return respond(STOPPING, false);
-  if (hasDuplicate(request.rawHeaders)) return respond(DUPLICATE_HEADER, false);
-  pending.add(pendingRequest);
-  response.once("close", () => {
-    if (!isAnswered) signal.aborted = true;
-    release?.();
-  });
-  timeouts.set(
-    socket,
-    options.requestTimeout,
-    () => respond(request.complete ? REQUEST_TIMEOUT : BODY_TIMEOUT, true),
-  );
-  const answer = await handler({
-    method,
-    url,
-    header: (name) => headerOf(headers, name),
-    isComplete: () => request.complete,
-    body: () => readBody(request, options.maxBody),
-    address,
-    requestId,
-    signal,
-  });
-  release = answer.release;
-  respond(answer, false);
-  // The client may have disconnected.
-  if (response.destroyed) release?.();
+  header(name: string): string | null {
+    const value = this.#request.headers[name];
+    return value === undefined ? null : typeof value === "string" ? value : value.join(", ");
+  }
+
+  isComplete(): boolean {
+    return this.#request.complete;
+  }
+
+  body(): Promise<string> {
+    return readBody(this.#request, this.#services.options.maxBody);
+  }
+
+  answerStopped(): void {
+    this.#respond(STOPPED, true);
+  }
+
+  onTimeout(): void {
+    this.#respond(this.#request.complete ? REQUEST_TIMEOUT : BODY_TIMEOUT, true);
+  }
+
+  async run(): Promise<void> {
+    const { options, handler, state: { isStopping, pending, timeouts } } = this.#services;
+    if (isStopping) return this.#respond(STOPPING, false);
+    if (hasDuplicate(this.#request.rawHeaders)) return this.#respond(DUPLICATE_HEADER, false);
+    pending.add(this);
+    this.#response.once("close", () => this.#close());
+    timeouts.set(this.socket, options.requestTimeout, this);
+    const answer = await handler(this);
+    this.#release = answer.release;
+    this.#respond(answer, false);
+    // The client may have disconnected.
+    if (this.#response.destroyed) this.#release?.();
+  }
+
+  /** Called when the response was sent, or when the connection was closed. */
+  #close(): void {
+    if (!this.#isAnswered) this.signal.aborted = true;
+    this.#release?.();
+  }
+
+  #respond(answer: HttpResponse, isAborted: boolean): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    const isDisconnected = this.socket.destroyed;
+    if (!isDisconnected) this.#send(answer, isAborted);
+    if (isAborted) this.signal.aborted = true;
+    this.#services.state.pending.delete(this);
+    this.#services.options.logAccess?.(this.#describe(isDisconnected ? 499 : answer.status, answer));
+  }
+
+  #send({ status, headers, body }: HttpResponse, isAborted: boolean): void {
+    const { options, state } = this.#services;
+    const { socket } = this;
+    const closesConnection = isAborted || headers["connection"] === "close" ||
+      (state.isStopping && !state.pipelines.hasWaiting(socket));
+    const lines: string[] = [];
+    for (const name in headers) if (Object.hasOwn(headers, name)) lines.push(name, headers[name] ?? "");
+    if (body !== null) lines.push("content-length", String(Buffer.byteLength(body)));
+    lines.push("x-request-id", this.requestId);
+    if (closesConnection && headers["connection"] === undefined) lines.push("connection", "close");
+    this.#response.writeHead(status, lines);
+    // Reads and discards the rest of the body and further requests until the client closes the connection or the
+    // deadline passes. If the server closed the connection now, the client might not receive the response.
+    if (closesConnection) socket.destroySoon = () => void socket.end();
+    this.#response.end(this.method === "HEAD" ? null : body);
+    this.#request.resume();
+    const canReuseConnection = this.#request.complete && !closesConnection;
+    const timeout = canReuseConnection ? options.idleTimeout : options.unreadBodyTimeout ?? 5000;
+    if (socket instanceof Socket) state.timeouts.set(socket, timeout);
+    // Deno 2.7.11 passes another object with each request. A deadline would keep it in memory and could not close anything.
+    else state.timeouts.clear(socket);
+  }
+
+  #describe(status: number, { keyId, code }: HttpResponse): AccessLogEntry {
+    const duration = performance.now() - this.#start;
+    return {
+      time: new Date(Date.now() - duration),
+      requestId: this.requestId,
+      address: this.address,
+      method: this.method,
+      path: redactSecrets(this.url.split("?", 1)[0]?.slice(0, MAX_PATH_LENGTH) ?? ""),
+      status,
+      duration,
+      keyId,
+      code,
+    };
+  }
 }
 
 /** Returns the given id if it is safe to log and to return to the client, otherwise a new id. */
@@ -196,9 +242,4 @@ function hasDuplicate(rawHeaders: readonly string[]): boolean {
     else if (name.length === 13 && name.toLowerCase() === "authorization") authorizations += count;
   }
   return hosts > 1 || authorizations > 1 || bareKeys > 1;
-}
-
-function headerOf(headers: IncomingMessage["headers"], name: string): string | null {
-  const value = headers[name];
-  return value === undefined ? null : typeof value === "string" ? value : value.join(", ");
 }
