@@ -33,6 +33,8 @@ export interface ListItem<Value> {
 
 export interface PermissionsOptions {
   readonly label: string;
+  /** The resources of the server, in the order of the rows. */
+  readonly resources: readonly string[];
   /** The roles of the key. */
   readonly roles: readonly string[];
   /** What the roles grant on the server. The grid marks it. `undefined` if it is unknown. */

@@ -4,8 +4,8 @@
  * action of a row.
  */
 import type { Key } from "node:readline";
-import { type Action, ACTIONS, type Permission, type Resource, RESOURCES } from "../../apikey/permission.ts";
-import { EVERY_RIGHT, rightsOf } from "../../apikey/rights.ts";
+import { type Action, ACTIONS, type Permission } from "../../apikey/permission.ts";
+import { rightsOf } from "../../apikey/rights.ts";
 import type { Style } from "../terminal/style.ts";
 import { layoutMatrix, markRights, matrixHeader, matrixRow } from "../terminal/rights_matrix.ts";
 import { truncate, widthOf } from "../terminal/text_width.ts";
@@ -30,29 +30,29 @@ const MAX_LISTED = 5;
 /**
  * Asks for permissions. Accepts an empty selection only if the key has a role.
  *
- * @returns the selected permissions, in the order of `RESOURCES` and `ACTIONS`
+ * @returns the selected permissions, in the order of `resources` and `ACTIONS`
  * @throws {Failure} `INTERRUPTED`
  */
 export async function selectPermissions(
   options: PermissionsOptions,
   screen: Screen,
 ): Promise<readonly Permission[]> {
-  const { label, roles, byRoles = new Set(), anyIncludesOwn } = options;
+  const { label, resources, roles, byRoles = new Set(), anyIncludesOwn } = options;
   const { style, terminal } = screen;
   const { cyan, dim, symbols } = style;
   const legend = formatLegend(options, style);
   const selected = new Set<Permission>();
   let filter = "";
-  let visible: readonly Resource[] = RESOURCES;
+  let visible = resources;
   let row = 1;
   let column = 0;
   /** How many resources are on the screen. */
   let page = 0;
 
   function pairsAt(row: number, column: number): readonly Permission[] {
-    const resources = row === ALL_ROW ? visible : visible.slice(row - 1, row);
+    const rows = row === ALL_ROW ? visible : visible.slice(row - 1, row);
     const actions = column === ALL_COLUMN ? ACTIONS : ACTIONS.slice(column, column + 1);
-    return resources.flatMap((resource) => actions.map((action): Permission => `${resource}:${action}`));
+    return pairsOf(rows, actions);
   }
 
   /**
@@ -61,11 +61,11 @@ export async function selectPermissions(
    */
   function applyFilter(text: string): void {
     if (text === filter) return;
-    const { words, action } = parseFilter(text);
+    const { words, action } = parseFilter(text, resources);
     const focused = visible[row - 1];
     const actionColumn = ACTIONS.findIndex((candidate) => action !== "" && candidate.startsWith(action));
     filter = text;
-    visible = resourcesWith(words);
+    visible = withWords(resources, words);
     const exact = visible.findIndex((resource) => resource === words.join("_"));
     const index = Math.max(0, exact >= 0 ? exact : visible.findIndex((resource) => resource === focused));
     row = words.length === 0 && actionColumn >= 0 ? ALL_ROW : Math.min(visible.length, 1 + index);
@@ -99,10 +99,10 @@ export async function selectPermissions(
 
   function draw(error: string | undefined): string {
     const { columns } = terminal.size();
-    const layout = layoutMatrix([...RESOURCES, EVERY_RESOURCE], columns, style);
-    const rightsFromSelected = anyIncludesOwn ? rightsOf([], [...selected]) : selected;
+    const layout = layoutMatrix([...resources, EVERY_RESOURCE], columns, style);
+    const rightsFromSelected = anyIncludesOwn ? rightsOf([], [...selected], resources) : selected;
     const grantedMark = markRights(byRoles, rightsFromSelected, style);
-    const markFor = (resource: Resource, action: Action): string => {
+    const markFor = (resource: string, action: Action): string => {
       const pair: Permission = `${resource}:${action}`;
       return rightsFromSelected.has(pair) && !selected.has(pair) && !byRoles.has(pair)
         ? symbols.included
@@ -128,7 +128,7 @@ export async function selectPermissions(
       return formatRow(index + 1, resource, ACTIONS.map((action) => markFor(resource, action)));
     });
     const room = columns - widthOf(label + filter) - PROMPT_LINE_MARGIN;
-    const count = dim(formatCount(selected.size, visible.length, RESOURCES.length, room));
+    const count = dim(formatCount(selected.size, visible.length, resources.length, room));
     return [
       promptLine(label, `${filter}${symbols.cursor} ${count}`, style),
       ...matrixHeader(layout),
@@ -147,7 +147,7 @@ export async function selectPermissions(
     return roles.length === 0 ? "Select at least one permission: the key has no role." : undefined;
   }
 
-  const answer = (): readonly Permission[] => [...EVERY_RIGHT].filter((pair) => selected.has(pair));
+  const answer = (): readonly Permission[] => pairsOf(resources, ACTIONS).filter((pair) => selected.has(pair));
   await runView({
     label,
     draw,
@@ -169,17 +169,21 @@ interface Filter {
  * Splits a filter, for example `docker`, `docker:read` or `docker read`. A word after a colon is an action. Without a colon,
  * the last word is an action if no resource contains all words.
  */
-function parseFilter(text: string): Filter {
+function parseFilter(text: string, resources: readonly string[]): Filter {
   const [resource = "", action] = text.toUpperCase().split(":");
   const words = resource.split(/\s+/).filter((word) => word !== "");
   const last = words.at(-1) ?? "";
-  if (action !== undefined || resourcesWith(words).length > 0) return { words, action: action?.trim() ?? "" };
+  if (action !== undefined || withWords(resources, words).length > 0) return { words, action: action?.trim() ?? "" };
   const isAction = ACTIONS.some((candidate) => candidate.startsWith(last));
   return isAction ? { words: words.slice(0, -1), action: last } : { words, action: "" };
 }
 
-function resourcesWith(words: readonly string[]): readonly Resource[] {
-  return RESOURCES.filter((resource) => words.every((word) => resource.includes(word)));
+function withWords(resources: readonly string[], words: readonly string[]): readonly string[] {
+  return resources.filter((resource) => words.every((word) => resource.includes(word)));
+}
+
+function pairsOf(resources: readonly string[], actions: readonly Action[]): readonly Permission[] {
+  return resources.flatMap((resource) => actions.map((action): Permission => `${resource}:${action}`));
 }
 
 /** Returns the line that explains the marks in the rows. */

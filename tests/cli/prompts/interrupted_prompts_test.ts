@@ -1,5 +1,6 @@
 /** Prompts that end without an answer: on Ctrl-C, Ctrl-D, Escape, a signal, or the end of the input. */
 import { expect } from "expect";
+import { RESOURCES } from "../../../src/apikey/permission.ts";
 import { openPrompts, type Prompts } from "../../../src/cli/prompts/prompts.ts";
 import { KEYS } from "../../program/screen.ts";
 import { promptAtTerminal, type PromptRun, TerminalHost } from "../../program/terminal_host.ts";
@@ -9,7 +10,13 @@ type ShowPrompt = (prompts: Prompts) => Promise<unknown>;
 const FRUIT = ["Apple", "Banana"].map((label) => ({ value: label, label }));
 const showText: ShowPrompt = (prompts) => prompts.text({ label: "Name" });
 const showGrid: ShowPrompt = (prompts) =>
-  prompts.permissions({ label: "Permissions", roles: [], byRoles: new Set(), anyIncludesOwn: true });
+  prompts.permissions({
+    label: "Permissions",
+    resources: RESOURCES,
+    roles: [],
+    byRoles: new Set(),
+    anyIncludesOwn: true,
+  });
 
 const pressCtrlC = ({ screen }: PromptRun<unknown>): void => screen.press(KEYS.ctrlC);
 

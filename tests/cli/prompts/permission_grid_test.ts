@@ -1,6 +1,6 @@
 /** The grid in which the user selects permissions. */
 import { expect } from "expect";
-import type { Permission } from "../../../src/apikey/permission.ts";
+import { type Permission, RESOURCES } from "../../../src/apikey/permission.ts";
 import { rightsOf } from "../../../src/apikey/rights.ts";
 import type { Role } from "../../../src/apikey/role.ts";
 import type { PermissionsOptions } from "../../../src/cli/prompts/options.ts";
@@ -14,7 +14,14 @@ function showGrid(
   at: AtTerminal = {},
   rules: Partial<PermissionsOptions> = {},
 ): Promise<PromptRun<readonly Permission[]>> {
-  const options = { label: "Permissions", roles, byRoles: rightsOf(roles, []), anyIncludesOwn: true, ...rules };
+  const options = {
+    label: "Permissions",
+    resources: RESOURCES,
+    roles,
+    byRoles: rightsOf(roles, []),
+    anyIncludesOwn: true,
+    ...rules,
+  };
   return promptAtTerminal((prompts) => prompts.permissions(options), at);
 }
 

@@ -2,6 +2,7 @@
 import { parseDescription } from "../../../apikey/description.ts";
 import { escapeInvisible, Failure, quote } from "../../../apikey/failure.ts";
 import { type Name, nameTaken, parseName } from "../../../apikey/name.ts";
+import { RESOURCES } from "../../../apikey/permission.ts";
 import { type Role, ROLES } from "../../../apikey/role.ts";
 import type { Client, EffectivePermissions, NewKey } from "../../../client/client.ts";
 import type { PromptFlags } from "../../host/can_prompt.ts";
@@ -41,7 +42,12 @@ export async function promptForKey(
   const client = await connect();
   const roles = draft.roles ?? await promptForRoles(prompts, client);
   const permissions = draft.permissions ??
-    await prompts.permissions({ label: "Permissions", roles, ...await rulesOfServer(roles, client) });
+    await prompts.permissions({
+      label: "Permissions",
+      resources: await resourcesOfServer(client),
+      roles,
+      ...await rulesOfServer(roles, client),
+    });
   const key = {
     ...draft,
     name,
@@ -119,6 +125,16 @@ async function promptForRoles(prompts: Prompts, client: Client): Promise<readonl
       hint: escapeInvisible((descriptions.get(role) ?? "").replaceAll(/\s+/g, " ")),
     })),
   });
+}
+
+/** Asks the server for its resources. Returns those of this program if the server does not describe its schema. */
+async function resourcesOfServer(client: Client): Promise<readonly string[]> {
+  try {
+    return (await client.listEnumNames()).resources;
+  } catch (error) {
+    if (error instanceof Failure && ["FAILED", "FORBIDDEN", "BAD_RESPONSE"].includes(error.code)) return RESOURCES;
+    throw error;
+  }
 }
 
 /** Asks the server for the rights of the roles, and uses one permission to find out whether `_ANY` includes `_OWN`. */
