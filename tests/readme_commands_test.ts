@@ -70,6 +70,7 @@ testWith(["bash"], "the commands of README.md work as written", async () => {
     '{"name":"first admin","roles":["ADMIN"],"createdAt":"…"},' +
     '{"name":"temporary","roles":[],"createdAt":"…"}]}}',
     "Successfully deleted 1 API key",
+    "Added the resource ORDERS",
     expect.stringMatching(/^Logged in to http:\/\/127\.0\.0\.1:\d+ as "first admin" \(key_…\)\.$/),
     '{"data":{"me":{"name":"first admin"}}}',
     expect.stringMatching(/^Logged out of http:\/\/127\.0\.0\.1:\d+\. Profile local keeps this URL\.$/),

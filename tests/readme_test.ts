@@ -49,7 +49,18 @@ Deno.test("README.md lists every error code with its exit code", () => {
   expect(Object.fromEntries(codes)).toEqual(EXIT_CODES);
 });
 
-const COMMANDS = ["apikey", "request", "needs", "serve", "audit", "config", "login", "logout", "completions"];
+const COMMANDS = [
+  "apikey",
+  "request",
+  "needs",
+  "resource",
+  "serve",
+  "audit",
+  "config",
+  "login",
+  "logout",
+  "completions",
+];
 const HELP = new Map(
   await Promise.all(COMMANDS.map(async (name) => [name, (await inProcess([name, "--help"])).stdout] as const)),
 );

@@ -49,8 +49,8 @@ or not authorized, 4 unreachable, rate limited or not GraphQL, 130 interrupted.`
 export const EXIT_STATUS_WITH_CODES = `
 Exit status, and the "code" of a failure with --json:
     0  success
-    1  ALREADY_EXISTS      a key with this name already exists
-       NOT_FOUND           no key with this name or id exists
+    1  ALREADY_EXISTS      a key or resource with this name already exists
+       NOT_FOUND           no key with this name or id, or no such resource
        EXPIRED             the key has expired and cannot be rotated without a
                            new expiry
        UNSUPPORTED         the server does not support what the command needs

@@ -19,6 +19,7 @@ const COMMANDS = [
   ["apikey", "create, list, change, rotate and delete API keys"],
   ["request", "send a GraphQL request with a key"],
   ["needs", "print the permissions that a GraphQL document needs"],
+  ["resource", "add, list and remove resources for permissions"],
   ["serve", "run the embedded server on HTTP"],
   ["audit", "print the audit trail of key changes"],
   ["config", "print the settings in effect and their sources"],
@@ -189,7 +190,8 @@ function requireKnownCommand([word, name]: readonly string[]): void {
 /** Replaces `help apikey list` by `apikey list --help`, because commander's `help` knows no subcommands. */
 function withoutHelpCommand(args: readonly string[]): readonly string[] {
   const [help, command, subcommand] = args;
-  return help === "help" && command === "apikey" && isSubcommand(subcommand) ? [command, subcommand, "--help"] : args;
+  if (help !== "help" || command === undefined || subcommand === undefined) return args;
+  return [command, subcommand, "--help"];
 }
 
 /**
@@ -225,9 +227,16 @@ function rejectRepeatedFlags(command: CommandUnknownOpts): void {
 async function listCommands(context: CommandContext): Promise<readonly KnownCommand[]> {
   const commands = COMMANDS.map(([name]) => ({ name, registering: loadCommand(name) }));
   const subcommands = SUBCOMMANDS.map(([name]) => ({ name: `apikey ${name}`, registering: loadSubcommand(name) }));
-  return await Promise.all([...commands, ...subcommands].map(async ({ name, registering }) => {
+  const registered = await Promise.all([...commands, ...subcommands].map(async ({ name, registering }) => {
     const command = new Command(name);
     (await registering)(command, context);
-    return { name, flags: command.options.flatMap(({ long }) => long ?? []) };
+    return [
+      { name, command },
+      ...command.commands.map((subcommand) => ({ name: `${name} ${subcommand.name()}`, command: subcommand })),
+    ];
+  }));
+  return registered.flat().map(({ name, command }) => ({
+    name,
+    flags: command.options.flatMap(({ long }) => long ?? []),
   }));
 }

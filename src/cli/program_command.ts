@@ -23,6 +23,10 @@ export class UsageError extends Error {
  * tests fail.
  */
 export class ProgramCommand extends Command {
+  override createCommand(name?: string): Command {
+    return new ProgramCommand(name);
+  }
+
   unknownOption(flag: string): never {
     // The value after "=" may be a secret.
     throw new UsageError("unknown option", flag.replace(/=.*/s, ""));

@@ -26,13 +26,18 @@ export function usageFailure(
 }
 
 function describe(
-  { kind, word }: UsageError,
+  { kind, word }: Pick<UsageError, "kind" | "word">,
   args: readonly string[],
   command: KnownCommand | undefined,
   commands: readonly KnownCommand[],
 ): string {
+  const [, next = "-"] = args;
   switch (kind) {
     case "unknown option":
+      // The option is unknown because its subcommand is.
+      if (!next.startsWith("-") && namesOfSubcommands(command?.name ?? "", commands).length > 0) {
+        return describe({ kind: "unexpected argument", word: next }, args, command, commands);
+      }
       return `Unknown option ${quote(word)}.${suggestFlag(word, command, commands)}`;
     case "unknown command":
       return `Unknown command ${quote(word)}. ${suggestCommand(word, commands)}`;

@@ -12,6 +12,7 @@ const { stdout: PROGRAM_HELP } = await inProcess(["--help"]);
 const COMMANDS = [
   ...[...PROGRAM_HELP.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name = ""]) => [name]),
   ...SUBCOMMANDS.map(([name]) => ["apikey", name]),
+  ...["add", "list", "remove"].map((name) => ["resource", name]),
 ];
 
 Deno.test("the help of the program lists every command", () => {
@@ -103,6 +104,8 @@ for (
     [["apikey", "ls"], /Did you mean service-api apikey list\?/],
     [["apikey", "disable", "ci"], /Did you mean service-api apikey update <name> --disable\?/],
     [["apikey", "request"], /Did you mean service-api request\?/],
+    [["apikey", "lst", "--role", "ADMIN"], /Unexpected argument "lst"\. Did you mean service-api apikey list\?/],
+    [["resource", "frobnicate"], /The commands of resource are add, list, remove\. See service-api resource --help\.$/],
     [["apikey", "frobnicate"], /"frobnicate"\. The commands of apikey are create, delete, .*, apply\. See/],
     [["apikey", "--frobnicate"], /Unknown option "--frobnicate"\. See service-api apikey --help\.$/],
     [["login", "staging"], /Unexpected argument "staging"\. Did you mean --profile staging\?/],
@@ -126,6 +129,7 @@ for (
   });
 }
 
-Deno.test("service-api help apikey create prints the help of the subcommand", async () => {
+Deno.test("service-api help with a subcommand prints the help of the subcommand", async () => {
   expect(await inProcess(["help", "apikey", "create"])).toEqual(await inProcess(["apikey", "create", "--help"]));
+  expect(await inProcess(["help", "resource", "add"])).toEqual(await inProcess(["resource", "add", "--help"]));
 });

@@ -61,6 +61,7 @@ const COMMANDS: readonly (readonly [string, (value: string) => readonly string[]
   ]],
   ["documents", (value) => ["needs", "--json", "--", value.replace(/^[@-]/, "")]],
   ["profile names", (value) => ["config", "--json", `--profile=${value}`]],
+  ["names of resources", (value) => ["resource", "add", "--json", `--description=${value}`, "--", value]],
   ["ids of events", (value) => ["audit", `--after=${value}`]],
 ];
 
@@ -71,7 +72,7 @@ for (const [what, commandLine] of COMMANDS) {
 
 Deno.test("no command line crashes the program", () => {
   const words = fc.constantFrom(
-    ...("apikey request config login logout audit completions help serve update rotate verify --create --delete --name --roles --permissions " +
+    ...("apikey request resource add list remove config login logout audit completions help serve update rotate verify --create --delete --name --roles --permissions " +
       "--json --help --version -- - --query --body --bogus -x").split(" "),
   );
   const lines = fc.array(fc.oneof({ weight: 3, arbitrary: words }, hostileText()), { maxLength: 7 });
@@ -86,7 +87,7 @@ Deno.test("no command line crashes the program", () => {
 Deno.test("completion answers every command line with words and a directive", () => {
   const words = fc.constantFrom(
     "",
-    ...("apikey request serve help completions --roles --permissions --name --key-file --data-dir ADMIN, DOCKER: " +
+    ...("apikey request resource serve help completions --roles --permissions --name --key-file --data-dir ADMIN, DOCKER: " +
       "--timeout= --roles=v -- -").split(" "),
   );
   const lines = fc.array(fc.oneof({ weight: 3, arbitrary: words }, hostileText()), { maxLength: 6 });

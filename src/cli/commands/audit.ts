@@ -84,7 +84,8 @@ Each event has these members. A member that does not apply is null:
   action     CREATE, UPDATE, ROTATE, REPLACE, DELETE, ADD_RESOURCE or
              REMOVE_RESOURCE; VERIFY or INTROSPECT for a key that was refused
              at /verify or /introspect
-  key        {"id","name"} of the key that the action was for
+  key        {"id","name"} of the key that the action was for; both are null for
+             a resource
   outcome    DONE, NOT_FOUND if the key does not exist, or the code of the
              failure
   occurrences
@@ -92,15 +93,17 @@ Each event has these members. A member that does not apply is null:
              repeats an attempt with the same outcome more than 10 times in a
              minute, one event stands for the further attempts, and its other
              members describe the last one
-  changes    [{"field","before","after"}]: what changed about the key. Secrets
-             are masked. Not set if the server is older and does not report it
+  changes    [{"field","before","after"}]: what changed about the key or the
+             resource. Secrets are masked. Not set if the server is older and
+             does not report it
 
 With --json, one line {"events":[...]} has all events.
 
 If you use a key, it needs LOGS:READ_ANY. The audit trail contains changes to
-keys and refused attempts, and counts the keys that were refused at /verify and
-/introspect. It contains no other requests that a server rejects because they
-have no valid key. service-api serve writes all requests to its access log.
+keys and resources and refused attempts, and counts the keys that were refused
+at /verify and /introspect. It contains no other requests that a server rejects
+because they have no valid key. service-api serve writes all requests to its
+access log.
 
 Examples:
   service-api audit > audit.jsonl

@@ -10,6 +10,7 @@ import { registerLogin } from "./login.ts";
 import { registerLogout } from "./logout.ts";
 import { registerNeeds } from "./needs/needs.ts";
 import { registerRequest } from "./request.ts";
+import { registerResource } from "./resource/resource.ts";
 import { registerServe } from "./serve/serve.ts";
 
 export { complete } from "../completions/complete.ts";
@@ -19,6 +20,7 @@ export { usageFailure } from "../usage_failure.ts";
 export const COMMANDS = {
   request: registerRequest,
   needs: registerNeeds,
+  resource: registerResource,
   serve: registerServe,
   audit: registerAudit,
   config: registerConfig,

@@ -4,7 +4,7 @@ import { Failure } from "../../apikey/failure.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute, ifAnswered } from "../execute.ts";
 
-const OBJECT_TYPES = ["Query", "ApiKey", "ApiKeyMutations"] as const;
+const OBJECT_TYPES = ["Query", "Mutation", "ApiKey", "ApiKeyMutations"] as const;
 const INPUT_TYPES = ["CreateApiKeyInput", "UpdateApiKeyInput"] as const;
 
 /** A field of one of these types, for example `ApiKey.expiresAt`. */
@@ -46,6 +46,7 @@ export async function serverFields(endpoint: Endpoint): Promise<ServerFields> {
       const type = z.nullable(z.object({ fields: z.nullish(names), inputFields: z.nullish(names) }));
       return z.object({
         Query: type,
+        Mutation: type,
         ApiKey: type,
         ApiKeyMutations: type,
         CreateApiKeyInput: type,

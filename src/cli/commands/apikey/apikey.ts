@@ -205,6 +205,7 @@ ${ROLES.map((role) => `  ${role.padEnd(9)}${ROLE_MEANINGS[role]}`).join("\n")}
 
 Resources:
 ${indentedList(RESOURCES)}
+  A server can have more. service-api resource adds, lists and removes them.
 
 Actions:
 ${indentedList(ACTIONS)}
