@@ -23,17 +23,29 @@ export function completeList(text: string, items: readonly Candidate[]): Answer 
   return { kind: "candidates", candidates: extend(list, items.filter(({ word }) => !list.items.includes(word))) };
 }
 
+/** Fetches the names of the server's resources, or none if the server does not answer in time. */
+type FetchResources = () => Promise<readonly string[]>;
+
 /**
  * Completes a list of permissions with wildcards. Offers resources until the user has typed a colon, and then the pairs
  * of that resource. Omits the pairs that the list already contains.
  */
-export function completePermissions(text: string): Answer {
-  return completePairs(parseList(text), [...RESOURCES, WILDCARD], [...ACTIONS, WILDCARD]);
+export async function completePermissions(text: string, fetchResources: FetchResources): Promise<Answer> {
+  const list = parseList(text);
+  return completePairs(list, [...await knownResources(list, fetchResources), WILDCARD], [...ACTIONS, WILDCARD]);
 }
 
 /** Completes one permission, without wildcards. Offers resources until the user has typed a colon, and then the pairs. */
-export function completeOnePermission(text: string): Answer {
-  return completePairs({ prefix: "", items: [], typed: text }, RESOURCES, ACTIONS);
+export async function completeOnePermission(text: string, fetchResources: FetchResources): Promise<Answer> {
+  const list = { prefix: "", items: [], typed: text };
+  return completePairs(list, await knownResources(list, fetchResources), ACTIONS);
+}
+
+/** Asks the server only if the user has not typed a resource of this program and a colon. */
+async function knownResources({ typed }: TypedList, fetchResources: FetchResources): Promise<readonly string[]> {
+  const [resource = "", action] = toUpperCase(typed).split(":");
+  const isKnown = action !== undefined && [...RESOURCES, WILDCARD].includes(resource.trim());
+  return isKnown ? RESOURCES : [...new Set([...RESOURCES, ...await fetchResources()])];
 }
 
 const WILDCARD = "*";

@@ -8,7 +8,7 @@ import { SUBCOMMANDS } from "../commands/apikey/subcommands.ts";
 import type { Host } from "../host/host.ts";
 import { type Answer, type Candidate, formatAnswer, matching, NO_CANDIDATES } from "./answer.ts";
 import { type CommandLine, flagName, parseCommandLine, visibleOptions } from "./command_line.ts";
-import { fetchKeyNames } from "./key_candidates.ts";
+import { fetchCustomResources, fetchKeyNames } from "./server_candidates.ts";
 import { completeValue } from "./values.ts";
 
 /**
@@ -33,8 +33,10 @@ async function answerFor(words: readonly string[], program: CommandUnknownOpts, 
   const subcommand = rest.length > 1 ? command.commands.find((candidate) => candidate.name() === rest[0]) : undefined;
   if (subcommand !== undefined) return await answerForCommand(rest.slice(1), subcommand, host);
   const answer = await answerForCommand(rest, command, host);
-  if (name !== "apikey" || rest.length > 1 || answer.kind !== "candidates") return answer;
-  const subcommands = SUBCOMMANDS.map(([word, description]): Candidate => ({ word, description }));
+  if (rest.length > 1 || answer.kind !== "candidates") return answer;
+  const subcommands = name === "apikey"
+    ? SUBCOMMANDS.map(([word, description]): Candidate => ({ word, description }))
+    : commandCandidates(command);
   return { ...answer, candidates: [...matching(rest[0] ?? "", subcommands), ...answer.candidates] };
 }
 
@@ -81,6 +83,7 @@ async function operandCandidates(
   host: Host,
 ): Promise<readonly Candidate[]> {
   if (argument?.name() === "name" && command.name() !== "create") return await fetchKeyNames(line, host);
+  if (argument?.name() === "resource" && command.name() === "remove") return await fetchCustomResources(line, host);
   return (argument?.argChoices ?? []).map((word) => ({ word, description: "" }));
 }
 

@@ -61,10 +61,10 @@ After you install the script, Tab completes:
     --name, --id   names and ids of existing keys, but no names for a new key;
                    also names without --name, for example after apikey show
     --profile      the profiles in the config file
-Key names come from the server that the command line, the environment or the
-profile selects, or from the local store, but never directly from a PostgreSQL
-database. If the server does not respond within one second, Tab offers no names.
-Tab never creates or deletes anything.
+Names of keys, and resources that are not built in, come from the server or the
+store that the command line, the environment or the profile selects. If it does
+not respond within one second, Tab does not offer them. Tab never creates or
+deletes anything.
 
 Run the commands for your shell once, and then start a new shell:
   bash        echo 'eval "$(service-api completions bash)"' >> ~/.bashrc

@@ -8,7 +8,7 @@ import type { Host } from "../host/host.ts";
 import { type Answer, type Candidate, matching, NO_CANDIDATES } from "./answer.ts";
 import { type CommandLine, type Cursor, flagName, givenValue, visibleOptions } from "./command_line.ts";
 import { completeList, completeOnePermission, completePermissions } from "./comma_lists.ts";
-import { fetchKeyIds, fetchKeyNames, selectsEmbeddedServer } from "./key_candidates.ts";
+import { fetchKeyIds, fetchKeyNames, fetchResourceNames, selectsEmbeddedServer } from "./server_candidates.ts";
 
 type ValueCursor = Extract<Cursor, { kind: "value" }>;
 
@@ -46,10 +46,16 @@ export async function completeValue(
     case "--permissions":
     case "--add-permissions":
     case "--remove-permissions":
-      return withPrefix(prefix, completePermissions(typed));
+      return withPrefix(prefix, await completePermissions(typed, () => fetchResourceNames(line, host)));
     case "--can":
       // The filter of `list` takes one permission, and the check of `verify` takes lists.
-      return withPrefix(prefix, command.name() === "list" ? completeOnePermission(typed) : completePermissions(typed));
+      return withPrefix(
+        prefix,
+        await (command.name() === "list" ? completeOnePermission : completePermissions)(
+          typed,
+          () => fetchResourceNames(line, host),
+        ),
+      );
     case "--sort":
       return offer(cursor, SORTS.map(toCandidate));
     case "--id":

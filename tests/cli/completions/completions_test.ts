@@ -49,8 +49,23 @@ Deno.test("the argument of the completions command completes to the shells", asy
 });
 
 Deno.test("every flag in the help of a command is offered with a description on one line", async () => {
-  const commands = ["apikey", "request", "needs", "serve", "audit", "config", "login", "logout", "completions"];
-  for (const command of [...commands.map((name) => [name]), ...SUBCOMMANDS.map(([name]) => ["apikey", name])]) {
+  const commands = [
+    "apikey",
+    "request",
+    "needs",
+    "resource",
+    "serve",
+    "audit",
+    "config",
+    "login",
+    "logout",
+    "completions",
+  ];
+  const subcommands = [
+    ...SUBCOMMANDS.map(([name]) => ["apikey", name]),
+    ...["add", "list", "remove"].map((name) => ["resource", name]),
+  ];
+  for (const command of [...commands.map((name) => [name]), ...subcommands]) {
     // deno-lint-ignore no-await-in-loop -- one command at a time
     const help = (await inProcess([...command, "--help"])).stdout;
     const flags = [...help.matchAll(/^ {2}(?:-h, )?(--[a-z-]+)/gm)].map(([, flag]) => flag);
@@ -66,6 +81,15 @@ Deno.test("apikey completes to its subcommands and flags, but after a flag only 
   expect(await offered(["apikey", "cr"])).toEqual(["create"]);
   expect(await offered(["apikey", "--json", "cr"])).toEqual([]);
   expect(await offered(["apikey", "create", "cr"])).toEqual([]);
+});
+
+Deno.test("resource completes to its subcommands", async () => {
+  expect((await complete(["resource", ""])).words).toMatchObject({
+    add: "add a resource",
+    remove: "remove a resource",
+  });
+  expect(await offered(["resource", "l"])).toEqual(["list"]);
+  expect(await offered(["resource", "add", ""])).not.toContain("list");
 });
 
 Deno.test("a flag is offered again only if it can be repeated", async () => {
@@ -270,6 +294,40 @@ for (const [source, install] of [["the local store", () => embedded(inProcess)],
   });
 }
 
+for (const [source, install] of [["the local store", () => embedded(inProcess)], ["a server", overHttp]] as const) {
+  Deno.test(`permissions and resource remove complete to the custom resources of ${source}`, async () => {
+    await using installation = await install();
+    const { program } = installation;
+    await program(["resource", "add", "ORDERS", "--description", "orders service"]);
+    expect((await complete(["resource", "remove", ""], program)).words).toMatchObject({ ORDERS: "orders service" });
+    expect(await offered(["resource", "remove", "D"], program)).toEqual([]);
+    for (const words of [["--permissions"], ["update", "--add-permissions"], ["verify", "--can"], ["list", "--can"]]) {
+      // deno-lint-ignore no-await-in-loop -- one flag at a time
+      expect(await complete(["apikey", ...words, "or"], program)).toEqual({
+        words: { "ORDERS:": "" },
+        directive: ":nospace",
+      });
+      // deno-lint-ignore no-await-in-loop -- one flag at a time
+      expect(await offered(["apikey", ...words, "orders:read"], program)).toEqual([
+        "ORDERS:READ_ANY",
+        "ORDERS:READ_OWN",
+      ]);
+    }
+    expect(await offered(["apikey", "--permissions", "DOCKER:READ_ANY,ORD"], program)).toEqual([
+      "DOCKER:READ_ANY,ORDERS:",
+    ]);
+  });
+}
+
+Deno.test("the server is not asked to complete the actions of a built-in resource", async () => {
+  await using server = startServer(() => Response.json({}));
+  const program: Program = (args) => inProcess(args, { env: { SERVICE_API_URL: server.url } });
+  expect(await offered(["apikey", "--permissions", "docker:read_a"], program)).toEqual(["DOCKER:READ_ANY"]);
+  expect(server.requests).toEqual([]);
+  expect(await offered(["apikey", "--permissions", "doc"], program)).toEqual(["DOCKER:"]);
+  expect(server.requests).toHaveLength(1);
+});
+
 Deno.test("key names come from the store that the command line names", async () => {
   await using installation = await embedded(inProcess);
   await createKeys(installation.program);
@@ -311,12 +369,13 @@ Deno.test("if the URL is rejected, the server is unreachable, or the key is miss
   }
 });
 
-Deno.test("if the server does not answer, completion gives up after a second and offers no names", async () => {
+Deno.test("if the server does not answer, completion gives up after a second and offers only what it knows", async () => {
   const pending = Promise.withResolvers<Response>();
   await using server = startServer(() => pending.promise);
   const since = performance.now();
   const program: Program = (args) => inProcess(args, { env: { SERVICE_API_URL: server.url } });
   expect(await complete(["apikey", "--delete", "--name", ""], program)).toEqual(NO_CANDIDATES);
+  expect(await offered(["apikey", "--permissions", "do"], program)).toEqual(["DOCKER:"]);
   // A request of any other command would end after 30 s.
   expect(performance.now() - since).toBeLessThan(10_000);
   pending.resolve(new Response());

@@ -1,6 +1,10 @@
-/** Selects a server by an unfinished command line and its environment, and fetches the names or ids of its keys. */
+/**
+ * Selects a server by an unfinished command line and its environment, and fetches the names or ids of its keys, or its
+ * resources.
+ */
 import { escapeInvisible } from "../../apikey/failure.ts";
-import type { KeySummary } from "../../client/client.ts";
+import type { Client, KeySummary } from "../../client/client.ts";
+import { listResources } from "../commands/resource/requests.ts";
 import type { Host } from "../host/host.ts";
 import { SILENT_LOG } from "../host/log.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
@@ -12,21 +16,40 @@ const TIMEOUT = 1000;
 
 /** Returns names without duplicates, with descriptions and roles, or none if they cannot be fetched within 1 second. */
 export async function fetchKeyNames(line: CommandLine, host: Host): Promise<readonly Candidate[]> {
-  const keys = (await fetchKeys(line, host)).filter(({ name }) => isPrintable(name));
+  const keys = (await fetchAll(line, host, listKeys)).filter(({ name }) => isPrintable(name));
   return [...new Map(keys.map((key) => [key.name, toCandidate(key)])).values()];
 }
 
 /** Returns ids, described by the names of their keys, or none if they cannot be fetched within 1 second. */
 export async function fetchKeyIds(line: CommandLine, host: Host): Promise<readonly Candidate[]> {
-  const keys = (await fetchKeys(line, host)).filter(({ id }) => isPrintable(id));
+  const keys = (await fetchAll(line, host, listKeys)).filter(({ id }) => isPrintable(id));
   return keys.map(({ id, name }) => ({ word: id, description: escapeInvisible(name) }));
 }
 
-async function fetchKeys(line: CommandLine, host: Host): Promise<readonly KeySummary[]> {
-  const { promise: timedOut, resolve } = Promise.withResolvers<readonly KeySummary[]>();
+/** Returns the names of all resources of the server, or none if they cannot be fetched within 1 second. */
+export async function fetchResourceNames(line: CommandLine, host: Host): Promise<readonly string[]> {
+  return await fetchAll(line, host, async (client) => (await client.listEnumNames()).resources);
+}
+
+/** Returns the custom resources with descriptions, or none if they cannot be fetched within 1 second. */
+export async function fetchCustomResources(line: CommandLine, host: Host): Promise<readonly Candidate[]> {
+  const resources = (await fetchAll(line, host, listResources)).filter(({ name }) => isPrintable(name));
+  return resources.map(({ name, description }) => ({ word: name, description: escapeInvisible(description ?? "") }));
+}
+
+function listKeys(client: Client): Promise<readonly KeySummary[]> {
+  return client.listKeys();
+}
+
+async function fetchAll<Item>(
+  line: CommandLine,
+  host: Host,
+  list: (client: Client) => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  const { promise: timedOut, resolve } = Promise.withResolvers<readonly Item[]>();
   const timer = setTimeout(() => resolve([]), TIMEOUT);
   try {
-    return await Promise.race([listKeys(serverFlags(line, host), host), timedOut]);
+    return await Promise.race([request(serverFlags(line, host), host, list), timedOut]);
   } catch {
     return [];
   } finally {
@@ -44,12 +67,16 @@ export async function selectsEmbeddedServer(line: CommandLine, host: Host): Prom
   return (await readEffectiveSettings(serverFlags(line, host), host, SILENT_LOG)).baseUrl === undefined;
 }
 
-async function listKeys(flags: ServerFlags, host: Host): Promise<readonly KeySummary[]> {
+async function request<Item>(
+  flags: ServerFlags,
+  host: Host,
+  list: (client: Client) => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
   const readsStandardInput = (flags.keyFile ?? host.env("SERVICE_API_KEY_FILE")) === "-";
   if (readsStandardInput) return [];
   const { readSettings, withClientFor } = await import("#connection");
   const settings = await readSettings(flags, host, SILENT_LOG);
-  return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await (await connect()).listKeys());
+  return await withClientFor(settings, host, SILENT_LOG)(async (connect) => await list(await connect()));
 }
 
 function serverFlags(line: CommandLine, host: Host): ServerFlags {
