@@ -28,6 +28,7 @@ async function readAll(store: KeyStore, key: StoredKey): Promise<unknown> {
     byName: await store.findByName(key.name),
     bySecret: await store.findBySecretHash(key.secretHash),
     events: await store.listEvents(undefined, 10),
+    resources: await store.listResources(),
   };
 }
 
@@ -49,12 +50,13 @@ export function testOpening(engine: Engine): void {
         own: [],
         pages: SORTS.map(() => [undefined]),
         events: [],
+        resources: { revision: 0, resources: [] },
       });
     });
     expect(await location.contents()).toEqual(before);
   });
 
-  test("Deleting from a missing store, updating in it, a refused change and a last use create nothing", async (location) => {
+  test("Deleting from a missing store, updating in it, removing a resource, a refused change and a last use create nothing", async (location) => {
     const before = await location.contents();
     await onDemand(location, async (store) => {
       expect(await store.remove(["key_nowhere"], LOCAL, allowAny)).toBe(false);
@@ -62,6 +64,8 @@ export function testOpening(engine: Engine): void {
       await store.recordEvent(refused);
       await store.recordUses(new Map([["key_nowhere", LOCAL.at]]));
       await store.dropEventsBefore(LOCAL.at);
+      const removal = store.removeResource("ORDERS", LOCAL, allowAny);
+      expect((await failureOfPromise(removal)).code).toBe("NOT_FOUND");
       expect(await store.update({ id: "key_nowhere" }, LOCAL, { action: "UPDATE" }, set({}))).toBeUndefined();
     });
     expect(await location.contents()).toEqual(before);
@@ -107,6 +111,7 @@ export function testOpening(engine: Engine): void {
           byName: key,
           bySecret: activeState(key),
           events: [],
+          resources: { revision: 0, resources: [] },
         });
         await store.recordUses(new Map([[key.id, LOCAL.at]]));
       });
@@ -123,6 +128,19 @@ export function testOpening(engine: Engine): void {
         );
         expect((await store.findBySecretHash(key.secretHash))?.status).toBe("disabled");
         await withStore(location, async (other) => expect(await listKeys(other)).toEqual([disabled]));
+      });
+    });
+
+    test(`Adding a resource to a store with schema ${schema} migrates the store`, async (location) => {
+      const key = await newKey("deploy");
+      await location.createOlder(schema, key);
+      await onDemand(location, async (store) => {
+        await store.addResource({ name: "ORDERS", description: null }, LOCAL, allowAny);
+        expect(await store.listResources()).toEqual({
+          revision: 1,
+          resources: [{ name: "ORDERS", description: null }],
+        });
+        expect(await store.findBySecretHash(key.secretHash)).toEqual({ ...activeState(key), resourcesRevision: 1 });
       });
     });
 

@@ -219,23 +219,31 @@ Deno.test("Opening a store with schema version 1 migrates the store and keeps it
     });
   }));
 
-Deno.test("After the migration, a running process of a version with schema 3 looks up a schema that it rejects", () =>
-  inTemporaryDirectory(async (directory) => {
-    await inDatabase(directory, (other) => {
-      for (const step of SQLITE_MIGRATIONS.slice(0, 3)) other.exec(step);
-      other.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 3; PRAGMA journal_mode = WAL`);
-      // As text, because it is the statement of a published version. That version rejects a schema later than 3.
-      const lookUp = other.prepare(
-        "SELECT user_version, id, revision FROM pragma_user_version LEFT JOIN api_key ON secret_sha256 = ?",
-      );
-      expect(lookUp.get(new Uint8Array(32))?.["user_version"]).toBe(3);
-      return withStoreIn(directory, async (store) => {
-        const key = await newKey("deploy", { enabled: false });
-        await addAll(store, [key]);
-        expect(Number(lookUp.get(key.secretHash)?.["user_version"])).toBeGreaterThan(3);
+/** The columns that published versions look up, by their schema. They reject a schema that is later than their own. */
+const PUBLISHED_LOOK_UPS = { 3: "id, revision", 4: "id, revision, enabled, expires_at" };
+
+for (const [version, columns] of Object.entries(PUBLISHED_LOOK_UPS)) {
+  const schema = Number(version);
+
+  Deno.test(`After the migration, a running process of a version with schema ${schema} looks up a schema that it rejects`, () =>
+    inTemporaryDirectory(async (directory) => {
+      await inDatabase(directory, (other) => {
+        for (const step of SQLITE_MIGRATIONS.slice(0, schema)) other.exec(step);
+        other.exec(
+          `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${schema}; PRAGMA journal_mode = WAL`,
+        );
+        const lookUp = other.prepare(
+          `SELECT user_version, ${columns} FROM pragma_user_version LEFT JOIN api_key ON secret_sha256 = ?`,
+        );
+        expect(lookUp.get(new Uint8Array(32))?.["user_version"]).toBe(schema);
+        return withStoreIn(directory, async (store) => {
+          const key = await newKey("deploy", { enabled: false });
+          await addAll(store, [key]);
+          expect(Number(lookUp.get(key.secretHash)?.["user_version"])).toBeGreaterThan(schema);
+        });
       });
-    });
-  }));
+    }));
+}
 
 Deno.test("If five processes open a store with schema version 1 at once, the store is migrated once", () =>
   inTemporaryDirectory(async (directory) => {

@@ -10,6 +10,7 @@ import { insertIntoOlder } from "./older_schema.ts";
 import { testOpening } from "./opening_contract.ts";
 import { testPages } from "./page_contract.ts";
 import { testUpdates } from "./update_contract.ts";
+import { testResources } from "./resource_contract.ts";
 import { testRaces } from "./race_contract.ts";
 import { sqliteRacer } from "./racers.ts";
 import { inTemporaryDirectory } from "./temporary_store.ts";
@@ -55,5 +56,6 @@ testPages(sqlite("SQLite"));
 testAuditTrail(sqlite("SQLite"));
 testRaces(sqlite("SQLite"));
 testOpening(sqlite("SQLite"));
+testResources(sqlite("SQLite"));
 // `serve` opens the store with an equivalent `nextTurn`.
 testRaces(sqlite("SQLite with grouped commits", () => new Promise((resolve) => setImmediate(resolve))));

@@ -15,7 +15,7 @@ import { activeState, newKey, newKeys } from "./stored_key.ts";
 const UPDATE: UpdateOptions = { action: "UPDATE" };
 const ROTATE: UpdateOptions = { action: "ROTATE" };
 
-const PAST = new Date("2020-01-02T03:04:05.006Z");
+export const PAST = new Date("2020-01-02T03:04:05.006Z");
 export const FUTURE = new Date("2999-12-31T23:59:59.999Z");
 
 /** Returns a change that sets some fields. */

@@ -10,6 +10,7 @@ import { testPages } from "../page_contract.ts";
 import { testUpdates } from "../update_contract.ts";
 import { type PostgresServer, testOnPostgres } from "./server.ts";
 import { postgresRacer } from "../racers.ts";
+import { testResources } from "../resource_contract.ts";
 import { testRaces } from "../race_contract.ts";
 
 function postgresOn(server: PostgresServer): Engine {
@@ -59,4 +60,5 @@ await testOnPostgres("PostgreSQL", {}, (server) => {
   testAuditTrail(engine);
   testRaces(engine);
   testOpening(engine);
+  testResources(engine);
 });

@@ -48,26 +48,32 @@ await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
       expect(rows).toEqual([{ nspname: "service_api" }]);
     }));
 
-  Deno.test("PostgreSQL: after the migration, a running process of a version with schema 2 looks up a schema that it rejects", () =>
-    server.withNewDatabase(async (name) => {
-      // As text, because it is the statement of a published version. That version rejects a schema later than 2.
-      const lookUp = (hash: string): string =>
-        `SELECT version, encode(secret_sha256, 'hex') AS hash, id, revision
-         FROM service_api.schema_version LEFT JOIN service_api.api_key
-         ON secret_sha256 = ANY(ARRAY['\\x${hash}']::bytea[])`;
-      await server.as("service", name, async (run) => {
-        await run(["CREATE SCHEMA service_api", ...POSTGRES_MIGRATIONS.slice(0, 2)].join(";"));
-        await run("CREATE TABLE service_api.schema_version AS SELECT 2 AS version");
-        expect(await run(lookUp(""))).toEqual([{ version: 2, hash: null, id: null, revision: null }]);
-        await withStoreAt(server.address(name), async (store) => {
-          const key = await newKey("deploy", { enabled: false });
-          await addAll(store, [key]);
-          const [row] = await run(lookUp(key.secretHash.toHex()));
-          expect(row?.["id"]).toBe(key.id);
-          expect(Number(row?.["version"])).toBeGreaterThan(2);
+  /** The columns that published versions look up, by their schema. They reject a schema that is later than their own. */
+  const PUBLISHED_LOOK_UPS = { 2: "id, revision", 3: "id, revision, enabled, expires_at" };
+
+  for (const [version, columns] of Object.entries(PUBLISHED_LOOK_UPS)) {
+    const schema = Number(version);
+
+    Deno.test(`PostgreSQL: after the migration, a running process of a version with schema ${schema} looks up a schema that it rejects`, () =>
+      server.withNewDatabase(async (name) => {
+        const lookUp = (hash: string): string =>
+          `SELECT version, encode(secret_sha256, 'hex') AS hash, ${columns}
+           FROM service_api.schema_version LEFT JOIN service_api.api_key
+           ON secret_sha256 = ANY(ARRAY['\\x${hash}']::bytea[])`;
+        await server.as("service", name, async (run) => {
+          await run(["CREATE SCHEMA service_api", ...POSTGRES_MIGRATIONS.slice(0, schema)].join(";"));
+          await run(`CREATE TABLE service_api.schema_version AS SELECT ${schema} AS version`);
+          expect(await run(lookUp(""))).toMatchObject([{ version: schema, id: null }]);
+          await withStoreAt(server.address(name), async (store) => {
+            const key = await newKey("deploy", { enabled: false });
+            await addAll(store, [key]);
+            const [row] = await run(lookUp(key.secretHash.toHex()));
+            expect(row?.["id"]).toBe(key.id);
+            expect(Number(row?.["version"])).toBeGreaterThan(schema);
+          });
         });
-      });
-    }));
+      }));
+  }
 
   Deno.test("PostgreSQL: if a newer version wrote the database, opening fails with UNREACHABLE and the database is unchanged", () =>
     server.withNewDatabase(async (name) => {
