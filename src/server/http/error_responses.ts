@@ -35,11 +35,12 @@ export const REQUEST_TIMEOUT = errorResponse(
   "The request took too long. It may have taken effect.",
   { mayHaveExecuted: true },
 );
-export const DUPLICATE_HEADER = errorResponse(
-  400,
-  "USAGE",
-  "Send the headers Host, Authorization and X-API-Key only once.",
-);
+const DUPLICATE = errorResponse(400, "USAGE", "Send the headers Host, Authorization and X-API-Key only once.");
+/** The response to a request with one of these headers twice (RFC 6750 section 3.1). */
+export const DUPLICATE_HEADER: HttpResponse = {
+  ...DUPLICATE,
+  headers: { ...DUPLICATE.headers, "www-authenticate": 'Bearer realm="service-api", error="invalid_request"' },
+};
 export const BODY_TIMEOUT = errorResponse(408, "TIMEOUT", "The body of the request did not arrive in time.");
 
 const UPGRADE_MESSAGE = "This server speaks only HTTP/1.1. Remove the Upgrade header.\n";

@@ -235,11 +235,20 @@ function hasDuplicate(rawHeaders: readonly string[]): boolean {
   let bareKeys = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? "";
-    // Deno 2.7.11 joins the values of headers with the same name.
-    const count = rawHeaders[i + 1]?.includes(", ") ? 2 : 1;
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += count;
-    else if (name.length === 9 && name.toLowerCase() === "x-api-key") bareKeys += count;
-    else if (name.length === 13 && name.toLowerCase() === "authorization") authorizations += count;
+    const value = rawHeaders[i + 1] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += isJoined(value) ? 2 : 1;
+    else if (name.length === 9 && name.toLowerCase() === "x-api-key") bareKeys += isJoined(value) ? 2 : 1;
+    else if (name.length === 13 && name.toLowerCase() === "authorization") {
+      authorizations += isJoined(value) && SECOND_CREDENTIALS.test(value) ? 2 : 1;
+    }
   }
   return hosts > 1 || authorizations > 1 || bareKeys > 1;
 }
+
+/** Deno 2.7.11 joins the values of headers with the same name. */
+function isJoined(value: string): boolean {
+  return value.includes(", ");
+}
+
+/** Another scheme after a comma. One scheme can have several parameters `name=value` (RFC 9110 section 11.4). */
+const SECOND_CREDENTIALS = /, *[^\s=,"]+(?: +[^\s=]| *$| *,)/;
