@@ -46,8 +46,8 @@ for (const open of [openSqliteStore, openSqliteStoreOnDemand]) {
 Deno.test("SQLite: countKeys counts the keys of all pages, even if there are gaps, and lets other requests run between two pages", () =>
   inTemporaryDirectory(async (directory) => {
     let turns = 0;
-    const beforeCommit = (): Promise<void> => Promise.resolve(void turns++);
-    const store = await openSqliteStore({ directory, busyTimeout: 5_000, now: () => MOMENT, beforeCommit });
+    const nextTurn = (): Promise<void> => Promise.resolve(void turns++);
+    const store = await openSqliteStore({ directory, busyTimeout: 5_000, now: () => MOMENT, nextTurn });
     try {
       fillSqlite(`${directory}/keys.db`, 2500);
       const database = new DatabaseSync(`${directory}/keys.db`);
