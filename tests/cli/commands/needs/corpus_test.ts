@@ -6,10 +6,12 @@ import { findNeeds } from "../../../../src/cli/commands/needs/find_needs.ts";
 import { fetchSchema } from "../../../../src/cli/commands/needs/schema.ts";
 import { clientOver } from "../../../client/client_over.ts";
 import {
+  ADD_RESOURCE,
   DELETE,
   GRAPHQL_URL,
   keysIn,
   post,
+  REMOVE_RESOURCE,
   send,
   type TestServer,
   withServer,
@@ -30,6 +32,10 @@ async function codesWith(
     keyWith(...permissions),
     ...Array.from({ length: targets }, (_, index) => create({ name: `target ${index}`, ...rights })),
   ]);
+  for (const [name] of text.matchAll(/OLD_\d+/g)) {
+    // deno-lint-ignore no-await-in-loop -- few documents remove a resource
+    await post(local, ADD_RESOURCE, { input: { name } });
+  }
   const query = text.replaceAll(/TARGET_(\d+)/g, (_, index) => created[index]?.id ?? "");
   const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
   const codes: (string | undefined)[] = [];
@@ -41,6 +47,10 @@ async function codesWith(
   }
   const remaining = await keysIn(store);
   await post(local, DELETE, { ids: remaining.map(({ id }) => id) });
+  for (const { name } of (await store.listResources()).resources) {
+    // deno-lint-ignore no-await-in-loop -- few documents leave a resource
+    await post(local, REMOVE_RESOURCE, { name });
+  }
   return codes;
 }
 
@@ -75,6 +85,8 @@ Deno.test("a key with just the permissions that needs finds gets no error, and w
     "API_KEY:READ_ANY",
     "API_KEY:UPDATE_ANY",
     "LOGS:READ_ANY",
+    "PERMISSION:CREATE_ANY",
+    "PERMISSION:DELETE_ANY",
   ]);
   expect(withSeveral).toBeGreaterThan(10);
 });

@@ -4,7 +4,7 @@ import { getNamedType, type GraphQLField, type GraphQLObjectType, isObjectType }
 import { schema } from "../../../../src/server/graphql/schema.ts";
 
 export interface GeneratedDocument {
-  /** Each `TARGET_n` stands for the id of a key, and each `target n` is its name. */
+  /** Each `TARGET_n` stands for the id of a key, and `target n` is its name. `OLD_n` is an existing resource, `NEW_n` is not. */
   readonly text: string;
   readonly operations: readonly string[];
   /** The number of keys. Each change has a key of its own, so that no change makes another one fail. */
@@ -40,6 +40,8 @@ const ARGUMENTS: Readonly<Record<string, Arguments>> = {
   "ApiKeyMutations.addRole": (builder) => `input: { apiKeyId: "TARGET_${builder.target()}", role: GUEST }`,
   "ApiKeyMutations.removeRole": (builder) => `input: { apiKeyId: "TARGET_${builder.target()}", role: GUEST }`,
   "ApiKeyMutations.rotate": (builder) => `input: { id: "TARGET_${builder.target()}" }`,
+  "ResourceMutations.add": (builder) => `input: { name: "NEW_${builder.target()}" }`,
+  "ResourceMutations.remove": (builder) => `name: "OLD_${builder.target()}"`,
 };
 
 /** Builds a document. The choices decide everything. */
