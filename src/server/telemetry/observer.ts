@@ -6,8 +6,8 @@ import type { Rejection } from "../../apikey/rejected_key.ts";
 import type { Trace } from "./tracing.ts";
 
 /**
- * The outcome of a check at `/verify`: `valid` (204), no key or one that the server rejects (401), a valid key that lacks
- * a right (403), an invalid request (400), or a server or store that fails (500 or 503).
+ * The outcome of a check at `/verify`: `valid` (204 or 200), no key or one that the server rejects (401), a valid key that
+ * lacks a right (403), an invalid request (400), or a server or store that fails (500 or 503).
  */
 export type VerificationOutcome =
   | "valid"
