@@ -19,20 +19,14 @@ export function guard(server: string, secret: string): (...needs: readonly strin
       c.text("Refused.\n", status, { "WWW-Authenticate": `Bearer realm="service-api"${reason}` });
     const [, token] = /^Bearer +(\S+) *$/i.exec(c.req.header("Authorization") ?? "") ?? [];
     if (token === undefined) return refuse(401, "");
-    const response = await fetch(`${server}/introspect`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${secret}` },
-      body: new URLSearchParams({ token }),
-      redirect: "error",
-      signal: AbortSignal.timeout(5000),
-    }).catch(() => undefined);
+    const [headers, body] = [{ Authorization: `Bearer ${secret}` }, new URLSearchParams({ token })];
+    const request = { method: "POST", headers, body, signal: AbortSignal.timeout(5000) };
+    const response = await fetch(`${server}/introspect`, request).catch(() => undefined);
     if (!response?.ok) return c.text("Could not check the key.\n", 503);
     const answer: Answer = await response.json();
     if (!answer.active) return refuse(401, ', error="invalid_token"');
-    const held = new Set(answer.scope.split(" "));
-    if (!needs.every((need) => held.has(need))) {
-      return refuse(403, `, error="insufficient_scope", scope="${needs.join(" ")}"`);
-    }
+    const missing = needs.filter((need) => !answer.scope.split(" ").includes(need));
+    if (missing.length > 0) return refuse(403, `, error="insufficient_scope", scope="${needs.join(" ")}"`);
     c.set("caller", answer);
     return await next();
   };
