@@ -9,8 +9,8 @@ import { testWith } from "./tools.ts";
 
 const ROOT = `${import.meta.dirname}/..`;
 
-/** The sections whose commands are tested in tests/scripts/ and tests/container/. */
-const TESTED_ELSEWHERE: readonly string[] = ["Install", "Container"];
+/** The sections whose commands are tested in tests/scripts/, tests/container/ and tests/recipes/. */
+const TESTED_ELSEWHERE: readonly string[] = ["Install", "Container", "Guarding a service"];
 
 /** The database that some commands use. */
 const DATABASE_URL = "postgres://service_api@localhost:5432/keys";

@@ -1,0 +1,59 @@
+/** The section "Guarding a service" of `src/server/README.md`. */
+import { expect } from "expect";
+import { execute } from "../execute.ts";
+import { freePort } from "../free_port.ts";
+import { installProgram } from "../program/from_sources.ts";
+import { sectionOf, textsIn } from "../readme.ts";
+import { findProgram, testWith } from "../tools.ts";
+import { nginxConfiguration, startProgram } from "./guarded_service.ts";
+import { RECIPES } from "./workspace.ts";
+
+testWith(
+  ["bash", "curl", "nginx"],
+  'the commands under "Guarding a service" let only keys with ORDERS:READ_ANY reach the service',
+  async () => {
+    const home = await Deno.makeTempDir({ prefix: "service-api-guide-" });
+    await using service = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, answer);
+    const [gatePort, proxyPort] = [freePort(), freePort()];
+    const adapt = (text: string): string =>
+      text.replaceAll("4000", String(gatePort))
+        .replaceAll("8080", String(proxyPort))
+        .replaceAll("3000", String(service.addr.port))
+        .replaceAll("/etc/nginx", `${home}/nginx`);
+    await Promise.all(
+      ["bin", "nginx/conf.d", "scripts/recipes/gate"].map((path) => Deno.mkdir(`${home}/${path}`, { recursive: true })),
+    );
+    await installProgram(`${home}/bin/service-api`);
+    await Deno.writeTextFile(`${home}/nginx/nginx.conf`, nginxConfiguration("conf.d/*.conf"));
+    const recipe = await Deno.readTextFile(`${RECIPES}/gate/nginx.conf`);
+    await Deno.writeTextFile(`${home}/scripts/recipes/gate/nginx.conf`, adapt(recipe));
+    const options = ["-p", home, "-c", `${home}/nginx/nginx.conf`, "-e", `${home}/error.log`];
+    const nginx = findProgram("nginx") ?? "nginx";
+    await Deno.writeTextFile(`${home}/bin/nginx`, `#!/bin/sh\nexec ${nginx} ${options.join(" ")} "$@"\n`, {
+      mode: 0o755,
+    });
+    const isReady = (): Promise<boolean> =>
+      Deno.readTextFile(`${home}/nginx.pid`).then((pid) => pid !== "", () => false);
+    const running = await startProgram(nginx, options, home, isReady);
+    try {
+      const [guide = "", ...others] = textsIn(sectionOf("Guarding a service"), "sh");
+      expect(others).toEqual([]);
+      const { stdout, stderr } = await execute("bash", ["-euc", adapt(guide)], {
+        cwd: home,
+        env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, HOME: home },
+        clearEnv: true,
+      });
+      expect({ stdout, stderr }).toEqual({
+        stdout: "Added the resource ORDERS\nthe orders for shop\n403\n",
+        stderr: "",
+      });
+    } finally {
+      await running.stop();
+      await Deno.remove(home, { recursive: true });
+    }
+  },
+);
+
+function answer({ headers }: Request): Response {
+  return new Response(`the orders for ${headers.get("x-api-key-name")}\n`);
+}
