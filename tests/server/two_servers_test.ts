@@ -13,6 +13,7 @@ import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { testOnPostgres } from "../store/postgres/server.ts";
 import { inTemporaryDirectory } from "../store/temporary_store.ts";
 import {
+  ADD_RESOURCE,
   type ApiKey,
   changedKey,
   CREATE,
@@ -22,8 +23,11 @@ import {
   ME,
   post,
   READ,
+  REMOVE_RESOURCE,
+  type Result,
   ROTATE,
   serverOver,
+  toInput,
   UPDATE,
 } from "./graphql/graphql.ts";
 import { fetchFrom, startHttp, statusOf } from "./http/http_server.ts";
@@ -162,6 +166,24 @@ function testTwoServers(
     await data.execute(`UPDATE api_key SET roles = 'GUEST', revision = revision + 1 WHERE id = '${admin.id}'`);
     expect(await codesOf(known.key)).toEqual([[], []]);
     expect(await codesOf(admin.key)).toEqual([["FORBIDDEN"], ["FORBIDDEN"]]);
+  });
+
+  test("after a resource is added or removed through one server, the other server sees it on the next request", async ({ one, two, admin, known, twoUrl }) => {
+    const grant = (server: Fetch): Promise<Result> =>
+      post(server, UPDATE, { input: { id: known.id, permissions: toInput(["ORDERS:READ_ANY"]) } }, admin.key);
+    const verify = async (secret: string): Promise<number> =>
+      await statusOf(new URL("/verify?can=ORDERS:READ_ANY", twoUrl), { headers: { "x-api-key": secret } });
+    const input = { name: "ORDERS" };
+    expect([(await grant(two)).codes, await verify(admin.key), await verify(known.key)]).toEqual([["USAGE"], 400, 400]);
+    expect((await post(one, ADD_RESOURCE, { input }, admin.key)).codes).toEqual([]);
+    expect([await verify(admin.key), await verify(known.key)]).toEqual([204, 403]);
+    expect([(await grant(two)).codes, await verify(known.key)]).toEqual([[], 204]);
+    const removal = await post(two, REMOVE_RESOURCE, input, admin.key);
+    expect([removal.codes, removal.messages]).toEqual([["FAILED"], [expect.stringContaining('the key "known"')]]);
+    await post(one, UPDATE, { input: { id: known.id, permissions: [] } }, admin.key);
+    expect((await post(one, REMOVE_RESOURCE, input, admin.key)).data).toEqual({ resource: { remove: true } });
+    expect([(await grant(two)).codes, await verify(admin.key)]).toEqual([["USAGE"], 400]);
+    expect((await post(two, "{ resources { name } }", {}, known.key)).data).toEqual({ resources: [] });
   });
 
   test("if a newer version migrates the store, valid and unknown keys get 503, and so does /readyz", async ({ two, twoUrl, known, data }) => {
