@@ -18,6 +18,7 @@ const SORTS: readonly KeySort[] = ["CREATED", "NAME", "USED", "EXPIRES"];
 async function readAll(store: KeyStore, key: StoredKey): Promise<unknown> {
   return {
     isEmpty: await store.isEmpty(),
+    counts: await store.countKeys(),
     list: await listKeys(store),
     own: await listKeys(store, key.id),
     pages: await Promise.all(SORTS.map(async (sort) => {
@@ -46,6 +47,7 @@ export function testOpening(engine: Engine): void {
     await onDemand(location, async (store) => {
       expect(await readAll(store, key)).toEqual({
         isEmpty: true,
+        counts: { active: 0, disabled: 0, expired: 0, nextExpiry: null },
         list: [],
         own: [],
         pages: SORTS.map(() => [undefined]),
@@ -104,6 +106,7 @@ export function testOpening(engine: Engine): void {
       await onDemand(location, async (store) => {
         expect(await readAll(store, key)).toEqual({
           isEmpty: false,
+          counts: { active: 1, disabled: 0, expired: 0, nextExpiry: null },
           list: [key],
           own: [key],
           pages: SORTS.map(() => [key]),
