@@ -67,7 +67,7 @@ export function requireUnused(name: string, keys: readonly string[]): void {
   throw new Failure(
     "FAILED",
     `The resource ${name} is in the permissions of ${keys.length === 1 ? "the key" : "the keys"} ${named}${others}. ` +
-      `For each of them, run "service-api apikey update NAME --remove-permissions '${name}:*'", or delete the key.`,
+      `For each such key, run "service-api apikey update NAME --remove-permissions '${name}:*'", or delete the key.`,
   );
 }
 
