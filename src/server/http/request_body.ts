@@ -13,8 +13,9 @@ import { HttpError } from "../graphql/http_message.ts";
 export async function readBody(request: IncomingMessage, maxLength: number): Promise<string> {
   const length = Number(request.headers["content-length"] ?? 0);
   if (length > maxLength) throw tooLong(maxLength);
-  // The whole body has arrived. Waiting for events would take about as long as the rest of the request.
-  const arrived: unknown = request.readableLength === length ? request.read() : null;
+  // The whole body has arrived. Waiting for events would take about as long as the rest of the request. Without a size,
+  // read() returns only the first chunk of a body that arrived in several.
+  const arrived: unknown = request.readableLength === length ? request.read(length) : null;
   return decode(arrived instanceof Uint8Array ? arrived : Buffer.concat(await readChunks(request, maxLength)));
 }
 
