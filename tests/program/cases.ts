@@ -165,6 +165,25 @@ export const CASES: readonly Case[] = [
     },
   },
   {
+    rule: "a resource can be removed only if no key has a permission on it, and keys cannot get one after that",
+    isSmokeTest: true,
+    check: async (program) => {
+      const onOrders = create("--name", "shop", "--permissions", "ORDERS:READ_ANY", "--json");
+      expect(jsonLine(await program(["resource", "add", "orders", "--description", "d", "--json"]))).toEqual({
+        name: "ORDERS",
+        description: "d",
+      });
+      expect((await program(onOrders)).code).toBe(0);
+      const removal = ["resource", "remove", "ORDERS", "--json"];
+      expectFailure(await program(removal), 1, "FAILED", /"shop".*--remove-permissions 'ORDERS:\*'/);
+      const replaced = ["--add-roles", "GUEST", "--remove-permissions", "ORDERS:*", "--json"];
+      expect((await program(["apikey", "update", "shop", ...replaced])).code).toBe(0);
+      expect(jsonLine(await program(removal))).toEqual({ removed: "ORDERS" });
+      expect(jsonLine(await program(["resource", "list", "--json"]))).toEqual({ resources: [] });
+      expectFailure(await program(onOrders), 2, "INVALID_PERMISSION", /Unknown resource "ORDERS"/);
+    },
+  },
+  {
     rule: "create rejects a name of more than 255 code points",
     check: async (program) => {
       const outcome = await program(create("--name", "\u{10400}".repeat(256), "--roles", "GUEST", "--json"));

@@ -74,25 +74,6 @@ for (const [where, install] of [["embedded", () => embedded(inProcess)], ["over 
     expect({ code: needed.code, stdout: needed.stdout }).toEqual({ code: 0, stdout: "API_KEY:CREATE_ANY\n" });
     expect(needed.stderr).toContain("ORDERS:READ_ANY");
   });
-
-  Deno.test(`${where}: a resource that keys have permissions on is not removed, and the message names the keys`, async () => {
-    await using installation = await install();
-    const { program } = installation;
-    await program(ADD);
-    await program(CREATE);
-    const { code, stdout } = await program(["resource", "remove", "ORDERS", "--json"]);
-    const { code: failure, error } = JSON.parse(stdout);
-    expect({ code, failure }).toEqual({ code: 1, failure: "FAILED" });
-    expect(error).toContain('"shop"');
-    expect(error).toContain("--remove-permissions 'ORDERS:*'");
-    await json(installation, "apikey", "update", "shop", "--add-roles", "GUEST", "--remove-permissions", "ORDERS:*");
-    expect(await json(installation, "resource", "remove", "ORDERS")).toEqual({ removed: "ORDERS" });
-    const unknown = await program([...CREATE, "--json"]);
-    expect({ code: unknown.code, failure: JSON.parse(unknown.stdout).code }).toEqual({
-      code: 2,
-      failure: "INVALID_PERMISSION",
-    });
-  });
 }
 
 for (
