@@ -31,6 +31,7 @@ import {
 import type { DocumentLimits } from "./limits.ts";
 import { ResponseSize, ResponseSizes } from "../keys/response_size.ts";
 import { schema } from "./schema.ts";
+import { withResources } from "./schema_with_resources.ts";
 
 export interface HandlerOptions {
   readonly store: KeyStore;
@@ -116,17 +117,15 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
       formatError: (error) => toPublicError(error, errorOptions),
     });
   const executeOnBase = createExecutor(schema);
-  let extended: { readonly resources: KnownResources; readonly executor: Promise<Executor> } | undefined;
+  let extended: { readonly resources: KnownResources; readonly executor: Executor } | undefined;
 
   /** Each list of resources has its own schema and its own cached documents. */
-  async function executorWith(resources: KnownResources): Promise<Executor> {
-    if (extended?.resources !== resources) {
-      const executor = import("./extended_schema.ts").then(({ withResources }) =>
-        createExecutor(withResources(schema, resources.custom))
-      );
-      extended = { resources, executor };
-    }
-    return await extended.executor;
+  function executorWith(resources: KnownResources): Executor {
+    if (resources.custom.length === 0) return executeOnBase;
+    if (extended?.resources === resources) return extended.executor;
+    const executor = createExecutor(withResources(schema, resources.custom));
+    extended = { resources, executor };
+    return executor;
   }
 
   async function authenticate(request: HttpRequest): Promise<Caller> {
@@ -175,8 +174,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
         scan: { left: MAX_SCAN },
       },
     };
-    const { resources } = caller;
-    const executeOperation = resources.custom.length === 0 ? executeOnBase : await executorWith(resources);
+    const executeOperation = executorWith(caller.resources);
     const [result, { status, headers = {} }] = await executeOperation({
       method: method === "HEAD" ? "GET" : method,
       url,

@@ -1,4 +1,4 @@
-/** The schema of a server with custom resources. Loaded on demand, because most servers have none. */
+/** The schema of a server with custom resources. */
 import { extendSchema, type GraphQLSchema, isEnumType, parse } from "graphql";
 import type { CustomResource } from "../../apikey/permission.ts";
 import { printUnknownValues } from "./types/words.ts";
