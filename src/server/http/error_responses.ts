@@ -5,43 +5,70 @@ import type { Duplex } from "node:stream";
 import type { FailureCode } from "../../apikey/failure.ts";
 import { type HttpResponse, NO_STORE } from "../graphql/http_message.ts";
 
-function errorResponse(
-  status: number,
-  code: FailureCode,
-  message: string,
-  details: { readonly mayHaveExecuted?: true } = {},
-): HttpResponse {
-  const retryAfter = status === 400 ? {} : { "retry-after": "1" };
-  return {
-    status,
-    headers: { "content-type": "application/json; charset=utf-8", ...NO_STORE, ...retryAfter },
-    body: JSON.stringify({ errors: [{ message, extensions: { code, ...details } }] }),
-    code,
-  };
+/** An error that the server answers instead of a handler. */
+export interface EarlyError extends Pick<HttpResponse, "status" | "headers"> {
+  readonly code: FailureCode;
+  readonly message: string;
+  readonly mayHaveExecuted?: true;
 }
 
-/** The response to a request that arrives while the server is stopping. */
-export const STOPPING = errorResponse(503, "UNREACHABLE", "The server is stopping. Try again.");
-/** The response to a request that is still in progress when `--drain-timeout` expires. */
-export const STOPPED = errorResponse(
-  503,
-  "TIMEOUT",
-  "The server is stopping and did not finish the request. The request may have taken effect.",
-  { mayHaveExecuted: true },
-);
-export const REQUEST_TIMEOUT = errorResponse(
-  503,
-  "TIMEOUT",
-  "The request took too long. It may have taken effect.",
-  { mayHaveExecuted: true },
-);
-const DUPLICATE = errorResponse(400, "USAGE", "Send the headers Host, Authorization and X-API-Key only once.");
-/** The response to a request with one of these headers twice (RFC 6750 section 3.1). */
-export const DUPLICATE_HEADER: HttpResponse = {
-  ...DUPLICATE,
-  headers: { ...DUPLICATE.headers, "www-authenticate": 'Bearer realm="service-api", error="invalid_request"' },
+const RETRY = { "retry-after": "1" } as const;
+
+/** The error of a request that arrives while the server is stopping. */
+export const STOPPING: EarlyError = {
+  status: 503,
+  headers: RETRY,
+  code: "UNREACHABLE",
+  message: "The server is stopping. Try again.",
 };
-export const BODY_TIMEOUT = errorResponse(408, "TIMEOUT", "The body of the request did not arrive in time.");
+/** The error of a request that is still in progress when `--drain-timeout` expires. */
+export const STOPPED: EarlyError = {
+  status: 503,
+  headers: RETRY,
+  code: "TIMEOUT",
+  message: "The server is stopping and did not finish the request. The request may have taken effect.",
+  mayHaveExecuted: true,
+};
+export const REQUEST_TIMEOUT: EarlyError = {
+  status: 503,
+  headers: RETRY,
+  code: "TIMEOUT",
+  message: "The request took too long. It may have taken effect.",
+  mayHaveExecuted: true,
+};
+/** The error of a request with one of these headers twice (RFC 6750 section 3.1). */
+export const DUPLICATE_HEADER: EarlyError = {
+  status: 400,
+  headers: { "www-authenticate": 'Bearer realm="service-api", error="invalid_request"' },
+  code: "USAGE",
+  message: "Send the headers Host, Authorization and X-API-Key only once.",
+};
+export const BODY_TIMEOUT: EarlyError = {
+  status: 408,
+  headers: RETRY,
+  code: "TIMEOUT",
+  message: "The body of the request did not arrive in time.",
+};
+
+/** Returns the response with an error, in the form of the endpoint at `url`. */
+export function errorResponse(error: EarlyError, url: string): HttpResponse {
+  const { status, headers, code } = error;
+  const [type, body] = bodyOf(error, url.split("?", 1)[0] ?? "");
+  return { status, headers: { "content-type": type, ...NO_STORE, ...headers }, body, code };
+}
+
+function bodyOf(
+  { status, code, message, mayHaveExecuted }: EarlyError,
+  path: string,
+): readonly [type: string, body: string] {
+  if (path === "/verify" || path.startsWith("/verify/")) return ["text/plain; charset=utf-8", `${message}\n`];
+  if (path === "/introspect") {
+    const error = status === 503 ? "temporarily_unavailable" : "invalid_request";
+    return ["application/json", JSON.stringify({ error, error_description: message })];
+  }
+  const errors = [{ message, extensions: { code, mayHaveExecuted } }];
+  return ["application/json; charset=utf-8", JSON.stringify({ errors })];
+}
 
 const UPGRADE_MESSAGE = "This server speaks only HTTP/1.1. Remove the Upgrade header.\n";
 const UPGRADE_HEADERS = {

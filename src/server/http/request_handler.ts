@@ -10,7 +10,14 @@ import { redactSecrets } from "../../apikey/secret.ts";
 import type { Handler, HttpRequest, HttpResponse } from "../graphql/http_message.ts";
 import type { ClientAddress } from "./client_address.ts";
 import type { ConnectionTimeouts, TimeoutListener } from "./connection_timeouts.ts";
-import { BODY_TIMEOUT, DUPLICATE_HEADER, REQUEST_TIMEOUT, STOPPED, STOPPING } from "./error_responses.ts";
+import {
+  BODY_TIMEOUT,
+  DUPLICATE_HEADER,
+  errorResponse,
+  REQUEST_TIMEOUT,
+  STOPPED,
+  STOPPING,
+} from "./error_responses.ts";
 import type { Pipelines } from "./pipelines.ts";
 import { readBody } from "./request_body.ts";
 
@@ -141,17 +148,17 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
   }
 
   answerStopped(): void {
-    this.#respond(STOPPED, true);
+    this.#respond(errorResponse(STOPPED, this.url), true);
   }
 
   onTimeout(): void {
-    this.#respond(this.#request.complete ? REQUEST_TIMEOUT : BODY_TIMEOUT, true);
+    this.#respond(errorResponse(this.#request.complete ? REQUEST_TIMEOUT : BODY_TIMEOUT, this.url), true);
   }
 
   async run(): Promise<void> {
     const { options, handler, state: { isStopping, pending, timeouts } } = this.#services;
-    if (isStopping) return this.#respond(STOPPING, false);
-    if (hasDuplicate(this.#request.rawHeaders)) return this.#respond(DUPLICATE_HEADER, false);
+    if (isStopping) return this.#respond(errorResponse(STOPPING, this.url), false);
+    if (hasDuplicate(this.#request.rawHeaders)) return this.#respond(errorResponse(DUPLICATE_HEADER, this.url), false);
     pending.add(this);
     this.#response.once("close", () => this.#close());
     timeouts.set(this.socket, options.requestTimeout, this);

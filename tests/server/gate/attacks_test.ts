@@ -103,14 +103,32 @@ Deno.test("A request with two keys gets 400 invalid_request, however the client 
       ]
     ) {
       // deno-lint-ignore no-await-in-loop -- the list is short
-      const { status, headers } = await sendLines("GET /verify HTTP/1.1", "Host: a", ...lines);
+      const { status, headers, body } = await sendLines("GET /verify HTTP/1.1", "Host: a", ...lines);
       const challenge = headers.get("www-authenticate");
-      expect({ lines, status, challenge }).toEqual({
+      expect({ lines, status, challenge, type: headers.get("content-type"), body }).toEqual({
         lines,
         status: 400,
         challenge: 'Bearer realm="service-api", error="invalid_request"',
+        type: "text/plain; charset=utf-8",
+        body: expect.stringMatching(/^Send .*\n$/),
       });
     }
+  }));
+
+Deno.test("A request to /introspect with two Authorization headers gets an error in the form of OAuth", () =>
+  withAttack(async ({ sendLines, key }) => {
+    const bearer = `Authorization: Bearer ${key}`;
+    const { status, body } = await sendLines(
+      "POST /introspect HTTP/1.1",
+      "Host: a",
+      bearer,
+      bearer,
+      "Content-Length: 0",
+    );
+    expect([status, JSON.parse(body)]).toEqual([400, {
+      error: "invalid_request",
+      error_description: "Send the headers Host, Authorization and X-API-Key only once.",
+    }]);
   }));
 
 Deno.test("A folded header, or one with a space before its colon, gets 400", () =>
