@@ -63,7 +63,9 @@ function remedyFor(
   }
   if (subcommands.length > 0 && argument === next) {
     const near = nearest(argument, subcommands);
-    const meant = near === undefined ? meantBy(argument, commands) : `${command?.name} ${near}`;
+    // The words that other programs use mean commands for keys.
+    const other = command?.name === "apikey" ? meantBy(argument, commands) : undefined;
+    const meant = near === undefined ? other : `${command?.name} ${near}`;
     return meant === undefined
       ? `The commands of ${command?.name} are ${subcommands.join(", ")}.`
       : `Did you mean service-api ${meant}?`;

@@ -102,6 +102,13 @@ for (
       "USAGE",
       /Did you mean service-api resource add\?/,
     ],
+    [
+      "a word that means a command for keys is not taken for one",
+      ["resource", "delete", "ORDERS"],
+      2,
+      "USAGE",
+      /"delete"\. The commands of resource are add, list, remove\./,
+    ],
     ["two names are refused", ["resource", "remove", "A", "B"], 2, "USAGE", /Unexpected argument "B"/],
     ["a missing name is reported", ["resource", "add"], 2, "USAGE", /The argument <resource> is missing\./],
   ] as const
