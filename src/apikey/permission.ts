@@ -129,9 +129,10 @@ function explainInvalid(
   // The server may know the resource, so the message does not call it unknown.
   const isOnlyActionWrong = !isActionKnown && !isSwapped && canBeEnumName(resource);
   const hasForm = resource !== "" && action !== "" && hasTwoParts;
+  const isResourceWrong = hasForm && !isResourceKnown && !isOnlyActionWrong;
   const problem = !hasForm
     ? `The permission ${quote(text)} does not have the form RESOURCE:ACTION`
-    : isResourceKnown || isOnlyActionWrong
+    : !isResourceWrong
     ? `Unknown action ${quote(action)} in the permission ${quote(text)}`
     : `Unknown resource ${quote(resource)} in the permission ${quote(text)}`;
   const meantResource = resource === EVERY ? EVERY : nearest(resource.replaceAll(EVERY, ""), resources);
@@ -147,7 +148,10 @@ function explainInvalid(
     : meantAction === undefined
     ? `The actions are ${ACTIONS.join(", ")}.`
     : "";
-  return [`${problem}.`, advice, 'To list the resources and actions, run "service-api apikey --help".']
+  const list = isResourceWrong
+    ? 'To list the resources, run "service-api apikey --help" and "service-api resource list".'
+    : 'To list the resources and actions, run "service-api apikey --help".';
+  return [`${problem}.`, advice, list]
     .filter((sentence) => sentence !== "").join(" ");
 }
 

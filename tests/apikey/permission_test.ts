@@ -73,7 +73,7 @@ Deno.test("A permission that does not have the form RESOURCE:ACTION is rejected"
 Deno.test("The message for an unknown resource suggests the nearest permission and says how to list the valid words", () => {
   expect(rejectionOf("VMS:READ_ANY,DOCKR:READ_ANY")).toBe(
     'Unknown resource "DOCKR" in the permission "DOCKR:READ_ANY". Did you mean DOCKER:READ_ANY? ' +
-      'To list the resources and actions, run "service-api apikey --help".',
+      'To list the resources, run "service-api apikey --help" and "service-api resource list".',
   );
 });
 
@@ -86,7 +86,7 @@ Deno.test("The message for a pair with a missing part gives an example", () => {
 Deno.test("The message for a resource that is like no other suggests none", () => {
   expect(rejectionOf("KUBERNETES:READ_ANY")).toBe(
     'Unknown resource "KUBERNETES" in the permission "KUBERNETES:READ_ANY". ' +
-      'To list the resources and actions, run "service-api apikey --help".',
+      'To list the resources, run "service-api apikey --help" and "service-api resource list".',
   );
 });
 

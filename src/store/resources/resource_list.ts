@@ -94,7 +94,7 @@ export function requireExisting(names: readonly string[], existing: readonly str
   if (missing === undefined) return;
   throw new Failure(
     "INVALID_PERMISSION",
-    `Unknown resource ${quote(missing)}. It may have been removed meanwhile. To list the resources, run ` +
+    `Unknown resource ${quote(missing)}. It may have been removed in the meantime. To list the resources, run ` +
       '"service-api resource list".',
   );
 }
