@@ -99,7 +99,7 @@ export function testResources(engine: Engine): void {
       const outcomes = await Promise.all([outcomeOf(add(one, "X")), outcomeOf(add(two, "Y"))]);
       expect(outcomes.toSorted()).toEqual(["FAILED", "done"]);
       expect(await namesIn(one)).toHaveLength(1000);
-      expect((await failureOfPromise(add(one, "Z"))).message).toContain("already 1000 resources");
+      expect((await failureOfPromise(add(one, "Z"))).message).toContain("already 1,000 custom resources");
       await one.removeResource("R0", LOCAL, allowAny);
       await add(two, "Z");
     }));
@@ -127,10 +127,10 @@ export function testResources(engine: Engine): void {
       const removal = (): Promise<Failure> => failureOfPromise(store.removeResource("ORDERS", LOCAL, allowAny));
       const { code, message } = await removal();
       expect(code).toBe("FAILED");
-      expect(message).toContain('the keys "disabled", "expired", "third" and others.');
+      expect(message).toContain('the keys "disabled", "expired", "third" and others. For each key, run ');
       expect(message).toContain("service-api apikey update NAME --remove-permissions 'ORDERS:*'");
       await store.remove(keys.slice(1, 4).map(({ id }) => id), LOCAL, allowAny);
-      expect((await removal()).message).toContain('the key "disabled".');
+      expect((await removal()).message).toContain('the key "disabled". Run "');
       await inSequence(["ORDER", "MY_ORDERS", "FREE"], (name) => store.removeResource(name, LOCAL, allowAny));
       await store.update({ id: keys[0].id }, LOCAL, UPDATE, set({ permissions: ["DOCKER:READ_ANY"] }));
       await store.removeResource("ORDERS", LOCAL, allowAny);

@@ -38,7 +38,10 @@ export function requireAddable(
     throw new Failure("ALREADY_EXISTS", `The resource ${name} already exists.${difference}`);
   }
   if (count < MAX_RESOURCES) return;
-  throw new Failure("FAILED", `There are already ${MAX_RESOURCES} resources. Remove one before you add ${name}.`);
+  throw new Failure(
+    "FAILED",
+    `There are already ${MAX_RESOURCES.toLocaleString("en")} custom resources. Remove one before you add ${name}.`,
+  );
 }
 
 /** Returns the failure of removing a resource that does not exist. */
@@ -62,12 +65,13 @@ export const KEYS_TO_NAME = 4;
  */
 export function requireUnused(name: string, keys: readonly string[]): void {
   if (keys.length === 0) return;
+  const [owners, run] = keys.length === 1 ? ["the key", "Run"] : ["the keys", "For each key, run"];
   const named = keys.slice(0, KEYS_TO_NAME - 1).map(quote).join(", ");
   const others = keys.length < KEYS_TO_NAME ? "" : " and others";
   throw new Failure(
     "FAILED",
-    `The resource ${name} is in the permissions of ${keys.length === 1 ? "the key" : "the keys"} ${named}${others}. ` +
-      `For each such key, run "service-api apikey update NAME --remove-permissions '${name}:*'", or delete the key.`,
+    `The resource ${name} is in the permissions of ${owners} ${named}${others}. ` +
+      `${run} "service-api apikey update NAME --remove-permissions '${name}:*'", or delete the key.`,
   );
 }
 
