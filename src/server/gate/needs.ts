@@ -1,5 +1,5 @@
 /** Parses the permissions that the configuration of a proxy requires. */
-import { Failure } from "../../apikey/failure.ts";
+import { Failure, quote } from "../../apikey/failure.ts";
 import { type KnownResources, parsePermissionsOf, type Permission } from "../../apikey/permission.ts";
 
 /** The NEEDS in a path that require only a valid key. */
@@ -18,8 +18,16 @@ export function parseNeeds(url: string, names: KnownResources["names"]): readonl
   const [path = "", query] = splitOnce(url, "?");
   const [, , needs] = path.split("/", 3);
   if (needs === ANY) return [];
-  const lists = needs === undefined ? new URLSearchParams(query).getAll("can") : [needs];
-  return parsePermissions(lists, names);
+  return parsePermissions(needs === undefined ? listsIn(new URLSearchParams(query)) : [needs], names);
+}
+
+/** A misspelling of `can` would let every valid key pass. Other parameters may belong to the client of the proxy. */
+const CAN = /^can(\[.*\])?$/i;
+
+function listsIn(query: URLSearchParams): readonly string[] {
+  const misspelt = [...query.keys()].find((name) => name !== "can" && CAN.test(name));
+  if (misspelt === undefined) return query.getAll("can");
+  throw new Failure("INVALID_PERMISSION", `Write can=RESOURCE:ACTION, without ${quote(misspelt)}.`);
 }
 
 function splitOnce(text: string, separator: string): readonly [string, string?] {
