@@ -274,7 +274,7 @@ async function main(): Promise<void> {
     console.log();
     await benchCreating(program, workspace, rounds);
     console.log();
-    await benchSoak(program, workspace, minutes);
+    if (minutes > 0) await benchSoak(program, workspace, minutes);
   } finally {
     await Deno.remove(workspace, { recursive: true });
   }
