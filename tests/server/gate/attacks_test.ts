@@ -62,7 +62,8 @@ for (
     ["/%76erify/any", 404],
     // A client that a proxy lets add to the query can only add requirements.
     ["/verify?can=VMS:READ_ANY&can=DOCKER:READ_ANY", 403],
-    ["/verify?can=DOCKER:READ_ANY&CAN=DOCKER:READ_ANY&can=VMS:READ_ANY", 403],
+    ["/verify?can=DOCKER:READ_ANY&can=VMS:READ_ANY", 403],
+    ["/verify?can=DOCKER:READ_ANY&CAN=VMS:READ_ANY", 400],
     ["/verify?can=VMS:READ_ANY?can=DOCKER:READ_ANY", 400],
     ["/verify?can=VMS:READ_ANY%26can=DOCKER:READ_ANY", 400],
     ["/verify?can=VMS:READ_ANY;can=DOCKER:READ_ANY", 400],
