@@ -128,37 +128,30 @@ async function benchReading(
     return { server: await start([program, "serve", "--port", "0", "--no-access-log"], env), key };
   };
   try {
-    add(SERVE, await start([serve]), await writeMeScript(scriptPath(), "none"));
-    add(NODE, await start([node]), await writeGetScript(scriptPath(), "/verify", "none"), SERVE);
+    add(SERVE, await start([serve]), writeMeScript(scriptPath(), "none"));
+    add(NODE, await start([node]), writeGetScript(scriptPath(), "/verify", "none"), SERVE);
     for (const count of [FEW, MANY]) {
       const directory = `${workspace}/${count}`;
       const env = { SERVICE_API_DATA_DIR: directory };
       // deno-lint-ignore no-await-in-loop -- one after the other, to keep the order of the rows
       const { server, key } = await startFilled(env, () => fillSqlite(`${directory}/keys.db`, count));
       const verify = `\`/verify\`, SQLite, ${count} keys`;
-      // deno-lint-ignore no-await-in-loop -- as above
-      add(verify, server, await writeGetScript(scriptPath(), "/verify", key), NODE, "at least 0.7; p99 below 5 ms");
+      add(verify, server, writeGetScript(scriptPath(), "/verify", key), NODE, "at least 0.7; p99 below 5 ms");
       const me = `\`me\`, SQLite, ${count} keys`;
-      // deno-lint-ignore no-await-in-loop -- as above
-      add(me, server, await writeMeScript(scriptPath(), key), ...(me === ME ? [SERVE, "0.3"] : [ME, "at least 0.9"]));
+      add(me, server, writeMeScript(scriptPath(), key), ...(me === ME ? [SERVE, "0.3"] : [ME, "at least 0.9"]));
       if (verify !== VERIFY) continue;
-      // deno-lint-ignore no-await-in-loop -- as above
-      add("`/introspect`, same store", server, await writeIntrospectScript(scriptPath(), key), NODE);
+      add("`/introspect`, same store", server, writeIntrospectScript(scriptPath(), key), NODE);
       const target = "at least 0.83";
       const unknown = makeSecret(crypto.getRandomValues(new Uint8Array(32)));
-      // deno-lint-ignore no-await-in-loop -- as above
-      add("bad key, right checksum", server, await writeGetScript(scriptPath(), "/verify", unknown), VERIFY, target);
+      add("bad key, right checksum", server, writeGetScript(scriptPath(), "/verify", unknown), VERIFY, target);
       const mistyped = `${unknown.slice(0, -1)}${unknown.endsWith("0") ? "1" : "0"}`;
-      // deno-lint-ignore no-await-in-loop -- as above
-      add("bad key, wrong checksum", server, await writeGetScript(scriptPath(), "/verify", mistyped), VERIFY, target);
+      add("bad key, wrong checksum", server, writeGetScript(scriptPath(), "/verify", mistyped), VERIFY, target);
       // deno-lint-ignore no-await-in-loop -- as above
       const nginx = await startNginx(`${workspace}/nginx`, server.url);
       if (nginx === undefined) continue;
       servers.push(nginx);
-      // deno-lint-ignore no-await-in-loop -- as above
-      add(NGINX, nginx, await writeGetScript(scriptPath(), "/open/", key), SERVE);
-      // deno-lint-ignore no-await-in-loop -- as above
-      add("nginx with `auth_request`", nginx, await writeGetScript(scriptPath(), "/guarded/", key), NGINX);
+      add(NGINX, nginx, writeGetScript(scriptPath(), "/open/", key), SERVE);
+      add("nginx with `auth_request`", nginx, writeGetScript(scriptPath(), "/guarded/", key), NGINX);
     }
     for (const count of postgres.kind === "running" ? [FEW, MANY] : []) {
       if (postgres.kind !== "running") break;
@@ -171,10 +164,8 @@ async function benchReading(
       // deno-lint-ignore no-await-in-loop -- as above
       const { server, key } = await startFilled(env, () => fillPostgres(database, name, count));
       const title = `PostgreSQL, ${count} keys`;
-      // deno-lint-ignore no-await-in-loop -- as above
-      add(`\`/verify\`, ${title}`, server, await writeGetScript(scriptPath(), "/verify", key), NODE, "at least 0.4");
-      // deno-lint-ignore no-await-in-loop -- as above
-      add(`\`me\`, ${title}`, server, await writeMeScript(scriptPath(), key), SERVE);
+      add(`\`/verify\`, ${title}`, server, writeGetScript(scriptPath(), "/verify", key), NODE, "at least 0.4");
+      add(`\`me\`, ${title}`, server, writeMeScript(scriptPath(), key), SERVE);
     }
     const loads = await measure(rows.map(({ subject }) => subject), rounds);
     const medianOf = (title: string, of: (load: Load) => number): number =>
@@ -206,7 +197,7 @@ async function benchReading(
 /** Measures how many keys per second `serve` creates, compared with the same inserts through bare `node:sqlite`. */
 async function benchCreating(program: string, workspace: string, rounds: number): Promise<void> {
   const env = { SERVICE_API_DATA_DIR: `${workspace}/creating` };
-  const script = await writeCreateScript(`${workspace}/create.lua`, await createAdmin(program, env));
+  const script = writeCreateScript(`${workspace}/create.lua`, await createAdmin(program, env));
   await createAdmin(program, { SERVICE_API_DATA_DIR: `${workspace}/bare` });
   const server = await startServer([program, "serve", "--port", "0", "--no-access-log"], env);
   try {
@@ -230,7 +221,7 @@ async function benchCreating(program: string, workspace: string, rounds: number)
 async function benchSoak(program: string, workspace: string, minutes: number): Promise<void> {
   const env = { SERVICE_API_DATA_DIR: `${workspace}/soak` };
   const key = await createAdmin(program, env);
-  const script = await writeGetScript(`${workspace}/soak.lua`, "/verify", key);
+  const script = writeGetScript(`${workspace}/soak.lua`, "/verify", key);
   const server = await startServer([program, "serve", "--port", "0", "--no-access-log"], env);
   try {
     const rates: number[] = [];

@@ -71,14 +71,14 @@ function percentile(output: string, percent: number): number {
 }
 
 /** Writes a script that sends a GET request with a key. Returns the path of the script. */
-export async function writeGetScript(path: string, url: string, key: string): Promise<string> {
-  await Deno.writeTextFile(path, `wrk.path = "${url}"\nwrk.headers["Authorization"] = "Bearer ${key}"`);
+export function writeGetScript(path: string, url: string, key: string): string {
+  Deno.writeTextFileSync(path, `wrk.path = "${url}"\nwrk.headers["Authorization"] = "Bearer ${key}"`);
   return path;
 }
 
 /** Writes a script that introspects the key that it also authenticates with. Returns the path of the script. */
-export async function writeIntrospectScript(path: string, key: string): Promise<string> {
-  await Deno.writeTextFile(
+export function writeIntrospectScript(path: string, key: string): string {
+  Deno.writeTextFileSync(
     path,
     `wrk.method = "POST"
 wrk.path = "/introspect"
@@ -90,8 +90,8 @@ wrk.headers["Authorization"] = "Bearer ${key}"`,
 }
 
 /** Writes a script that queries `me`. Returns the path of the script. */
-export async function writeMeScript(path: string, key: string): Promise<string> {
-  await Deno.writeTextFile(
+export function writeMeScript(path: string, key: string): string {
+  Deno.writeTextFileSync(
     path,
     `wrk.method = "POST"
 wrk.body = '{"query":"{ me { id name } }"}'
@@ -102,8 +102,8 @@ wrk.headers["Authorization"] = "Bearer ${key}"`,
 }
 
 /** Writes a script that creates keys, each with a different name. Returns the path of the script. */
-export async function writeCreateScript(path: string, key: string): Promise<string> {
-  await Deno.writeTextFile(
+export function writeCreateScript(path: string, key: string): string {
+  Deno.writeTextFileSync(
     path,
     `local n, run = 0, os.time()
 local headers = { ["Content-Type"] = "application/json", ["Authorization"] = "Bearer ${key}" }
