@@ -15,7 +15,7 @@ import { reportFailure } from "./report.ts";
 import type { KnownCommand } from "./usage_failure.ts";
 
 /** The commands and their one-line summaries. */
-const COMMANDS = [
+export const COMMANDS = [
   ["apikey", "create, list, change, rotate and delete API keys"],
   ["request", "send a GraphQL request with a key"],
   ["needs", "print the permissions that a GraphQL document needs"],

@@ -2,6 +2,7 @@
 import { expect } from "expect";
 import { CONFLICTING_FLAGS } from "../../../src/cli/completions/complete.ts";
 import { SUBCOMMANDS } from "../../../src/cli/commands/apikey/subcommands.ts";
+import { COMMANDS } from "../../../src/cli/program.ts";
 import { run } from "../../../src/cli/program.ts";
 import { startServer } from "../../client/foreign_server.ts";
 import { embedded, overHttp } from "../../program/installations.ts";
@@ -49,23 +50,11 @@ Deno.test("the argument of the completions command completes to the shells", asy
 });
 
 Deno.test("every flag in the help of a command is offered with a description on one line", async () => {
-  const commands = [
-    "apikey",
-    "request",
-    "needs",
-    "resource",
-    "serve",
-    "audit",
-    "config",
-    "login",
-    "logout",
-    "completions",
-  ];
   const subcommands = [
     ...SUBCOMMANDS.map(([name]) => ["apikey", name]),
     ...["add", "list", "remove"].map((name) => ["resource", name]),
   ];
-  for (const command of [...commands.map((name) => [name]), ...subcommands]) {
+  for (const command of [...COMMANDS.map(([name]) => [name]), ...subcommands]) {
     // deno-lint-ignore no-await-in-loop -- one command at a time
     const help = (await inProcess([...command, "--help"])).stdout;
     const flags = [...help.matchAll(/^ {2}(?:-h, )?(--[a-z-]+)/gm)].map(([, flag]) => flag);
