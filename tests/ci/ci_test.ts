@@ -8,6 +8,8 @@ interface Outcome {
   readonly code: number;
   /** The last line of standard output. */
   readonly summary: string;
+  /** The lines before the last one. */
+  readonly failures: readonly string[];
   /** The Deno commands that `.ci/run` ran, in order. */
   readonly commands: readonly string[];
 }
@@ -57,7 +59,8 @@ async function ci(
       stderr: "null",
     }).output();
     const commands = (await Deno.readTextFile(`${directory}/commands`)).trim().split("\n");
-    return { code, summary: new TextDecoder().decode(stdout).trim().split("\n").at(-1) ?? "", commands };
+    const lines = new TextDecoder().decode(stdout).trim().split("\n");
+    return { code, summary: lines.at(-1) ?? "", failures: lines.slice(0, -1), commands };
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
@@ -110,4 +113,18 @@ testCi("adds up the failed tests of all runs and fails", async () => {
 testCi("counts a test run that ends without a summary as a failure", async () => {
   const { code, summary } = await ci("exit 1");
   expect({ code, summary }).toEqual({ code: 1, summary: "2 passed, 3 failed" });
+});
+
+testCi("names the tests that failed at the end of its output", async () => {
+  const { code, failures } = await ci(
+    `printf '%s\\n' ' ERRORS ' '' 'a rule => ./tests/a_test.ts:12:8' 'error: Error: 1 is not 2' '    at line 3' '' \\
+      ' FAILURES ' '' 'a rule => ./tests/a_test.ts:12:8' '' 'FAILED | 5 passed | 1 failed (1s)'
+    exit 1`,
+  );
+  expect(code).toBe(1);
+  expect(failures.slice(-3)).toEqual([
+    "== the tests of the program on Deno 2.7.14: exit code 1",
+    "a rule => ./tests/a_test.ts:12:8",
+    "error: Error: 1 is not 2",
+  ]);
 });

@@ -5,7 +5,7 @@ import { newKey } from "../stored_key.ts";
 import { startHttp } from "../../server/http/http_server.ts";
 import { until } from "../../server/until.ts";
 import { testOnPostgres } from "./server.ts";
-import { withStoreAt } from "./store.ts";
+import { whileLocked, withStoreAt } from "./store.ts";
 import { openPostgresStore } from "../../../src/store/postgres.ts";
 
 await testOnPostgres("The metrics of PostgreSQL", {}, (server) => {
@@ -14,9 +14,12 @@ await testOnPostgres("The metrics of PostgreSQL", {}, (server) => {
       withStoreAt(server.address(name), async (store) => {
         await store.isEmpty();
         expect(store.poolUse()).toEqual({ busy: 0, idle: 1, max: 10, waiting: 0 });
-        const operations = Array.from({ length: 15 }, () => store.isEmpty());
-        await until(() => store.poolUse()?.waiting === 5);
-        expect(store.poolUse()?.busy).toBe(10);
+        let operations: Promise<boolean>[] = [];
+        await whileLocked(server, name, "LOCK TABLE service_api.api_key", async () => {
+          operations = Array.from({ length: 15 }, () => store.isEmpty());
+          await until(() => store.poolUse()?.waiting === 5);
+          expect(store.poolUse()?.busy).toBe(10);
+        });
         await Promise.all(operations);
         expect(store.poolUse()).toMatchObject({ busy: 0, waiting: 0 });
       })

@@ -8,7 +8,7 @@ import { failureOfPromise } from "../../apikey/failure_of.ts";
 import { readTrail } from "../audit_trail_contract.ts";
 import { addAll, allowAny, inParallel, listKeys, LOCAL } from "../changes.ts";
 import { PASSWORD, type PostgresServer, testOnPostgres } from "./server.ts";
-import { failureAt, withStoreAt } from "./store.ts";
+import { failureAt, whileLocked, withStoreAt } from "./store.ts";
 import { activeState, newKey, newKeys } from "../stored_key.ts";
 
 /** A timeout that a test can wait for, in milliseconds. */
@@ -23,15 +23,6 @@ function databaseContents(server: PostgresServer, name: string): Promise<unknown
     await run("SELECT * FROM api_key ORDER BY number"),
     await run("SELECT * FROM audit_event ORDER BY id"),
   ]);
-}
-
-/** Runs SQL in a transaction, keeps the transaction open while `test` runs, and then rolls it back. */
-function whileLocked(server: PostgresServer, name: string, sql: string, test: () => Promise<void>): Promise<void> {
-  return server.as("service", name, async (run) => {
-    await run(`BEGIN; ${sql}`);
-    await test();
-    await run("ROLLBACK");
-  });
 }
 
 await testOnPostgres("The schema in PostgreSQL", {}, (server) => {
