@@ -31,6 +31,7 @@ import {
   UPDATE,
 } from "./graphql/graphql.ts";
 import { fetchFrom, startHttp, statusOf } from "./http/http_server.ts";
+import { until } from "./until.ts";
 
 const UNKNOWN_SECRET = makeSecret(new Uint8Array(32).fill(3));
 
@@ -40,7 +41,7 @@ interface Pair {
   readonly admin: ApiKey;
   /** A key that authenticated on both servers. */
   readonly known: ApiKey;
-  /** The URL of the second server. */
+  readonly oneUrl: string;
   readonly twoUrl: string;
   readonly data: SharedData;
 }
@@ -64,7 +65,7 @@ async function runOnTwoServers(data: SharedData, test: (pair: Pair) => Promise<v
   try {
     const results = await Promise.all([one, two].map((server) => post(server, ME, {}, known.key)));
     expect(results.map(({ status }) => status)).toEqual([200, 200]);
-    await test({ one, two, admin, known, twoUrl: servers[1].url, data });
+    await test({ one, two, admin, known, oneUrl: servers[0].url, twoUrl: servers[1].url, data });
   } finally {
     await Promise.all(servers.map((server) => server.stop(1000)));
   }
@@ -211,15 +212,32 @@ testTwoServers(
     ),
 );
 
-await testOnPostgres("two servers on PostgreSQL", {}, (server) =>
-  testTwoServers(
-    "PostgreSQL",
-    (use) =>
-      server.withNewDatabase((name) =>
-        use({
-          openStore: () => openPostgresStore({ address: server.address(name), timeout: 10_000 }),
-          execute: (sql) => server.execute(name, sql),
-          markAsNewer: `UPDATE schema_version SET version = ${POSTGRES_MIGRATIONS.length + 1}`,
-        })
-      ),
-  ));
+await testOnPostgres("two servers on PostgreSQL", {}, (server) => {
+  const withData = (use: (data: SharedData) => Promise<void>): Promise<void> =>
+    server.withNewDatabase((name) =>
+      use({
+        openStore: () => openPostgresStore({ address: server.address(name), timeout: 10_000 }),
+        execute: (sql) => server.execute(name, sql),
+        markAsNewer: `UPDATE schema_version SET version = ${POSTGRES_MIGRATIONS.length + 1}`,
+      })
+    );
+  testTwoServers("PostgreSQL", withData);
+
+  Deno.test("PostgreSQL: the gate lets no key pass while the database is stopped, and refuses a revoked key on the next request after a restart", () =>
+    withData((data) =>
+      runOnTwoServers(data, async ({ oneUrl, twoUrl, one, admin, known }) => {
+        const verify = (secret: string): Promise<readonly number[]> =>
+          Promise.all(
+            [oneUrl, twoUrl].map((url) => statusOf(new URL("/verify", url), { headers: { "x-api-key": secret } })),
+          );
+        expect(await verify(known.key)).toEqual([204, 204]);
+        await server.stop();
+        expect(await verify(known.key)).toEqual([503, 503]);
+        await server.start();
+        await until(async () => (await verify(admin.key)).every((status) => status === 204));
+        expect(await verify(known.key)).toEqual([204, 204]);
+        expect((await post(one, DELETE, { ids: [known.id] }, admin.key)).data).toEqual({ apiKey: { delete: true } });
+        expect(await verify(known.key)).toEqual([401, 401]);
+      })
+    ));
+});

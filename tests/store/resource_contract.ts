@@ -224,7 +224,6 @@ export function testResources(engine: Engine): void {
     withTwoStores(engine, async (one, two) => {
       const held = await keyWith("held", "ME:READ_OWN");
       await addAll(one, [held]);
-      const seen = new Set<string>();
       await inSequence(Array(ROUNDS).keys(), async (round) => {
         await add(one, "ORDERS");
         const permissions = ["ORDERS:READ_ANY"] as const;
@@ -238,7 +237,6 @@ export function testResources(engine: Engine): void {
         const changes = round % 4 < 2 ? [grant, remove] : [remove, grant];
         const outcomes = await Promise.all(changes.map((act) => outcomeOf(act())));
         const [granted, removed] = round % 4 < 2 ? outcomes : outcomes.toReversed();
-        seen.add(`${granted} ${removed}`);
         expect(["done FAILED", "INVALID_PERMISSION done"]).toContain(`${granted} ${removed}`);
         expect(await namesIn(two)).toEqual(granted === "done" ? ["ORDERS"] : []);
         if (granted !== "done") return;
@@ -246,6 +244,5 @@ export function testResources(engine: Engine): void {
         else await one.update({ id: held.id }, LOCAL, UPDATE, set({ permissions: ["ME:READ_OWN"] }));
         await remove();
       });
-      expect(seen.size).toBe(2);
     }));
 }
