@@ -52,6 +52,7 @@ import {
   valuesToKey,
 } from "./row.ts";
 import {
+  inTransaction,
   openDatabase,
   openExistingDatabase,
   requireKnownSchema,
@@ -59,16 +60,16 @@ import {
   type WaitOptions,
 } from "./sqlite_database.ts";
 import type { KeyState, KeyStatus, StoredKey } from "./stored_key.ts";
-import { GroupCommit, GroupRead } from "./transaction_groups.ts";
+import { GroupCommit } from "./group_commit.ts";
 import { UnmigratedStore } from "./unmigrated_store.ts";
 
 export interface SqliteOptions extends WaitOptions {
   /** The data directory, created with mode 0700 if missing. The store is the file `keys.db` in it. */
   readonly directory: string;
   /**
-   * Resolves in the next turn of the event loop. Awaited before a transaction begins, so that concurrent writes or
-   * look-ups join the transaction. Also awaited between the pages of a long list, so that other requests can run. A
-   * command that makes only one request does not need this function.
+   * Resolves in the next turn of the event loop. Awaited before a transaction begins, so that concurrent writes join the
+   * transaction; before look-ups, so that they share a check for changes; and between the pages of a long list, so that
+   * other requests can run. A command that makes only one request does not need this function.
    */
   readonly nextTurn?: (() => Promise<void>) | undefined;
   /** The clock that decides which keys have expired. */
@@ -123,6 +124,35 @@ const COUNT_PAGE = `
     FROM api_key WHERE number > ?2 ORDER BY number LIMIT ${PAGE}
   )`;
 
+const FIND_BY_SECRET = `
+  SELECT id, api_key.revision, resource_list.revision, enabled, expires_at, secret_sha256 <> ?1, grace_until
+  FROM api_key, resource_list WHERE secret_sha256 = ?1 OR previous_sha256 = ?1`;
+
+/** A key that was found by its secret. The times are in the format of `Date.toISOString`. */
+interface FoundKey extends Omit<KeyState, "status"> {
+  readonly isEnabled: boolean;
+  readonly expiresAt: string | null;
+  readonly graceUntil: string | null;
+}
+
+/** @param row the columns of `FIND_BY_SECRET` */
+function toFoundKey(
+  [id, revision, resourcesRevision, enabled, expiresAt, isPrevious, graceUntil]: readonly unknown[],
+): FoundKey {
+  return {
+    id: String(id),
+    revision: Number(revision),
+    resourcesRevision: Number(resourcesRevision),
+    isEnabled: enabled === 1,
+    expiresAt: expiresAt === null ? null : String(expiresAt),
+    isPrevious: isPrevious === 1,
+    graceUntil: graceUntil === null ? null : String(graceUntil),
+  };
+}
+
+/** How many results of look-ups stay in memory. */
+const MAX_LOOK_UPS = 10_000;
+
 type FileIdentity = Pick<Deno.FileInfo, "dev" | "ino">;
 
 class SqliteStore implements KeyStore {
@@ -134,7 +164,12 @@ class SqliteStore implements KeyStore {
   readonly #file: FileIdentity | undefined;
   readonly #options: SqliteOptions;
   readonly #writes: GroupCommit;
-  readonly #lookups: GroupRead;
+  /** What look-ups have found by the SHA-256 of a secret, in hexadecimal; `null` if there is no such key. */
+  readonly #lookUps = new Map<string, FoundKey | null>();
+  /** The data version at which `#lookUps` holds. */
+  #lookUpVersion: unknown = null;
+  /** The check that look-ups wait for; `undefined` if the next look-up starts it. */
+  #refreshing: Promise<void> | undefined;
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(database: DatabaseSync, path: string, options: SqliteOptions) {
@@ -144,11 +179,10 @@ class SqliteStore implements KeyStore {
     this.#file = this.#statFile();
     this.#options = options;
     this.#writes = new GroupCommit(database, path, options, options.nextTurn);
-    this.#lookups = new GroupRead(database, path, { ...options, onBegin: () => this.#requireKnownSchema() });
   }
 
   add(key: StoredKey, origin: Origin, precondition: Precondition): Promise<void> {
-    return this.#writes.write(() => {
+    return this.#write(() => {
       const actor = this.#requireActor(origin);
       const held = this.#find("name", key.name);
       precondition(held, actor);
@@ -169,7 +203,7 @@ class SqliteStore implements KeyStore {
     { action }: UpdateOptions,
     change: Change,
   ): Promise<StoredKey | undefined> {
-    return this.#writes.write(() => {
+    return this.#write(() => {
       const actor = this.#requireActor(origin);
       const held = "id" in selector ? this.#find("id", selector.id) : this.#find("name", selector.name);
       if (held === undefined) return undefined;
@@ -187,7 +221,7 @@ class SqliteStore implements KeyStore {
 
   remove(ids: readonly string[], origin: Origin, precondition: RemovePrecondition): Promise<boolean> {
     const distinctIds = [...new Set(ids)];
-    return this.#writes.write(() => {
+    return this.#write(() => {
       const actor = this.#requireActor(origin);
       const held = distinctIds.map((id) => this.#find("id", id));
       distinctIds.forEach((id, i) => precondition(held[i], actor, id));
@@ -198,42 +232,56 @@ class SqliteStore implements KeyStore {
     });
   }
 
-  findBySecretHash(hash: Uint8Array): Promise<KeyState | undefined> {
-    return this.#lookups.read(() => {
-      const [resources, id, revision, enabled, expiresAt] = this.#firstRow(
-        `SELECT resource_list.revision, id, api_key.revision, enabled, expires_at
-         FROM resource_list LEFT JOIN api_key ON secret_sha256 = ?`,
-        hash,
-      ) ?? [];
-      const resourcesRevision = Number(resources);
-      if (typeof id !== "string") return this.#findByPreviousHash(hash, resourcesRevision);
-      const status = this.#statusOf(enabled, expiresAt);
-      return { id, revision: Number(revision), status, isPrevious: false, resourcesRevision };
+  async findBySecretHash(hash: Uint8Array): Promise<KeyState | undefined> {
+    await (this.#refreshing ??= this.#refreshLookUps());
+    const digest = hash.toHex();
+    const known = this.#lookUps.get(digest);
+    const found = known === undefined ? await this.#read(() => this.#lookUp(hash, digest)) : known;
+    if (found === null) return undefined;
+    const { id, revision, isPrevious, resourcesRevision } = found;
+    return { id, revision, status: this.#statusOf(found), isPrevious, resourcesRevision };
+  }
+
+  /**
+   * Forgets the results of look-ups if another process has changed the store. The look-ups that are requested in one turn
+   * of the event loop wait for the same check, so it sees every change that was committed before their requests.
+   */
+  async #refreshLookUps(): Promise<void> {
+    await this.#options.nextTurn?.();
+    this.#refreshing = undefined;
+    await this.#read(() => {
+      if (this.#dataVersion() !== this.#lookUpVersion) this.#lookUps.clear();
     });
   }
 
-  /** A rotation between this look-up and the one for the current hash cannot hide a key: a hash never becomes current again. */
-  #findByPreviousHash(hash: Uint8Array, resourcesRevision: number): KeyState | undefined {
-    const row = this.#firstRow(
-      "SELECT id, revision, enabled, expires_at, grace_until FROM api_key WHERE previous_sha256 = ?",
-      hash,
-    );
-    if (row === undefined) return undefined;
-    const [id, revision, enabled, expiresAt, graceUntil] = row;
-    const isOver = graceUntil === null || this.#isPast(graceUntil);
-    const status = isOver ? "rotated" : this.#statusOf(enabled, expiresAt);
-    return { id: String(id), revision: Number(revision), status, isPrevious: true, resourcesRevision };
+  #lookUp(hash: Uint8Array, digest: string): FoundKey | null {
+    return inTransaction(this.#database, "DEFERRED", () => {
+      this.#requireKnownSchema();
+      const version = this.#dataVersion();
+      if (version !== this.#lookUpVersion || this.#lookUps.size >= MAX_LOOK_UPS) this.#lookUps.clear();
+      this.#lookUpVersion = version;
+      const row = this.#firstRow(FIND_BY_SECRET, hash);
+      const found = row === undefined ? null : toFoundKey(row);
+      this.#lookUps.set(digest, found);
+      return found;
+    });
   }
 
-  #statusOf(enabled: unknown, expiresAt: unknown): KeyStatus {
-    if (enabled !== 1) return "disabled";
+  /** Returns a number that changes whenever another connection has changed the store. */
+  #dataVersion(): unknown {
+    return this.#firstRow("PRAGMA data_version")?.[0];
+  }
+
+  #statusOf({ isEnabled, expiresAt, isPrevious, graceUntil }: FoundKey): KeyStatus {
+    if (isPrevious && (graceUntil === null || this.#isPast(graceUntil))) return "rotated";
+    if (!isEnabled) return "disabled";
     return expiresAt !== null && this.#isPast(expiresAt) ? "expired" : "active";
   }
 
   /** Whether a time in the format of `Date.toISOString` has come. */
-  #isPast(time: unknown): boolean {
+  #isPast(time: string): boolean {
     const { now = () => new Date() } = this.#options;
-    return String(time) <= now().toISOString();
+    return time <= now().toISOString();
   }
 
   findById(id: string): Promise<StoredKey | undefined> {
@@ -321,7 +369,7 @@ class SqliteStore implements KeyStore {
 
   addResource(resource: CustomResource, origin: Origin, precondition: ResourcePrecondition): Promise<void> {
     const { name, description } = resource;
-    return this.#writes.write(() => {
+    return this.#write(() => {
       precondition(this.#requireActor(origin));
       const { count } = this.#prepared("SELECT count(*) AS count FROM resource").get() ?? {};
       requireAddable(resource, this.#findResource(name), Number(count));
@@ -331,7 +379,7 @@ class SqliteStore implements KeyStore {
   }
 
   removeResource(name: string, origin: Origin, precondition: ResourcePrecondition): Promise<void> {
-    return this.#writes.write(() => {
+    return this.#write(() => {
       precondition(this.#requireActor(origin));
       const resource = this.#findResource(name);
       if (resource === undefined) throw resourceNotFound(name);
@@ -361,7 +409,7 @@ class SqliteStore implements KeyStore {
   }
 
   recordUses(uses: ReadonlyMap<string, Date>): Promise<void> {
-    return this.#writes.write(() => {
+    return this.#write(() => {
       const update = this.#prepared(
         "UPDATE api_key SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
       );
@@ -370,7 +418,7 @@ class SqliteStore implements KeyStore {
   }
 
   recordEvent(event: NewEvent): Promise<void> {
-    return this.#writes.write(() => this.#insertEvent(event));
+    return this.#write(() => this.#insertEvent(event));
   }
 
   listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]> {
@@ -395,7 +443,7 @@ class SqliteStore implements KeyStore {
         `DELETE FROM audit_event WHERE id IN (SELECT id FROM audit_event WHERE at < ? ORDER BY at LIMIT ${PAGE})`,
       ).run(time.toISOString()).changes;
     // deno-lint-ignore no-await-in-loop -- lets other requests run between two statements
-    while (Number(await this.#writes.write(drop)) === PAGE);
+    while (Number(await this.#write(drop)) === PAGE);
   }
 
   close(): Promise<void> {
@@ -456,8 +504,8 @@ class SqliteStore implements KeyStore {
   }
 
   /** Returns the first row of a query as an array, which is faster than an object. */
-  #firstRow(sql: string, value: SQLInputValue): readonly unknown[] | undefined {
-    const row: unknown = this.#preparedForArrays(sql).get(value);
+  #firstRow(sql: string, ...values: readonly SQLInputValue[]): readonly unknown[] | undefined {
+    const row: unknown = this.#preparedForArrays(sql).get(...values);
     return Array.isArray(row) ? row : undefined;
   }
 
@@ -479,6 +527,13 @@ class SqliteStore implements KeyStore {
     const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
+  }
+
+  #write<Result>(act: () => Result): Promise<Result> {
+    return this.#writes.write(() => {
+      this.#lookUps.clear();
+      return act();
+    });
   }
 
   #read<Result>(act: () => Result): Promise<Result> {

@@ -189,7 +189,7 @@ function pragma(database: DatabaseSync, name: string): SQLOutputValue | undefine
 }
 
 /** Runs `act` in a transaction, and rolls back if it throws. */
-function inTransaction<Result>(
+export function inTransaction<Result>(
   database: DatabaseSync,
   kind: "DEFERRED" | "IMMEDIATE",
   act: () => Result,

@@ -35,6 +35,13 @@ export class TooManyFailures extends Failure {
   }
 }
 
+// These errors are created only once, because creating an error takes longer than the rest of a refusal.
+const MISTYPED = new KeyRejected("mistyped", "The key is mistyped, truncated, or from another kind of server.");
+const UNKNOWN = new KeyRejected(
+  "unknown",
+  "The key has a valid form, but this server does not know it. The key may have been deleted, or rotated more than once.",
+);
+
 /** How many callers are cached. If the cache is full, the caller that authenticated first is removed. */
 const MAX_CALLERS = 10_000;
 
@@ -92,10 +99,11 @@ export class Authenticator {
 
   async #findCaller(secret: string): Promise<KeyCaller> {
     const { store, resources: cache, hashSecret } = this.#options;
-    const digest = await hashSecret(secret);
+    const hashed = hashSecret(secret);
+    const digest = typeof hashed === "string" ? hashed : await hashed;
     const known = this.#callers.get(digest);
     if (known === undefined && !isWellFormedSecret(secret)) {
-      throw new KeyRejected("mistyped", "The key is mistyped, truncated, or from another kind of server.");
+      throw MISTYPED;
     }
     const hash = known?.secretHash ?? Uint8Array.fromHex(digest);
     const state = await store.findBySecretHash(hash);
@@ -107,10 +115,7 @@ export class Authenticator {
     const key = state && await store.findById(state.id);
     if (key === undefined || resources === undefined) {
       this.#callers.delete(digest);
-      throw new KeyRejected(
-        "unknown",
-        "The key has a valid form, but this server does not know it. The key may have been deleted, or rotated more than once.",
-      );
+      throw UNKNOWN;
     }
     // Callers with an older list of resources are of no use anymore, and would keep the list in memory.
     if (known !== undefined && known.resources !== resources) this.#callers.clear();

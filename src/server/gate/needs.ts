@@ -17,7 +17,7 @@ const ANY = "any";
 export function parseNeeds(url: string, names: KnownResources["names"]): readonly Permission[] {
   const [path = "", query] = splitOnce(url, "?");
   const [, , needs] = path.split("/", 3);
-  if (needs === ANY) return [];
+  if (needs === ANY || (needs === undefined && query === undefined)) return [];
   return parsePermissions(needs === undefined ? listsIn(new URLSearchParams(query)) : [needs], names);
 }
 

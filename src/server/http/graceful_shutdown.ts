@@ -40,10 +40,9 @@ export async function shutDown(server: Server, state: ServerState, timeout: numb
     // deno-lint-ignore no-await-in-loop -- polls until the requests are answered
     await new Promise((resolve) => setTimeout(resolve, CLOSING_INTERVAL));
   }
-  const unfinished = [...pending].filter(({ socket }) => !socket.destroyed);
-  for (const request of pending) request.answerStopped();
+  const unfinished = pending.answerAll();
   // Leaves time to send the responses.
-  if (unfinished.length > 0) await new Promise((resolve) => setTimeout(resolve, CLOSING_INTERVAL));
+  if (unfinished > 0) await new Promise((resolve) => setTimeout(resolve, CLOSING_INTERVAL));
   timeouts.destroyAll();
-  return unfinished.length;
+  return unfinished;
 }

@@ -8,6 +8,7 @@ import { type ConnectionLimitOptions, limitConnections } from "./connection_limi
 import { ConnectionTimeouts } from "./connection_timeouts.ts";
 import { rejectMalformed, rejectUpgrades } from "./error_responses.ts";
 import { shutDown } from "./graceful_shutdown.ts";
+import { PendingRequests } from "./pending_requests.ts";
 import { Pipelines } from "./pipelines.ts";
 import { handleRequest, type RequestOptions, type RequestServices, type ServerState } from "./request_handler.ts";
 
@@ -79,7 +80,7 @@ export async function listen(options: ListenOptions, handler: Handler): Promise<
       response.destroy();
     });
   }));
-  const state: ServerState = { timeouts, isStopping: false, pending: new Set(), pipelines };
+  const state: ServerState = { timeouts, isStopping: false, pending: new PendingRequests(), pipelines };
   const services: RequestServices = { options, handler, state };
   pipelines.attach(server, tls !== undefined);
   server.on("connection", limitConnections(options));

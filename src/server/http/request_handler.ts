@@ -18,6 +18,7 @@ import {
   STOPPED,
   STOPPING,
 } from "./error_responses.ts";
+import type { PendingRequest, PendingRequests } from "./pending_requests.ts";
 import type { Pipelines } from "./pipelines.ts";
 import { readBody } from "./request_body.ts";
 
@@ -60,17 +61,10 @@ export interface AccessLogEntry {
   readonly code?: string | undefined;
 }
 
-/** A request that the server has not answered yet. */
-export interface PendingRequest {
-  readonly socket: Socket;
-  /** Answers the request with an error that says that the server is stopping. */
-  answerStopped(): void;
-}
-
 /** The state that all requests of a server share. */
 export interface ServerState {
   readonly timeouts: ConnectionTimeouts;
-  readonly pending: Set<PendingRequest>;
+  readonly pending: PendingRequests;
   readonly pipelines: Pick<Pipelines, "hasWaiting" | "isBusy">;
   isStopping: boolean;
 }
@@ -113,7 +107,8 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
   readonly requestId: string;
   // Creating an `AbortController` would take some microseconds.
   readonly signal = { aborted: false };
-  readonly socket: Socket;
+  pendingIndex = -1;
+  readonly #socket: Socket;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #services: RequestServices;
@@ -126,7 +121,7 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
     this.#request = request;
     this.#response = response;
     this.#services = services;
-    this.socket = socket;
+    this.#socket = socket;
     this.method = method;
     // The request line may contain an absolute URL (RFC 9112 section 3.2.2).
     this.url = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
@@ -147,6 +142,10 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
     return readBody(this.#request, this.#services.options.maxBody);
   }
 
+  isConnected(): boolean {
+    return !this.#socket.destroyed;
+  }
+
   answerStopped(): void {
     this.#respond(errorResponse(STOPPED, this.url), true);
   }
@@ -161,7 +160,7 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
     if (hasDuplicate(this.#request.rawHeaders)) return this.#respond(errorResponse(DUPLICATE_HEADER, this.url), false);
     pending.add(this);
     this.#response.once("close", () => this.#close());
-    timeouts.set(this.socket, options.requestTimeout, this);
+    timeouts.set(this.#socket, options.requestTimeout, this);
     const answer = await handler(this);
     this.#release = answer.release;
     this.#respond(answer, false);
@@ -178,16 +177,16 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
   #respond(answer: HttpResponse, isAborted: boolean): void {
     if (this.#isAnswered) return;
     this.#isAnswered = true;
-    const isDisconnected = this.socket.destroyed;
-    if (!isDisconnected) this.#send(answer, isAborted);
+    const isConnected = this.isConnected();
+    if (isConnected) this.#send(answer, isAborted);
     if (isAborted) this.signal.aborted = true;
     this.#services.state.pending.delete(this);
-    this.#services.options.logAccess?.(this.#describe(isDisconnected ? 499 : answer.status, answer));
+    this.#services.options.logAccess?.(this.#describe(isConnected ? answer.status : 499, answer));
   }
 
   #send({ status, headers, body }: HttpResponse, isAborted: boolean): void {
     const { options, state } = this.#services;
-    const { socket } = this;
+    const socket = this.#socket;
     const closesConnection = isAborted || headers["connection"] === "close" ||
       (state.isStopping && !state.pipelines.hasWaiting(socket));
     const lines: string[] = [];
@@ -200,8 +199,9 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
     // deadline passes. If the server closed the connection now, the client might not receive the response.
     if (closesConnection) socket.destroySoon = () => void socket.end();
     this.#response.end(this.method === "HEAD" ? null : body);
-    this.#request.resume();
-    const canReuseConnection = this.#request.complete && !closesConnection;
+    const isComplete = this.#request.complete;
+    if (!isComplete) this.#request.resume();
+    const canReuseConnection = isComplete && !closesConnection;
     const timeout = canReuseConnection ? options.idleTimeout : options.unreadBodyTimeout ?? 5000;
     if (socket instanceof Socket) state.timeouts.set(socket, timeout);
     // Deno 2.7.11 passes another object with each request. A deadline would keep it in memory and could not close anything.

@@ -1,9 +1,6 @@
-/**
- * Combines concurrent accesses to an SQLite database into one transaction: writes, because every transaction waits for the
- * disk, and reads, because beginning a transaction takes longer than finding a key.
- */
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { isBusy, randomDelay, retryWhileBusy, storeFailure, waitFailure, type WaitOptions } from "./sqlite_database.ts";
+/** Combines concurrent writes to an SQLite database into one transaction, because every transaction waits for the disk. */
+import type { DatabaseSync } from "node:sqlite";
+import { isBusy, randomDelay, storeFailure, waitFailure, type WaitOptions } from "./sqlite_database.ts";
 
 interface Write {
   /** Makes the change, or throws. Returns a function that resolves the caller's promise. */
@@ -119,81 +116,5 @@ export class GroupCommit {
   #rejectAll(group: readonly Write[], error: unknown): void {
     const failure = storeFailure(this.#path, error);
     for (const { reject } of group) reject(failure);
-  }
-}
-
-export interface GroupReadOptions extends WaitOptions {
-  /** Called at the beginning of each transaction. If it throws, all reads of the transaction fail. */
-  readonly onBegin: () => void;
-  /** Resolves in the next turn of the event loop. Without it, a transaction begins at once. */
-  readonly nextTurn?: (() => Promise<void>) | undefined;
-}
-
-interface Read {
-  /** Reads, and resolves or rejects the caller's promise. Throws if another process has locked the database. */
-  readonly run: () => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/**
- * Combines reads that are requested in one turn of the event loop. The transaction begins after the last of these
- * requests, so each read sees every change that was committed before its request.
- */
-export class GroupRead {
-  readonly #path: string;
-  readonly #options: GroupReadOptions;
-  readonly #begin: StatementSync;
-  readonly #commit: StatementSync;
-  #pending: Read[] = [];
-
-  constructor(database: DatabaseSync, path: string, options: GroupReadOptions) {
-    this.#path = path;
-    this.#options = options;
-    this.#begin = database.prepare("BEGIN");
-    this.#commit = database.prepare("COMMIT");
-  }
-
-  /**
-   * Runs `act` in a transaction.
-   *
-   * @throws {Failure} the failures that `retryWhileBusy` lists
-   * @throws what `act` throws
-   */
-  read<Result>(act: () => Result): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      const run = (): void => {
-        try {
-          resolve(act());
-        } catch (error) {
-          if (isBusy(error)) throw error;
-          reject(storeFailure(this.#path, error));
-        }
-      };
-      this.#pending.push({ run, reject });
-      if (this.#pending.length === 1) void this.#readPending();
-    });
-  }
-
-  async #readPending(): Promise<void> {
-    await this.#options.nextTurn?.();
-    const group = this.#pending;
-    this.#pending = [];
-    try {
-      await retryWhileBusy(this.#path, this.#options, () => this.#runAll(group));
-    } catch (error) {
-      // Has no effect on reads that are already resolved.
-      for (const { reject } of group) reject(error);
-    }
-  }
-
-  #runAll(group: readonly Read[]): void {
-    // `get` is faster than `run` and `exec`.
-    this.#begin.get();
-    try {
-      this.#options.onBegin();
-      for (const { run } of group) run();
-    } finally {
-      this.#commit.get();
-    }
   }
 }
