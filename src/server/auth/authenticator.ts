@@ -92,30 +92,40 @@ export class Authenticator {
    * @throws {KeyRejected} if the secret is not valid
    */
   async authenticateSecret(secret: string, now: Date): Promise<KeyCaller> {
-    const caller = await this.#findCaller(secret);
-    this.#options.lastUse.record(caller.key.id, now);
+    const caller = await this.identify(secret, now);
+    if (caller instanceof KeyRejected) throw caller;
     return caller;
   }
 
-  async #findCaller(secret: string): Promise<KeyCaller> {
+  /**
+   * Does what `authenticateSecret` does, but returns the rejection. Throwing it through several promises would take longer
+   * than finding it.
+   */
+  async identify(secret: string, now: Date): Promise<KeyCaller | KeyRejected> {
+    const caller = await this.#findCaller(secret);
+    if (!(caller instanceof KeyRejected)) this.#options.lastUse.record(caller.key.id, now);
+    return caller;
+  }
+
+  async #findCaller(secret: string): Promise<KeyCaller | KeyRejected> {
     const { store, resources: cache, hashSecret } = this.#options;
     const hashed = hashSecret(secret);
     const digest = typeof hashed === "string" ? hashed : await hashed;
     const known = this.#callers.get(digest);
     if (known === undefined && !isWellFormedSecret(secret)) {
-      throw MISTYPED;
+      return MISTYPED;
     }
     const hash = known?.secretHash ?? Uint8Array.fromHex(digest);
     const state = await store.findBySecretHash(hash);
     if (state !== undefined && state.status !== "active") {
-      throw new KeyRejected(state.status, REJECTIONS[state.status], state.id);
+      return new KeyRejected(state.status, REJECTIONS[state.status], state.id);
     }
     if (state !== undefined && known !== undefined && isUnchanged(known, state)) return known;
     const resources = state && await cache.at(state.resourcesRevision);
     const key = state && await store.findById(state.id);
     if (key === undefined || resources === undefined) {
       this.#callers.delete(digest);
-      throw UNKNOWN;
+      return UNKNOWN;
     }
     // Callers with an older list of resources are of no use anymore, and would keep the list in memory.
     if (known !== undefined && known.resources !== resources) this.#callers.clear();

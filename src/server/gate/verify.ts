@@ -28,30 +28,34 @@ export function createVerifyHandler({ authenticator, refusals, observer, now, lo
   async function verify(request: HttpRequest): Promise<HttpResponse> {
     let caller: KeyCaller | undefined;
     try {
-      caller = await authenticator.authenticateSecret(readSecret(request), now());
+      const identified = await authenticator.identify(readSecret(request), now());
+      if (identified instanceof KeyRejected) return refuse(identified, request);
+      caller = identified;
       const { key, rights, resources } = caller;
       const needs = parseNeeds(request.url, resources.names);
       const missing = needs.filter((need) => !rights.has(need));
       if (missing.length > 0) throw new InsufficientScope(403, needs, missing);
       observer?.verification("valid");
-      return {
-        // Envoy, which asks below `/verify/`, lets a request pass only on 200.
-        ...(request.url.startsWith("/verify/") ? { status: 200, body: "" } : { status: 204, body: null }),
-        headers: { "x-api-key-id": key.id, "x-api-key-name": encodeURIComponent(key.name), ...NO_STORE },
-        keyId: key.id,
-      };
+      const headers = { "x-api-key-id": key.id, "x-api-key-name": encodeURIComponent(key.name), ...NO_STORE };
+      // Envoy, which asks below `/verify/`, lets a request pass only on 200.
+      if (request.url.startsWith("/verify/")) return { status: 200, headers, body: "", keyId: key.id };
+      return { status: 204, headers, body: null, keyId: key.id };
     } catch (error) {
-      const problem = problemOf(error, logError);
-      countRefusal(refusals, "VERIFY", error, request, caller, now());
-      observer?.verification(error instanceof KeyRejected ? error.reason : outcomeOf(problem));
-      return {
-        status: problem.status,
-        headers: { "content-type": "text/plain; charset=utf-8", ...NO_STORE, ...problem.headers },
-        body: `${problem.message}\n`,
-        keyId: caller?.key.id,
-        code: problem.code,
-      };
+      return refuse(error, request, caller);
     }
+  }
+
+  function refuse(error: unknown, request: HttpRequest, caller?: KeyCaller): HttpResponse {
+    const problem = problemOf(error, logError);
+    countRefusal(refusals, "VERIFY", error, request, caller, now());
+    observer?.verification(error instanceof KeyRejected ? error.reason : outcomeOf(problem));
+    return {
+      status: problem.status,
+      headers: { "content-type": "text/plain; charset=utf-8", ...NO_STORE, ...problem.headers },
+      body: `${problem.message}\n`,
+      keyId: caller?.key.id,
+      code: problem.code,
+    };
   }
 
   return async (request) => closeIfBodyFollows(request, await verify(request));

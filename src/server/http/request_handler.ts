@@ -72,6 +72,9 @@ export interface ServerState {
 /** The maximum length of a path in the access log, in UTF-16 code units. */
 const MAX_PATH_LENGTH = 255;
 
+/** Bodies that need no conversion to UTF-8. Node sends them faster as Latin-1. */
+const SHORT_ASCII = /^[ -~\n]{0,255}$/;
+
 /** The server uses the `X-Request-Id` of a request only if it matches this pattern. */
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
@@ -198,7 +201,10 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
     // Reads and discards the rest of the body and further requests until the client closes the connection or the
     // deadline passes. If the server closed the connection now, the client might not receive the response.
     if (closesConnection) socket.destroySoon = () => void socket.end();
-    this.#response.end(this.method === "HEAD" ? null : body);
+    this.#response.end(
+      this.method === "HEAD" ? null : body,
+      body !== null && SHORT_ASCII.test(body) ? "latin1" : "utf8",
+    );
     const isComplete = this.#request.complete;
     if (!isComplete) this.#request.resume();
     const canReuseConnection = isComplete && !closesConnection;

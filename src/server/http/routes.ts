@@ -24,9 +24,11 @@ export function route({ graphql, verify, introspect }: Endpoints, store: KeyStor
     ["/readyz", probe(readiness(store, logError))],
   ]);
   return (request) => {
-    const [path = ""] = request.url.split("?", 1);
-    if (path.startsWith("/verify/")) return verify(request);
-    return handlers.get(path)?.(request) ?? Promise.resolve(text(404, "Not found. GraphQL is at /graphql.\n"));
+    const { url } = request;
+    if (url.startsWith("/verify/")) return verify(request);
+    const end = url.indexOf("?");
+    return handlers.get(end < 0 ? url : url.slice(0, end))?.(request) ??
+      Promise.resolve(text(404, "Not found. GraphQL is at /graphql.\n"));
   };
 }
 
