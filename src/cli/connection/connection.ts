@@ -8,9 +8,10 @@ import type { Endpoint } from "../../client/endpoint.ts";
 import { isLoopback } from "../settings/base_url.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
-import { describePlace } from "./place.ts";
 import type { EmbeddedServer, NetworkServer, Settings } from "./settings.ts";
+import { describePlace, describeTarget } from "./target.ts";
 
+export { describeTarget } from "./target.ts";
 export { readEffectiveSettings, resolveSettings } from "./effective_settings.ts";
 export { parseSettings, readSettings } from "./settings.ts";
 export { BearerRefused, USUAL_KEY_HEADER } from "../../client/response_failure.ts";
@@ -32,6 +33,8 @@ type ClientTask<Result> = (
 interface ConnectionFacts {
   /** Returns the server or store, for messages. */
   readonly describePlace: () => string;
+  /** Returns the server or store and what selects it, for prompts. */
+  readonly describeTarget: () => string;
   /** The value of `--timeout`, in milliseconds. */
   readonly timeout: number;
 }
@@ -79,7 +82,11 @@ async function runTask<Result>(
     });
   };
   try {
-    return await task(connect, interrupted, { describePlace: () => describePlace(settings), timeout });
+    return await task(connect, interrupted, {
+      describePlace: () => describePlace(settings),
+      describeTarget: () => describeTarget(settings),
+      timeout,
+    });
   } finally {
     // An error here must not hide the result of the task: the server has already stored any changes.
     await connection?.close().catch((error) => log.error("Closing the connection failed: {error}", { error }));

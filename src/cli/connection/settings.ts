@@ -19,6 +19,8 @@ import { readStoreLocation } from "../settings/store_location.ts";
 
 export interface Settings {
   readonly server: NetworkServer | EmbeddedServer;
+  /** What selects the server or store, for messages: a flag, a variable, `profile "NAME"`, or `default`. */
+  readonly selectedBy: string;
   /** The headers of every request, including the one with the key. */
   readonly headers: ReadonlyMap<string, string>;
   /** Milliseconds. */
@@ -62,6 +64,7 @@ export async function parseSettings(settings: EffectiveSettings, host: Host, log
   const timeout = readTimeout(settings.timeout);
   return {
     server: await parseServer(settings, timeout, host, log),
+    selectedBy: selectorOf(settings),
     timeout,
     maxResponseSize: parseSetting(
       orDefault("maxResponseSize", settings.maxResponseSize),
@@ -69,6 +72,12 @@ export async function parseSettings(settings: EffectiveSettings, host: Host, log
     ),
     headers: await readHeaders(settings, host, log),
   };
+}
+
+function selectorOf({ baseUrl, databaseUrl, dataDir, config: { profile } }: EffectiveSettings): string {
+  const selected = baseUrl ?? databaseUrl ?? dataDir;
+  if (selected === undefined) return "default";
+  return selected.source === "file" ? `profile ${quote(profile?.name ?? "")}` : selected.from;
 }
 
 async function parseServer(
