@@ -19,7 +19,7 @@ export interface Installation extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A host that records what the program prints. It has no terminal, and only the given environment. */
+/** A host that records what the program prints. It has no terminal, and only `TERM` and the given environment. */
 export class FakeHost implements Host {
   readonly platform = "linux";
   readonly env: (name: string) => string | undefined;
@@ -29,7 +29,7 @@ export class FakeHost implements Host {
   readonly handlers = new Map<Signal, () => void>();
 
   constructor(readonly args: readonly string[], { env = {}, stdin = "" }: Surroundings = {}) {
-    this.env = (name) => env[name] || undefined;
+    this.env = (name) => (name === "TERM" ? env.TERM ?? "xterm-256color" : env[name]) || undefined;
     this.stdin = { isTerminal: () => false, readText: () => Promise.resolve(stdin) };
   }
 

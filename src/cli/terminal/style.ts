@@ -81,7 +81,7 @@ const ASCII: Symbols = {
   spinner: ["|", "/", "-", "\\"],
 };
 
-/** The style for an output stream of this host. */
+/** The style for an output stream of this host. A plain terminal gets ASCII symbols, which screen readers can speak. */
 export function styleFor(output: Output, host: Host): Style {
   const useColors = hasColors(output, host);
   const paint = (start: number, end: number): Paint =>
@@ -93,7 +93,7 @@ export function styleFor(output: Output, host: Host): Style {
     green: paint(32, 39),
     yellow: paint(33, 39),
     red: paint(31, 39),
-    symbols: hasUnicode(host) ? UNICODE : ASCII,
+    symbols: hasUnicode(host) && !(output.isTerminal() && isPlain(host)) ? UNICODE : ASCII,
   };
 }
 
@@ -104,9 +104,19 @@ export function hasColors(output: Output, host: Host): boolean {
   return host.env("NO_COLOR") === undefined && canMoveCursor(output, host);
 }
 
-/** Whether an output stream is a terminal that understands escape sequences. */
+/** Whether an output stream is a terminal that understands escape sequences and the user has not asked for plain lines. */
 export function canMoveCursor(output: Output, host: Host): boolean {
-  return output.isTerminal() && host.env("TERM") !== "dumb";
+  return output.isTerminal() && !isPlain(host);
+}
+
+/**
+ * Whether everything at the terminal is plain lines, which the program neither moves back to nor redraws: with `--plain`
+ * or `SERVICE_API_PLAIN`, for example for screen readers, and if `TERM` is `dumb` or, except on Windows, unset.
+ * `SERVICE_API_PLAIN=0` and `SERVICE_API_PLAIN=false` count as unset.
+ */
+export function isPlain({ args, env, platform }: Pick<Host, "args" | "env" | "platform">): boolean {
+  if (args.includes("--plain") || !["0", "false"].includes(env("SERVICE_API_PLAIN") ?? "0")) return true;
+  return env("TERM") === "dumb" || (env("TERM") === undefined && platform !== "windows");
 }
 
 /** Whether the locale is UTF-8, by the POSIX variables LC_ALL, LC_CTYPE and LANG. Always true on Windows. */

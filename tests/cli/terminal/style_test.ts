@@ -1,6 +1,6 @@
 /** Which colours and symbols an output stream gets. */
 import { expect } from "expect";
-import { canMoveCursor, hasColors, styleFor } from "../../../src/cli/terminal/style.ts";
+import { canMoveCursor, hasColors, isPlain, styleFor } from "../../../src/cli/terminal/style.ts";
 import { FakeHost } from "../../program/program.ts";
 
 function hostWith(env: Readonly<Record<string, string>>, isTerminal: boolean): FakeHost {
@@ -55,22 +55,43 @@ Deno.test("without a UTF-8 locale every symbol is ASCII", () => {
   expect(Object.values(styleFor(host.stderr, host).symbols).flat().join("")).toMatch(/^[ -~]+$/);
 });
 
+Deno.test("at a plain terminal, symbols are ASCII; in a pipe, they follow the locale", () => {
+  const env = { LANG: "C.UTF-8", TERM: "dumb" };
+  const selected = [true, false].map((isTerminal) => {
+    const host = hostWith(env, isTerminal);
+    return styleFor(host.stderr, host).symbols.selected;
+  });
+  expect(selected).toEqual(["[x]", "◉"]);
+});
+
 Deno.test("on Windows, symbols are Unicode in every locale", () => {
   const host = Object.assign(hostWith({ LANG: "C" }, true), { platform: "windows" });
   expect(styleFor(host.stderr, host).symbols.selected).toBe("◉");
 });
 
 for (
-  const [at, env, isExpected] of [["terminal", {}, true], ["terminal", { TERM: "dumb" }, false], [
-    "pipe",
-    {},
-    false,
-  ]] as const
+  const [args, env, platform, isExpected] of [
+    [[], {}, "linux", false],
+    [[], { TERM: "dumb" }, "linux", true],
+    [[], { TERM: "" }, "linux", true],
+    [[], { TERM: "" }, "windows", false],
+    [[], { TERM: "dumb" }, "windows", true],
+    [["apikey", "--create", "--plain"], {}, "linux", true],
+    [[], { SERVICE_API_PLAIN: "1" }, "windows", true],
+    [[], { SERVICE_API_PLAIN: "0" }, "linux", false],
+    [[], { SERVICE_API_PLAIN: "false", TERM: "dumb" }, "linux", true],
+  ] as const
 ) {
-  Deno.test(`a ${at} with ${JSON.stringify(env)} ${isExpected ? "gets" : "gets no"} escape sequences that move the cursor`, () => {
-    for (const forced of [{}, { FORCE_COLOR: "1" }]) {
-      const host = hostWith({ ...env, ...forced }, at === "terminal");
-      expect(canMoveCursor(host.stderr, host)).toBe(isExpected);
-    }
+  const surroundings = `${[...args, JSON.stringify(env)].join(" ")} on ${platform}`;
+  Deno.test(`a terminal ${isExpected ? "is plain" : "may redraw lines"} with ${surroundings}`, () => {
+    const host = Object.assign(new FakeHost(args, { env: { ...env, FORCE_COLOR: "1" } }), { platform });
+    host.stderr.isTerminal = () => true;
+    expect(isPlain(host)).toBe(isExpected);
+    expect(canMoveCursor(host.stderr, host)).toBe(!isExpected);
   });
 }
+
+Deno.test("a pipe gets no escape sequences that move the cursor", () => {
+  const host = hostWith({ FORCE_COLOR: "1" }, false);
+  expect(canMoveCursor(host.stderr, host)).toBe(false);
+});
