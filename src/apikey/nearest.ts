@@ -29,11 +29,14 @@ function at(row: readonly number[], index: number): number {
 
 /**
  * The number of edits that turn the typed text into a word. If the end of the word is missing, it counts as one edit,
- * because users abbreviate words more often than they mistype them.
+ * because users abbreviate words more often than they mistype them. `Infinity` if more than a third of the longer text
+ * would have to change: one edit turns a word of two letters into too many others.
  */
 function editsTo(word: string, typed: string): number {
-  const whole = distance(typed, word);
-  return typed === "" ? whole : Math.min(whole, distance(typed, word.slice(0, typed.length)) + 1);
+  if (typed === "") return word.length;
+  const edits = distance(typed, word);
+  const whole = edits > Math.max(typed.length, word.length) / 3 ? Infinity : edits;
+  return Math.min(whole, distance(typed, word.slice(0, typed.length)) + 1);
 }
 
 /**

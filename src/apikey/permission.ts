@@ -123,36 +123,47 @@ function explainInvalid(
   if (isRole(resource) && !isResource(resource) && action === "" && hasTwoParts) {
     return `${quote(text)} is a role, not a permission. Pass it with --roles.`;
   }
-  const isSwapped = isAction(resource) && (isResource(action) || action === EVERY);
-  const isActionKnown = isAction(action) || action === EVERY;
-  const isResourceKnown = resources.includes(resource) || resource === EVERY;
-  // The server may know the resource, so the message does not call it unknown.
-  const isOnlyActionWrong = !isActionKnown && !isSwapped && canBeEnumName(resource);
-  const hasForm = resource !== "" && action !== "" && hasTwoParts;
-  const isResourceWrong = hasForm && !isResourceKnown && !isOnlyActionWrong;
-  const problem = !hasForm
-    ? `The permission ${quote(text)} does not have the form RESOURCE:ACTION`
-    : !isResourceWrong
-    ? `Unknown action ${quote(action)} in the permission ${quote(text)}`
-    : `Unknown resource ${quote(resource)} in the permission ${quote(text)}`;
   const meantResource = resource === EVERY ? EVERY : nearest(resource.replaceAll(EVERY, ""), resources);
   const meantAction = action === EVERY ? EVERY : nearest(action, ACTIONS);
-  const advice = isSwapped
-    ? `Did you mean ${action}:${resource}?`
-    : hasForm && isOnlyActionWrong && !isResourceKnown && meantAction !== undefined
-    ? `Did you mean the action ${meantAction}?`
-    : meantResource !== undefined && meantAction !== undefined
-    ? `Did you mean ${meantResource}:${meantAction}?`
-    : !hasForm
-    ? `An example is ${meantResource ?? "DOCKER"}:${meantAction ?? "READ_ANY"}.`
-    : meantAction === undefined
-    ? `The actions are ${ACTIONS.join(", ")}.`
-    : "";
-  const list = isResourceWrong
-    ? 'To list the resources, run "service-api apikey --help" and "service-api resource list".'
-    : 'To list the resources and actions, run "service-api apikey --help".';
-  return [`${problem}.`, advice, list]
-    .filter((sentence) => sentence !== "").join(" ");
+  const meant = meantResource && meantAction && `${meantResource}:${meantAction}`;
+  if (resource === "" || action === "" || !hasTwoParts) {
+    const example = `An example is ${meantResource ?? "DOCKER"}:${meantAction ?? "READ_ANY"}.`;
+    return joinSentences(
+      `${quote(text)} does not have the form RESOURCE:ACTION.`,
+      meant === undefined ? example : `Did you mean ${meant}?`,
+      LIST_OF_RESOURCES_AND_ACTIONS,
+    );
+  }
+  const [typedResource = "", typedAction = ""] = text.split(":").map((part) => part.trim());
+  const isActionKnown = isAction(action) || action === EVERY;
+  const isResourceKnown = resources.includes(resource) || resource === EVERY;
+  if (isAction(resource) && (isResource(action) || action === EVERY)) {
+    return joinSentences(
+      `${quote(text)} has the action before the resource.`,
+      `Did you mean ${action}:${resource}?`,
+      LIST_OF_RESOURCES_AND_ACTIONS,
+    );
+  }
+  // The server may know the resource, so the message is only about the action.
+  if (!isActionKnown && (isResourceKnown || canBeEnumName(resource))) {
+    return joinSentences(
+      `${quote(typedAction)} in ${quote(text)} is not an action.`,
+      meantAction === undefined ? `The actions are ${ACTIONS.join(", ")}.` : `Did you mean ${meantAction}?`,
+      LIST_OF_RESOURCES_AND_ACTIONS,
+    );
+  }
+  const suggestion = isActionKnown ? meantResource : meant;
+  return joinSentences(
+    `${quote(typedResource)} in ${quote(text)} is not a resource.`,
+    suggestion === undefined ? "" : `Did you mean ${suggestion}?`,
+    'To list the resources, run "service-api help rights" and "service-api resource list".',
+  );
+}
+
+const LIST_OF_RESOURCES_AND_ACTIONS = 'To list the resources and actions, run "service-api help rights".';
+
+function joinSentences(...sentences: readonly string[]): string {
+  return sentences.filter((sentence) => sentence !== "").join(" ");
 }
 
 /** The resources that a user may name in permissions. */

@@ -32,7 +32,7 @@ function parseRole<Name extends string>(text: string, roles: readonly [Name, ...
   }
   throw new (canBeEnumName(word) ? UnknownName : Failure)(
     "INVALID_ROLE",
-    `Unknown role ${quote(text)}.${didYouMean(word, roles)} Valid roles: ${roles.join(", ")}.`,
+    `${quote(text)} is not a role.${didYouMean(word, roles)} The roles are ${roles.join(", ")}.`,
   );
 }
 

@@ -212,7 +212,7 @@ function rejectRepeatedFlags(command: CommandUnknownOpts): void {
     let isGiven = false;
     option.argParser((value) => {
       if (isGiven) {
-        throw new Failure("USAGE", `${option.long} is given twice. Use it only once.`);
+        throw new Failure("USAGE", `${option.long} was given twice. Use it only once.`);
       }
       isGiven = true;
       return value;

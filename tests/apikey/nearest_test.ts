@@ -2,7 +2,20 @@
 import { expect } from "expect";
 import { nearest } from "../../src/apikey/nearest.ts";
 
-const WORDS = ["create", "delete", "list", "show", "update", "rotate", "verify", "READ_ANY", "ci deploy", "VMS"];
+const WORDS = [
+  "create",
+  "delete",
+  "list",
+  "show",
+  "update",
+  "rotate",
+  "verify",
+  "READ_ANY",
+  "ci deploy",
+  "VMS",
+  "OS",
+  "APPLY_ANY",
+];
 
 for (
   const [typed, meant] of [
@@ -13,6 +26,9 @@ for (
     ["ci deplyo", "ci deploy"],
     ["VM", "VMS"],
     ["lsit", "list"],
+    ["AP", "APPLY_ANY"],
+    ["SO", undefined],
+    ["zz", undefined],
     ["disable", undefined],
     ["nosuch", undefined],
     ["ls", undefined],

@@ -133,3 +133,21 @@ Deno.test("service-api help with a subcommand prints the help of the subcommand"
   expect(await inProcess(["help", "apikey", "create"])).toEqual(await inProcess(["apikey", "create", "--help"]));
   expect(await inProcess(["help", "resource", "add"])).toEqual(await inProcess(["resource", "add", "--help"]));
 });
+
+for (
+  const [args, flag] of [
+    [["apikey", "--create", "--description", "a", "--description", "b"], "--description"],
+    [["apikey", "list", "--role", "ADMIN", "--role", "GUEST"], "--role"],
+    [["apikey", "rotate", "ci", "--grace", "1h", "--grace", "2h"], "--grace"],
+    [["serve", "--port", "1", "--port=2"], "--port"],
+    [["config", "--profile", "a", "--profile", "b"], "--profile"],
+  ] as const
+) {
+  Deno.test(`service-api ${args.join(" ")} is refused, because ${flag} takes one value`, async () => {
+    expect(await inProcess(args)).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `service-api: ${flag} was given twice. Use it only once.\n`,
+    });
+  });
+}

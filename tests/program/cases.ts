@@ -180,7 +180,7 @@ export const CASES: readonly Case[] = [
       expect((await program(["apikey", "update", "shop", ...replaced])).code).toBe(0);
       expect(jsonLine(await program(removal))).toEqual({ removed: "ORDERS" });
       expect(jsonLine(await program(["resource", "list", "--json"]))).toEqual({ resources: [] });
-      expectFailure(await program(onOrders), 2, "INVALID_PERMISSION", /Unknown resource "ORDERS"/);
+      expectFailure(await program(onOrders), 2, "INVALID_PERMISSION", /"ORDERS" in "[A-Z_:]+" is not a resource/);
     },
   },
   {

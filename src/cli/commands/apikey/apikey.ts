@@ -158,7 +158,7 @@ function nameToCreate(flags: ApikeyFlags): string | undefined {
   if (deleteOnly !== undefined) {
     throw new Failure("USAGE", `--${toFlag(deleteOnly)} works only with --delete, not with --create.`);
   }
-  if (others.length > 0) throw new Failure("USAGE", "--name is given twice. --create creates only one key.");
+  if (others.length > 0) throw new Failure("USAGE", "--name was given twice. --create creates only one key.");
   return name;
 }
 

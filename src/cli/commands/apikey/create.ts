@@ -1,7 +1,6 @@
 /** `apikey --create` (spec section 4.1). */
 import { parseDescription } from "../../../apikey/description.ts";
 import { Failure } from "../../../apikey/failure.ts";
-import { expiryFrom } from "../../../apikey/lifetime.ts";
 import { type Name, parseName } from "../../../apikey/name.ts";
 import { type NamedPermission, parsePermissionsOf } from "../../../apikey/permission.ts";
 import { requireSomeRights } from "../../../apikey/rights.ts";
@@ -12,6 +11,7 @@ import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import { canPrompt } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
+import { parseAt, parseExpiry } from "../../settings/parse_at.ts";
 import { printCreatedKey, showsRights, withDestination } from "./create_output.ts";
 import type { KeyFlags, OutputFlags } from "./key_flags.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "./known_names.ts";
@@ -96,13 +96,14 @@ async function addPermissions(
  * expiry is not in the future
  */
 function parseDraft(flags: CreateFlags, { roles, resources }: KnownNames, now: Date): KeyDraft {
+  const { roles: roleLists, permissions: permissionLists } = flags;
   return {
     name: flags.name === undefined ? undefined : parseName(flags.name),
     description: flags.description === undefined ? undefined : parseDescription(flags.description),
-    roles: flags.roles === undefined ? undefined : parseRolesOf(roles, flags.roles),
-    permissions: flags.permissions === undefined ? undefined : parsePermissionsOf(resources, flags.permissions),
+    roles: roleLists && parseAt("--roles", () => parseRolesOf(roles, roleLists)),
+    permissions: permissionLists && parseAt("--permissions", () => parsePermissionsOf(resources, permissionLists)),
     overwrite: flags.overwrite ?? false,
-    expiresAt: expiryFrom(flags, now),
+    expiresAt: parseExpiry(flags, now),
   };
 }
 

@@ -2,6 +2,7 @@
 import { Failure } from "../../../apikey/failure.ts";
 import type { KeyFilter } from "../../../apikey/key_filter.ts";
 import { parseDuration } from "../../../apikey/lifetime.ts";
+import { parseAt } from "../../settings/parse_at.ts";
 
 /** The flags as typed. */
 export interface FilterFlags {
@@ -31,7 +32,7 @@ export function parseFilter({ match, expired, unused }: FilterFlags, now: Date):
 }
 
 function parseUnused(duration: string, now: Date): Date {
-  const milliseconds = parseDuration(duration);
+  const milliseconds = parseAt("--unused", () => parseDuration(duration));
   if (milliseconds >= SHORTEST_UNUSED) return new Date(now.getTime() - milliseconds);
   throw new Failure("USAGE", "--unused must be at least 5m, because servers record the use of a key late.");
 }

@@ -1,12 +1,13 @@
 /** `apikey rotate`: issues a new secret for a key. */
 import type { Command } from "@commander-js/extra-typings";
 import { Failure, quote } from "../../../apikey/failure.ts";
-import { type ExpiryFlags, expiryFrom, parseDuration } from "../../../apikey/lifetime.ts";
+import { type ExpiryFlags, parseDuration } from "../../../apikey/lifetime.ts";
 import type { CommandContext } from "../../command.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { withClient } from "../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
+import { parseAt, parseExpiry } from "../../settings/parse_at.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
 import { printNextSteps, printSecret, showsRights, withDestination } from "./create_output.ts";
 import { type OutputFlags, withOutputFlags } from "./key_flags.ts";
@@ -43,8 +44,8 @@ async function rotate(
   useClient: UseClient,
 ): Promise<ExitCode> {
   const given = parseSelector(name, flags, "rotate", host);
-  const grace = flags.grace === undefined ? 0 : parseDuration(flags.grace);
-  const expiresAt = expiryFrom(flags, host.now());
+  const grace = parseAt("--grace", () => flags.grace === undefined ? 0 : parseDuration(flags.grace));
+  const expiresAt = parseExpiry(flags, host.now());
   if (flags.overwrite && flags.secretFile === undefined) {
     throw new Failure("USAGE", "--overwrite works only with --secret-file.");
   }

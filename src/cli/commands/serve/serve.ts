@@ -14,7 +14,7 @@ import { flushWithTimeout, type Log } from "../../host/log.ts";
 import { countSchema, countUpTo, limitSchema, sizeSchema } from "../../settings/number.ts";
 import { readConfig } from "../../config_file/read.ts";
 import { parseFlags } from "../../settings/schema.ts";
-import type { ProfileFlags } from "../../settings/server_flags.ts";
+import { collect, type ProfileFlags } from "../../settings/server_flags.ts";
 import { chooseStore, readStoreLocation, type StoreFlags } from "../../settings/store_location.ts";
 import { helpOf, SETTINGS } from "../../settings/table.ts";
 import { readTlsFiles } from "./tls_files.ts";
@@ -36,7 +36,8 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
     .option(
       "--trust-proxy <list>",
       "comma-separated addresses or networks of your proxies, for example 10.0.0.0/8; required behind a proxy, to " +
-        "read the client's address from X-Forwarded-For",
+        "read the client's address from X-Forwarded-For; repeatable",
+      collect,
     )
     .option("--metrics-port <port>", "serve metrics for Prometheus at /metrics on this port; 0 selects a free port")
     .option("--metrics-host <host>", "address to listen on for --metrics-port; without it, 127.0.0.1")
@@ -145,7 +146,7 @@ export interface ServeFlags extends StoreFlags, ProfileFlags {
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
   readonly allowHttp?: boolean | undefined;
-  readonly trustProxy?: string | undefined;
+  readonly trustProxy?: readonly string[] | undefined;
   readonly metricsPort?: string | undefined;
   readonly metricsHost?: string | undefined;
   readonly auditRetention: string;
@@ -261,7 +262,7 @@ async function readOptions(
     ...parsed,
     hostname: flags.host,
     tls,
-    trustedProxies: flags.trustProxy?.split(",").map((proxy) => proxy.trim()) ?? [],
+    trustedProxies: flags.trustProxy?.flatMap((list) => list.split(",")).map((proxy) => proxy.trim()) ?? [],
     metrics: metricsPort === undefined ? undefined : { hostname: flags.metricsHost ?? "127.0.0.1", port: metricsPort },
     auditRetention: parsed.auditRetention,
     lifetimes: { max: maxKeyLifetime, default: defaultKeyLifetime },

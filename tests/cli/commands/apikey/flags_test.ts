@@ -25,13 +25,13 @@ for (
       "an unknown role",
       ["--create", "--name", "a", "--roles", "ADMN"],
       "INVALID_ROLE",
-      /"ADMN"\. Did you mean ADMIN\?/,
+      /--roles: "ADMN" is not a role\. Did you mean ADMIN\?/,
     ],
     [
       "an unknown resource",
       ["--create", "--name", "a", "--permissions", "DOCKR:READ_ANY"],
       "INVALID_PERMISSION",
-      /"DOCKR".*Did you mean DOCKER:READ_ANY\?/,
+      /--permissions: "DOCKR" in "DOCKR:READ_ANY" is not a resource\. Did you mean DOCKER\?/,
     ],
     [
       "a description of more than 1,024 code points",
@@ -43,7 +43,7 @@ for (
       "an unknown action on all resources",
       ["--create", "--name", "a", "--permissions", "*:REED_ANY"],
       "INVALID_PERMISSION",
-      /"REED_ANY".*Did you mean \*:READ_ANY\?/,
+      /"REED_ANY" in "\*:REED_ANY" is not an action\. Did you mean READ_ANY\?/,
     ],
     [
       "no name and no terminal",
@@ -54,7 +54,7 @@ for (
     ["no mode and no terminal", ["--name", "a"], "USAGE", /--create or --delete/],
     ["both modes", ["--create", "--delete", "--name", "a"], "USAGE", /not both/],
     ["an unknown flag", ["--create", "--nam", "a"], "USAGE", /"--nam"\. Did you mean --name\?/],
-    ["two names", ["--create", "--name", "a", "--name", "b", "--roles", "GUEST"], "USAGE", /--name is given twice/],
+    ["two names", ["--create", "--name", "a", "--name", "b", "--roles", "GUEST"], "USAGE", /--name was given twice/],
     ["--if-exists", ["--create", "--name", "a", "--roles", "GUEST", "--if-exists"], "USAGE", /--if-exists .* --delete/],
     ["an id", ["--create", "--name", "a", "--roles", "GUEST", "--id", "key_1"], "USAGE", /--id .* --delete/],
     ["a repeated flag", ["--create", "--description", "a", "--description", "b"], "USAGE", /--description .*twice/],

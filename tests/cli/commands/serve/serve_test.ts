@@ -379,6 +379,7 @@ for (
       /--default-key-lifetime must not be longer than --max-key-lifetime/,
     ],
     [["--trust-proxy", "proxy.example"], /--trust-proxy .*"proxy\.example"/],
+    [["--trust-proxy", "127.0.0.1", "--trust-proxy", "second.example"], /--trust-proxy .*"second\.example"/],
     [["--trust-proxy", "127.0.0.1,,10.0.0.0/8"], /--trust-proxy .*""/],
     [["--data-dir", "/a", "--database-url", "postgres://a@b/c"], /Use either --data-dir or --database-url/],
   ] as const

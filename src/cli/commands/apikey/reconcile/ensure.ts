@@ -2,7 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import { parseDescription } from "../../../../apikey/description.ts";
 import { Failure, quote, toSentence } from "../../../../apikey/failure.ts";
-import { type ExpiryFlags, expiryFrom, parseDuration } from "../../../../apikey/lifetime.ts";
+import { type ExpiryFlags, parseDuration } from "../../../../apikey/lifetime.ts";
 import { parseName } from "../../../../apikey/name.ts";
 import { parsePermissionsOf } from "../../../../apikey/permission.ts";
 import { requireSomeRights } from "../../../../apikey/rights.ts";
@@ -10,6 +10,7 @@ import { parseRolesOf } from "../../../../apikey/role.ts";
 import { UnknownName } from "../../../../apikey/unknown_name.ts";
 import type { CommandContext } from "../../../command.ts";
 import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
+import { parseAt, parseExpiry } from "../../../settings/parse_at.ts";
 import { collect, type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
 import { chooseName } from "../select/choose_name.ts";
@@ -87,6 +88,10 @@ function withName({ name, failure }: FailedKey): Failure {
   );
 }
 
+function parseDurationAt(flag: `--${string}`, duration: string | undefined): number | undefined {
+  return duration === undefined ? undefined : parseAt(flag, () => parseDuration(duration));
+}
+
 /** @throws {Failure} `USAGE`, `INVALID_NAME`, `INVALID_ROLE`, `INVALID_PERMISSION`, `NO_RIGHTS` */
 function parseWanted(flags: EnsureFlags, { roles: known, resources }: KnownNames, now: Date): WantedKey {
   const { name, secretFile, description, expiresIn, expiresAt } = flags;
@@ -94,18 +99,18 @@ function parseWanted(flags: EnsureFlags, { roles: known, resources }: KnownNames
   if (secretFile === undefined || secretFile === "" || secretFile === "-") {
     throw new Failure("USAGE", "apikey ensure needs --secret-file, the path of the file that holds the secret.");
   }
-  const roles = parseRolesOf(known, flags.roles ?? []);
-  const permissions = parsePermissionsOf(resources, flags.permissions ?? []);
+  const roles = parseAt("--roles", () => parseRolesOf(known, flags.roles ?? []));
+  const permissions = parseAt("--permissions", () => parsePermissionsOf(resources, flags.permissions ?? []));
   requireSomeRights(roles, permissions);
   const wanted = {
     name: parseName(name),
     description: description === undefined ? undefined : parseDescription(description),
     roles,
     permissions,
-    expiresIn: expiresIn === undefined ? undefined : parseDuration(expiresIn),
-    expiresAt: expiresAt === undefined ? undefined : expiryFrom({ expiresIn, expiresAt }, now),
-    rotateBefore: flags.rotateBefore === undefined ? undefined : parseDuration(flags.rotateBefore),
-    grace: flags.grace === undefined ? undefined : parseDuration(flags.grace),
+    expiresIn: parseDurationAt("--expires-in", expiresIn),
+    expiresAt: expiresAt === undefined ? undefined : parseExpiry({ expiresIn, expiresAt }, now),
+    rotateBefore: parseDurationAt("--rotate-before", flags.rotateBefore),
+    grace: parseDurationAt("--grace", flags.grace),
     managedBy: undefined,
     secretFile,
   };

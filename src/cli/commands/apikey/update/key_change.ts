@@ -1,11 +1,12 @@
 /** What the flags of `apikey update` change about a key. */
 import { parseDescription } from "../../../../apikey/description.ts";
 import { Failure, quote } from "../../../../apikey/failure.ts";
-import { type ExpiryFlags, expiryFrom } from "../../../../apikey/lifetime.ts";
+import type { ExpiryFlags } from "../../../../apikey/lifetime.ts";
 import { type Name, parseName } from "../../../../apikey/name.ts";
 import { parsePermissionsOf } from "../../../../apikey/permission.ts";
 import { parseRolesOf } from "../../../../apikey/role.ts";
 import type { ApiKey, KeyChanges } from "../../../../client/client.ts";
+import { parseAt, parseExpiry } from "../../../settings/parse_at.ts";
 import type { KnownNames } from "../known_names.ts";
 
 /** The flags as typed. */
@@ -58,7 +59,7 @@ export function parseChange(flags: ChangeFlags, { roles, resources }: KnownNames
     );
   }
   const change: KeyChange = {
-    name: rename === undefined ? undefined : parseName(rename),
+    name: rename === undefined ? undefined : parseAt("--rename", () => parseName(rename)),
     description: description === undefined ? undefined : parseDescription(description) || null,
     roles: parseLists("roles", [flags.roles, flags.addRoles, flags.removeRoles], (lists) => parseRolesOf(roles, lists)),
     permissions: parseLists(
@@ -66,7 +67,7 @@ export function parseChange(flags: ChangeFlags, { roles, resources }: KnownNames
       [flags.permissions, flags.addPermissions, flags.removePermissions],
       (lists) => parsePermissionsOf(resources, lists),
     ),
-    expiresAt: flags.expiry === false ? null : expiryFrom(flags, now),
+    expiresAt: flags.expiry === false ? null : parseExpiry(flags, now),
     enabled: enable ? true : disable ? false : undefined,
   };
   if (Object.values(change).some((value) => value !== undefined)) return change;
@@ -87,11 +88,11 @@ function parseLists(
   if (setLists !== undefined && (addLists !== undefined || removeLists !== undefined)) {
     throw new Failure("USAGE", `--${noun} replaces all ${noun}. Omit it, or omit --add-${noun} and --remove-${noun}.`);
   }
-  const add = parse(addLists ?? []);
-  const remove = parse(removeLists ?? []);
+  const add = parseAt(`--add-${noun}`, () => parse(addLists ?? []));
+  const remove = parseAt(`--remove-${noun}`, () => parse(removeLists ?? []));
   const both = add.find((item) => remove.includes(item));
   if (both !== undefined) throw new Failure("USAGE", `${both} is in both --add-${noun} and --remove-${noun}.`);
-  return { set: setLists && parse(setLists), add, remove };
+  return { set: setLists && parseAt(`--${noun}`, () => parse(setLists)), add, remove };
 }
 
 /**

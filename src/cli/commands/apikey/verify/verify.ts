@@ -9,6 +9,7 @@ import type { CommandContext } from "../../../command.ts";
 import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import type { Host } from "../../../host/host.ts";
 import { writeJson } from "../../../report.ts";
+import { parseAt } from "../../../settings/parse_at.ts";
 import { collect, type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
 import { escapeRights } from "../show/show_output.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
@@ -46,7 +47,8 @@ async function verify(flags: VerifyFlags, { host, log }: CommandContext): Promis
   if (flags.can?.some((list) => list.trim() === "")) {
     throw new Failure("USAGE", "--can is empty. Pass a permission, for example DOCKER:READ_ANY.");
   }
-  const parse = ({ resources }: KnownNames): readonly string[] => parsePermissionsOf(resources, flags.can ?? []);
+  const parse = ({ resources }: KnownNames): readonly string[] =>
+    parseAt("--can", () => parsePermissionsOf(resources, flags.can ?? []));
   const parsed = parseKnownNames(parse);
   const { readSettings, withClientFor } = await import("#connection");
   const settings = await readSettings(flags, host, log);

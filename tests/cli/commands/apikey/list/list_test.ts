@@ -165,10 +165,10 @@ for (
     [["--json", "--jsonl"], 2, /Use either --json or --jsonl, not both\./],
     [["--sort", "size"], 2, /--sort must be one of name, created, used, expires, not "size"\./],
     [["--role", "ADMIN,GUEST"], 2, /--role takes one role, not "ADMIN,GUEST"\./],
-    [["--role", "ADMN"], 2, /Unknown role "ADMN"\. Did you mean ADMIN\?/],
+    [["--role", "ADMN"], 2, /--role: "ADMN" is not a role\. Did you mean ADMIN\?/],
     [["--can", "*:READ_ANY"], 2, /--can takes one permission without wildcards.*not "\*:READ_ANY"\./],
-    [["--can", "DOCKER"], 2, /does not have the form RESOURCE:ACTION/],
-    [["--expiring", "soon"], 2, /The duration "soon" is not valid/],
+    [["--can", "DOCKER"], 2, /--can: "DOCKER" does not have the form RESOURCE:ACTION/],
+    [["--expiring", "soon"], 2, /--expiring: the duration "soon" is not valid/],
     [["name"], 2, /unexpected argument "name"/i],
   ] as const
 ) {

@@ -100,13 +100,13 @@ const MISTAKES: readonly (readonly [string, string, FailureCode, string])[] = [
     "a mistyped role",
     withLines("roles: [GUEST, GEUST]", "secretFile: a"),
     "INVALID_ROLE",
-    '3:20: Unknown role "GEUST".',
+    '3:20: "GEUST" is not a role.',
   ],
   [
     "a mistyped action",
     withLines("permissions:", "  - DOCKER:READ", "secretFile: a"),
     "INVALID_PERMISSION",
-    '4:9: Unknown action "READ"',
+    '4:9: "READ" in',
   ],
   ["no rights", withLines("secretFile: a"), "NO_RIGHTS", "2:5: A key needs at least one role or permission."],
   [
@@ -201,7 +201,7 @@ Deno.test("a role that only the server may know is reported with its position, s
   const manifest = parse(withLines("roles: [OPERATOR]", "secretFile: a"));
   const failure = failureOf(() => manifest.parseKeys(KNOWN));
   expect(failure).toBeInstanceOf(UnknownName);
-  expect(failure.message).toContain('conf/keys.yaml:3:13: Unknown role "OPERATOR"');
+  expect(failure.message).toContain('conf/keys.yaml:3:13: "OPERATOR" is not a role');
   const known = { ...KNOWN, roles: ["OPERATOR", ...ROLES] } as const;
   expect(manifest.parseKeys(known).map(({ roles }) => roles)).toEqual([["OPERATOR"]]);
 });
