@@ -1,27 +1,52 @@
 /** The yes/no prompt. */
-import type { ConfirmOptions } from "./options.ts";
+import type { ConfirmOptions, Decision } from "./options.ts";
 import { promptLine, runView, type Screen } from "./run_prompt.ts";
 
+/** `confirm` of the prompts. With `canEdit`, it returns more than yes or no. */
+export interface Confirm {
+  (options: ConfirmOptions & { readonly canEdit: true }): Promise<Decision>;
+  (options: ConfirmOptions & { readonly canEdit?: false }): Promise<boolean>;
+}
+
+/** Makes {@linkcode Confirm} from a function that asks. */
+export function confirmWith(decide: (options: ConfirmOptions) => Promise<Decision>): Confirm {
+  function confirm(options: ConfirmOptions & { readonly canEdit: true }): Promise<Decision>;
+  function confirm(options: ConfirmOptions & { readonly canEdit?: false }): Promise<boolean>;
+  async function confirm(options: ConfirmOptions): Promise<Decision | boolean> {
+    const decision = await decide(options);
+    return options.canEdit ? decision : decision === "yes";
+  }
+  return confirm;
+}
+
+const DECISIONS: ReadonlyMap<string | undefined, Decision> = new Map([["y", "yes"], ["n", "no"], ["e", "edit"]]);
+
 /**
- * Asks for yes or no. The keys `y` and `n` answer at once. Enter gives the answer `initial`. Discards keys that the
- * user pressed before the prompt appeared.
+ * Asks for yes or no or, with `canEdit`, whether to change an answer. The keys `y`, `n` and `e` answer at once. Enter
+ * gives the answer `initial`. Discards keys that the user pressed before the prompt appeared.
  *
  * @throws {Failure} `INTERRUPTED`
+ * @throws {GoBack}
  */
-export async function confirm({ label, initial }: ConfirmOptions, screen: Screen): Promise<boolean> {
+export async function decide(
+  { label, initial, canEdit = false, canGoBack = false }: ConfirmOptions,
+  screen: Screen,
+): Promise<Decision> {
   const { style, terminal: { input } } = screen;
   while (input.read() !== null);
-  let isConfirmed = initial;
+  const keys = `${initial ? "Y/n" : "y/N"}${canEdit ? "/e" : ""}`;
+  let decision: Decision = initial ? "yes" : "no";
   await runView({
     label,
-    draw: () => promptLine(label, style.dim(initial ? "(Y/n)" : "(y/N)"), style),
-    answer: () => isConfirmed ? "yes" : "no",
+    canGoBack,
+    draw: () => promptLine(label, style.dim(`(${keys})`), style),
+    answer: () => decision,
     handleKey: (typed) => {
-      const letter = typed?.toLowerCase();
-      if (letter !== "y" && letter !== "n") return false;
-      isConfirmed = letter === "y";
+      const pressed = DECISIONS.get(typed?.toLowerCase());
+      if (pressed === undefined || (pressed === "edit" && !canEdit)) return false;
+      decision = pressed;
       return true;
     },
   }, screen);
-  return isConfirmed;
+  return decision;
 }

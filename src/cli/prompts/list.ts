@@ -3,7 +3,7 @@ import type { Key } from "node:readline";
 import { quote } from "../../apikey/failure.ts";
 import { fit, truncate, widthOf } from "../terminal/text_width.ts";
 import { editFilter, isSelectKey, moveFocus, pageSize, visibleRange } from "./list_navigation.ts";
-import type { ListItem, ListOptions } from "./options.ts";
+import type { ListItem, ListOptions, SelectOptions } from "./options.ts";
 import { formatCount, hiddenSelectionLines, nothingSelected, PROMPT_LINE_MARGIN, toggle } from "./selection.ts";
 import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run_prompt.ts";
 
@@ -17,13 +17,16 @@ const MIN_HINT_WIDTH = 8;
  * Prompts the user to select one item from a short list.
  *
  * @throws {Failure} `INTERRUPTED` if the user cancels the prompt
+ * @throws {GoBack}
  */
-export async function selectOne<Value>({ label, items }: ListOptions<Value>, screen: Screen): Promise<Value> {
+export async function selectOne<Value>(options: ListOptions<Value>, screen: Screen): Promise<Value> {
+  const { label, items, canGoBack = false } = options;
   const { style } = screen;
   const labelWidth = labelColumnWidth(items);
-  let focus = 0;
+  let focus = initialFocus(options);
   await runView({
     label,
+    canGoBack,
     draw: () =>
       [
         promptLine(label, "", style),
@@ -46,9 +49,10 @@ export async function selectOne<Value>({ label, items }: ListOptions<Value>, scr
  *
  * @returns the selected values in the order of the list
  * @throws {Failure} `INTERRUPTED` if the user cancels the prompt
+ * @throws {GoBack}
  */
 export async function selectMany<Value>(
-  { label, items }: ListOptions<Value>,
+  { label, items, initial = [], canGoBack = false, saveDraft }: SelectOptions<Value>,
   screen: Screen,
 ): Promise<readonly Value[]> {
   const { style, terminal } = screen;
@@ -56,7 +60,8 @@ export async function selectMany<Value>(
   const labelWidth = labelColumnWidth(items);
   const labels = items.map(({ label }) => toSearchText(label));
   const searchTexts = items.map(({ label, hint = "" }) => toSearchText(`${label} ${hint}`));
-  const selected = new Set(items.filter(({ isSelected }) => isSelected));
+  const initialValues = new Set(initial);
+  const selected = new Set(items.filter(({ value }) => initialValues.has(value)));
   let filter = "";
   let matches = items;
   let focus = 0;
@@ -120,8 +125,27 @@ export async function selectMany<Value>(
     return nothingSelected(focused && quote(focused.label));
   }
 
-  await runView({ label, draw, handleKey, validate, answer: () => formatSelection(selected, items) }, screen);
-  return items.filter((item) => selected.has(item)).map(({ value }) => value);
+  const values = (): readonly Value[] => items.filter((item) => selected.has(item)).map(({ value }) => value);
+  await runView({
+    label,
+    canGoBack,
+    draw,
+    handleKey,
+    validate,
+    answer: () => formatSelection(selected, items),
+    clearFilter: () => {
+      const hasFilter = filter !== "";
+      applyFilter("");
+      return hasFilter;
+    },
+    saveDraft: () => saveDraft?.(values()),
+  }, screen);
+  return values();
+}
+
+/** The index of the item with the initial value, or 0. */
+export function initialFocus<Value>({ items, initial }: ListOptions<Value>): number {
+  return initial === undefined ? 0 : Math.max(0, items.findIndex(({ value }) => value === initial));
 }
 
 /** The text in lower case and in Unicode NFC, with one space in place of each sequence of white space. */

@@ -57,6 +57,6 @@ export function editFilter(filter: string, typed: string | undefined, { ctrl, me
 }
 
 /** Whether a key selects. Space selects only while the filter is empty, because names contain spaces. */
-export function isSelectKey({ name }: Key, filter: string): boolean {
-  return name === "tab" || (name === "space" && filter === "");
+export function isSelectKey({ name, shift }: Key, filter: string): boolean {
+  return (name === "tab" && !shift) || (name === "space" && filter === "");
 }

@@ -1,25 +1,53 @@
 /** What callers pass to each kind of prompt. */
+import type { Permission } from "../../apikey/permission.ts";
 import type { PermissionSet } from "../../client/rights/effective_permissions.ts";
 
-export interface TextOptions {
+/** Thrown by a prompt with `canGoBack` if the user goes back to the question before. */
+export class GoBack extends Error {
+  override readonly name = "GoBack";
+}
+
+interface PromptOptions {
   readonly label: string;
+  /** Whether Escape, Shift-Tab and, at the start of a text, Up go back. The prompt then throws {@linkcode GoBack}. */
+  readonly canGoBack?: boolean;
+}
+
+export interface TextOptions extends PromptOptions {
   /** Shown below the prompt. */
   readonly hint?: string;
   /** The text in the prompt when it appears. The user can edit it. */
-  readonly initial?: string;
+  readonly initial?: string | undefined;
   /** @throws {Failure} if the text is not valid; the prompt shows its message */
   readonly check?: (typed: string) => void;
+  /** Whether `check` runs only when the user presses Enter. By default, it also runs while the user types. */
+  readonly checksOnEnter?: boolean;
+  /** Receives the text when the user goes back, so that it can be the next `initial`. */
+  readonly saveDraft?: (typed: string) => void;
 }
 
-export interface ConfirmOptions {
-  readonly label: string;
+export interface ConfirmOptions extends PromptOptions {
   /** The answer if the user presses only Enter. */
   readonly initial: boolean;
+  /** Whether `e` answers that the user wants to change an answer. */
+  readonly canEdit?: boolean;
 }
 
-export interface ListOptions<Value> {
-  readonly label: string;
+/** The answer to a confirmation with `canEdit`. */
+export type Decision = "yes" | "no" | "edit";
+
+export interface ListOptions<Value> extends PromptOptions {
   readonly items: readonly ListItem<Value>[];
+  /** The value of the item that has the focus when the prompt appears. By default, the first item has it. */
+  readonly initial?: Value | undefined;
+}
+
+export interface SelectOptions<Value> extends PromptOptions {
+  readonly items: readonly ListItem<Value>[];
+  /** The values of the items that are selected when the prompt appears. */
+  readonly initial?: readonly Value[] | undefined;
+  /** Receives the selected values when the user goes back, so that they can be the next `initial`. */
+  readonly saveDraft?: (values: readonly Value[]) => void;
 }
 
 export interface ListItem<Value> {
@@ -27,12 +55,9 @@ export interface ListItem<Value> {
   readonly label: string;
   /** Shown beside the label. The filter searches it too. */
   readonly hint?: string;
-  /** Whether the item is selected when the prompt appears. By default, it is not. */
-  readonly isSelected?: boolean;
 }
 
-export interface PermissionsOptions {
-  readonly label: string;
+export interface PermissionsOptions extends PromptOptions {
   /** The resources of the server, in the order of the rows. */
   readonly resources: readonly string[];
   /** The roles of the key. */
@@ -41,4 +66,8 @@ export interface PermissionsOptions {
   readonly byRoles: PermissionSet | undefined;
   /** Whether an `_ANY` permission includes the `_OWN` permission on the server. */
   readonly anyIncludesOwn: boolean;
+  /** The permissions that are selected when the prompt appears. */
+  readonly initial?: readonly Permission[] | undefined;
+  /** Receives the selected permissions when the user goes back, so that they can be the next `initial`. */
+  readonly saveDraft?: (permissions: readonly Permission[]) => void;
 }

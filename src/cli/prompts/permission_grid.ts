@@ -32,16 +32,17 @@ const MAX_LISTED = 5;
  *
  * @returns the selected permissions, in the order of `resources` and `ACTIONS`
  * @throws {Failure} `INTERRUPTED`
+ * @throws {GoBack}
  */
 export async function selectPermissions(
   options: PermissionsOptions,
   screen: Screen,
 ): Promise<readonly Permission[]> {
-  const { label, resources, roles, byRoles = new Set(), anyIncludesOwn } = options;
+  const { label, resources, roles, byRoles = new Set(), anyIncludesOwn, initial = [], canGoBack = false } = options;
   const { style, terminal } = screen;
   const { cyan, dim, symbols } = style;
   const legend = formatLegend(options, style);
-  const selected = new Set<Permission>();
+  const selected = new Set<Permission>(initial);
   let filter = "";
   let visible = resources;
   let row = 1;
@@ -150,6 +151,13 @@ export async function selectPermissions(
   const answer = (): readonly Permission[] => pairsOf(resources, ACTIONS).filter((pair) => selected.has(pair));
   await runView({
     label,
+    canGoBack,
+    clearFilter: () => {
+      const hasFilter = filter !== "";
+      applyFilter("");
+      return hasFilter;
+    },
+    saveDraft: () => options.saveDraft?.(answer()),
     draw,
     handleKey,
     answer: () => selected.size > MAX_LISTED ? `${selected.size}` : answer().join(", ") || "none",

@@ -5,31 +5,32 @@
 import type { Permission } from "../../apikey/permission.ts";
 import type { Host } from "../host/host.ts";
 import { styleFor } from "../terminal/style.ts";
-import { confirm } from "./confirm.ts";
+import { type Confirm, confirmWith, decide } from "./confirm.ts";
 import { selectMany, selectOne } from "./list.ts";
-import type { ConfirmOptions, ListOptions, PermissionsOptions, TextOptions } from "./options.ts";
+import type { ListOptions, PermissionsOptions, SelectOptions, TextOptions } from "./options.ts";
 import { selectPermissions } from "./permission_grid.ts";
 import type { Screen } from "./run_prompt.ts";
 import { searchOne } from "./search.ts";
 import { promptForSecret, promptForText } from "./text.ts";
 
 /**
- * Shows one prompt at a time. Every prompt throws `INTERRUPTED` on Ctrl-C, Escape, SIGINT or SIGTERM, at the end of the
- * input, and on Ctrl-D unless a text prompt contains text.
+ * Shows one prompt at a time. Every prompt throws `INTERRUPTED` on Ctrl-C, SIGINT or SIGTERM, at the end of the input, on
+ * Ctrl-D unless a text prompt contains text, and on Escape if there is no filter to clear. With `canGoBack`, Escape and
+ * Shift-Tab throw `GoBack` instead.
  */
 export interface Prompts {
-  /** A line of text. While the user types, the prompt shows the message of a failed `check`. */
+  /** A line of text. While the user types, the prompt shows the message of a failed `check`, unless `checksOnEnter` is set. */
   text(options: TextOptions): Promise<string>;
   /** A line of text that the screen never shows. */
   secret(options: TextOptions): Promise<string>;
-  /** Yes or no. */
-  confirm(options: ConfirmOptions): Promise<boolean>;
+  /** Yes or no; with `canEdit`, also whether to change an answer. */
+  readonly confirm: Confirm;
   /** One item from a short list. */
   selectOne<Value>(options: ListOptions<Value>): Promise<Value>;
   /** One item from a list of any length. */
   searchOne<Value>(options: ListOptions<Value>): Promise<Value>;
   /** Any number of items from a list of any length. */
-  select<Value>(options: ListOptions<Value>): Promise<readonly Value[]>;
+  select<Value>(options: SelectOptions<Value>): Promise<readonly Value[]>;
   /** `RESOURCE:ACTION` pairs from a grid of all resources and actions. */
   permissions(options: PermissionsOptions): Promise<readonly Permission[]>;
 }
@@ -44,7 +45,7 @@ export async function openPrompts(host: Host, interrupted?: AbortSignal): Promis
   return {
     text: (options) => promptForText(options, screen),
     secret: (options) => promptForSecret(options, screen),
-    confirm: (options) => confirm(options, screen),
+    confirm: confirmWith((options) => decide(options, screen)),
     selectOne: (options) => selectOne(options, screen),
     searchOne: (options) => searchOne(options, screen),
     select: (options) => selectMany(options, screen),

@@ -1,10 +1,11 @@
 /** Runs one prompt at a terminal: reads keys, draws frames, and restores the terminal in every case. */
-import { isCancel, Prompt } from "@clack/core";
+import { isCancel, Prompt, settings } from "@clack/core";
 import type { Key } from "node:readline";
 import { Failure, NOTHING_CHANGED } from "../../apikey/failure.ts";
 import type { Host, Terminal } from "../host/host.ts";
 import type { Style } from "../terminal/style.ts";
 import { truncate, wrapText } from "../terminal/text_width.ts";
+import { GoBack } from "./options.ts";
 
 /** Where and how prompts are drawn. */
 export interface Screen {
@@ -15,6 +16,20 @@ export interface Screen {
   readonly interrupted: AbortSignal | undefined;
 }
 
+/** What every kind of prompt passes to {@linkcode runPrompt}. */
+export interface Frame {
+  readonly label: string;
+  readonly canGoBack?: boolean;
+  /** The answer in the line that stays on the screen after the prompt. */
+  answer(): string;
+  /** Clears the filter. Returns `false` if the prompt has none. */
+  clearFilter?(): boolean;
+  /** Whether the key goes back, besides Escape and Shift-Tab. */
+  isBackKey?(key: Key): boolean;
+  /** Receives the unfinished answer when the user goes back. */
+  saveDraft?(): void;
+}
+
 /** The constructor options that every clack prompt needs. */
 export interface PromptStreams {
   readonly input: Terminal["input"];
@@ -22,15 +37,24 @@ export interface PromptStreams {
   readonly signal: AbortSignal;
 }
 
+// clack would cancel the prompt on Escape. Here, Escape may also clear a filter or go back.
+settings.aliases.delete("escape");
+
+/** Moves the cursor to the line above. */
+const CURSOR_UP = "\x1b[1A";
+
 /**
  * Shows a prompt until the user answers it.
  *
- * @throws {Failure} `INTERRUPTED` on Ctrl-C, Escape, SIGINT or SIGTERM, at the end of the input, and on Ctrl-D unless a
- * text prompt contains text
+ * @param createPrompt `lastFrame` returns the text that stays on the screen, or `undefined` while the prompt is open
+ * @throws {Failure} `INTERRUPTED` on Ctrl-C, SIGINT or SIGTERM, at the end of the input, on Ctrl-D unless a text prompt
+ * contains text, and on Escape unless it clears a filter or goes back
+ * @throws {GoBack} if `canGoBack` is set and the user goes back
  */
 export async function runPrompt<Value>(
-  { host, terminal, interrupted }: Screen,
-  createPrompt: (streams: PromptStreams) => Prompt<Value>,
+  frame: Frame,
+  { host, terminal, style, interrupted }: Screen,
+  createPrompt: (streams: PromptStreams, lastFrame: (state: string) => string | undefined) => Prompt<Value>,
 ): Promise<Value | undefined> {
   const { input, output } = terminal;
   const cancellation = new AbortController();
@@ -38,30 +62,41 @@ export async function runPrompt<Value>(
   const restore = host.onSignal(["SIGINT", "SIGTERM"], cancel);
   input.once("end", cancel);
   if (input.readableEnded || interrupted?.aborted) cancel();
+  let goesBack = false;
+  const lastFrame = (state: string): string | undefined => {
+    if (!isFinished(state)) return undefined;
+    return goesBack ? "" : answerLine(frame.label, state === "submit" ? frame.answer() : "", state, style);
+  };
   try {
-    const prompt = createPrompt({ input, output, signal: cancellation.signal });
-    // On Ctrl-D, `node:readline` stops reading, but clack does not cancel the prompt. So cancel it here.
-    prompt.on("key", (_typed, { ctrl, name }) => {
-      if (ctrl && name === "d" && prompt.userInput === "") prompt.state = "cancel";
+    const prompt = createPrompt({ input, output, signal: cancellation.signal }, lastFrame);
+    prompt.on("key", (_typed, key) => {
+      const { ctrl, name, shift } = key;
+      const isEscape = name === "escape" && !frame.clearFilter?.();
+      goesBack = frame.canGoBack === true &&
+        (isEscape || (shift === true && name === "tab") || frame.isBackKey?.(key) === true);
+      // On Ctrl-D, `node:readline` stops reading, but clack does not cancel the prompt. So cancel it here.
+      const isEnd = ctrl === true && name === "d" && prompt.userInput === "";
+      if (goesBack || isEscape || isEnd) prompt.state = "cancel";
     });
     const answer = await prompt.prompt();
     if (!isCancel(answer)) return answer;
-    throw new Failure("INTERRUPTED", NOTHING_CHANGED);
   } finally {
     input.off("end", cancel);
     restore();
   }
+  if (!goesBack) throw new Failure("INTERRUPTED", NOTHING_CHANGED);
+  // The last frame was empty, and clack has ended its line.
+  output.write(CURSOR_UP);
+  frame.saveDraft?.();
+  throw new GoBack();
 }
 
 /** A prompt that reads single keys. */
-export interface View {
-  readonly label: string;
+export interface View extends Frame {
   /** @param error why the last Enter was rejected */
   draw(error: string | undefined): string;
   /** @returns whether the key answers the prompt, as Enter does */
   handleKey(typed: string | undefined, key: Key): boolean;
-  /** The answer in the line that stays on the screen after the prompt. */
-  answer(): string;
   /** Returns a message if the prompt cannot accept Enter now. */
   validate?(): string | undefined;
 }
@@ -70,16 +105,16 @@ export interface View {
  * Shows a view until the user answers it.
  *
  * @throws {Failure} `INTERRUPTED`
+ * @throws {GoBack}
  */
 export async function runView(view: View, screen: Screen): Promise<void> {
-  await runPrompt<void>(screen, (streams) => {
+  await runPrompt<void>(view, screen, (streams, lastFrame) => {
     const prompt = new Prompt<void>({
       ...streams,
       validate: () => view.validate?.(),
       render(): string {
         const { state, error } = this;
-        if (isFinished(state)) return answerLine(view.label, view.answer(), state, screen.style);
-        return view.draw(state === "error" ? error : undefined);
+        return lastFrame(state) ?? view.draw(state === "error" ? error : undefined);
       },
     }, false);
     prompt.on("key", (typed, key) => {
@@ -95,7 +130,7 @@ export function promptLine(label: string, rest: string, { bold, cyan, symbols }:
 }
 
 /** The line that stays on the screen after a prompt: the label, and the answer or `cancelled`. */
-export function answerLine(label: string, answer: string, state: string, style: Style): string {
+function answerLine(label: string, answer: string, state: string, style: Style): string {
   const { bold, dim, green, red, cyan, symbols } = style;
   return state === "cancel"
     ? `${red(symbols.error)} ${bold(punctuate(label))} ${dim("cancelled")}`
@@ -107,7 +142,7 @@ function punctuate(label: string): string {
 }
 
 /** Whether the next frame of a prompt is its last one. */
-export function isFinished(state: string): boolean {
+function isFinished(state: string): boolean {
   return state === "submit" || state === "cancel";
 }
 

@@ -1,6 +1,6 @@
 /** Prompts the user to find one item in a list of any length. */
 import { editFilter, moveFocus, pageSize, visibleRange } from "./list_navigation.ts";
-import { itemLine, labelColumnWidth, toSearchText } from "./list.ts";
+import { initialFocus, itemLine, labelColumnWidth, toSearchText } from "./list.ts";
 import type { ListOptions } from "./options.ts";
 import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run_prompt.ts";
 
@@ -10,18 +10,34 @@ import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run
  *
  * @param options at least one item
  * @throws {Failure} `INTERRUPTED` if the user cancels the prompt
+ * @throws {GoBack}
  */
-export async function searchOne<Value>({ label, items }: ListOptions<Value>, screen: Screen): Promise<Value> {
+export async function searchOne<Value>(options: ListOptions<Value>, screen: Screen): Promise<Value> {
+  const { label, items, canGoBack = false } = options;
   const { style } = screen;
   const labelWidth = labelColumnWidth(items);
   const searchTexts = items.map(({ label, hint = "" }) => toSearchText(`${label} ${hint}`));
   let filter = "";
   let matches = items;
-  let focus = 0;
+  let focus = initialFocus(options);
   /** How many items are on the screen. */
   let page = 0;
+
+  function applyFilter(text: string): void {
+    if (text === filter) return;
+    filter = text;
+    matches = items.filter((_item, index) => searchTexts[index]?.includes(toSearchText(text)));
+    focus = 0;
+  }
+
   await runView({
     label,
+    canGoBack,
+    clearFilter: () => {
+      const hasFilter = filter !== "";
+      applyFilter("");
+      return hasFilter;
+    },
     draw: (error) => {
       const below = error === undefined
         ? [keyHelpLine(["enter to select", "type to filter"], screen)]
@@ -41,12 +57,8 @@ export async function searchOne<Value>({ label, items }: ListOptions<Value>, scr
     validate: () => matches.length === 0 ? "No item matches the filter. Press Ctrl-U to clear the filter." : undefined,
     handleKey: (typed, key) => {
       const target = moveFocus(focus, matches.length, key, page);
-      const text = target === undefined ? editFilter(filter, typed, key) : filter;
-      if (target !== undefined) focus = target;
-      if (text === filter) return false;
-      filter = text;
-      matches = items.filter((_item, index) => searchTexts[index]?.includes(toSearchText(text)));
-      focus = 0;
+      if (target === undefined) applyFilter(editFilter(filter, typed, key));
+      else focus = target;
       return false;
     },
   }, screen);

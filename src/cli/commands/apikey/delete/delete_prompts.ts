@@ -38,8 +38,8 @@ export async function promptForKeys<Key extends ListedKey>(
       value: key,
       label: escapeInvisible(key.name),
       hint: describe(key, rolesWidth, notes.get(key.id)),
-      isSelected,
     })),
+    initial: isSelected ? keys : [],
   });
   if (selected.length > 0) await confirmDeletion(selected.map(({ name }) => name), flags, host, interrupted);
   return selected;
