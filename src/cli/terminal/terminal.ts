@@ -8,4 +8,4 @@ export { relativeTime } from "./relative_time.ts";
 export { drawRights } from "./rights_matrix.ts";
 export { styleFor } from "./style.ts";
 export { layoutTable, tableRow } from "./table.ts";
-export { wrapText } from "./text_width.ts";
+export { widthOf, wrapText } from "./text_width.ts";

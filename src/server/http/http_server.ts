@@ -3,7 +3,7 @@
  * the store. The other modules of this folder read HTTP requests and pass them to `graphql/`.
  */
 import { hash } from "node:crypto";
-import type { KeyStore } from "../../store/key_store.ts";
+import type { KeyCounts, KeyStore } from "../../store/key_store.ts";
 import { createIntrospectHandler } from "../gate/introspect.ts";
 import { createVerifyHandler } from "../gate/verify.ts";
 import { createGraphqlHandler } from "../graphql/handler.ts";
@@ -46,6 +46,8 @@ export interface HttpServerOptions extends Omit<ListenOptions, "clientAddress" |
 export interface MeasuredServer extends HttpServer {
   /** The URL of the metrics; `undefined` if the server measures nothing. */
   readonly metricsUrl: string | undefined;
+  /** Counts the keys of the store. Reads every key. */
+  readonly countKeys: () => Promise<KeyCounts>;
 }
 
 /** How often the server writes the times of last use and the counts of refused changes to the store, in milliseconds. */
@@ -106,6 +108,7 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
   return {
     url: server.url,
     metricsUrl: metricsServer?.url,
+    countKeys: () => untracedStore.countKeys(),
     setCertificate: server.setCertificate,
     stop: async (timeout) => {
       timers.forEach(clearInterval);

@@ -17,6 +17,7 @@ import { parseFlags } from "../../settings/schema.ts";
 import { collect, type ProfileFlags } from "../../settings/server_flags.ts";
 import { chooseStore, readStoreLocation, type StoreFlags } from "../../settings/store_location.ts";
 import { helpOf, SETTINGS } from "../../settings/table.ts";
+import { reportStart } from "./start_report.ts";
 import { readTlsFiles } from "./tls_files.ts";
 import { unlessInterrupted } from "../../host/interrupt.ts";
 
@@ -93,9 +94,11 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
 const NOTES = `
 Logs:
   The server prints one line with its URL on standard output when it is ready.
-  It writes errors and one line per valid HTTP request to standard error: as
-  text at a terminal, otherwise as JSON. The lines contain the ids of keys, and
-  never secrets.
+  Everything else goes to standard error: as text at a terminal, otherwise as
+  lines of JSON. First its version, its store, how many keys the store has, and
+  if there are none, the command that creates the first key. Then errors, and
+  one line per valid HTTP request. The lines contain the ids of keys, and never
+  secrets. A narrow terminal shows no request ids and addresses.
   Each valid HTTP request has one X-Request-Id. It is in the response, in the
   access log, and in the audit events of the request.
 
@@ -203,8 +206,9 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   host.onSignal(["SIGHUP"], () => reload());
   const { drainTimeout, ...options } = await readOptions(flags, host, log);
   const { profile } = await readConfig(flags, host);
-  const location = await readStoreLocation(chooseStore(flags, host, profile), host, log);
-  const accessLog = openAccessLog(host);
+  const store = chooseStore(flags, host, profile);
+  const location = await readStoreLocation(store, host, log);
+  const accessLog = await openAccessLog(host);
   const { openHttpServer } = await import("#server");
   const opening = openHttpServer({
     ...options,
@@ -218,9 +222,14 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   const [first, second] = waitForStopSignals(host);
   const metrics = server.metricsUrl === undefined ? "" : ` and ${server.metricsUrl}`;
   await host.stdout.write(`Listening on ${server.url}${metrics}\n`);
+  const { VERSION: version } = await import("#version");
+  const started = { ...server, version, hostname: flags.host, isTls: options.tls !== undefined, location, store };
+  let isStopping = false;
+  const reporting = reportStart({ ...started, profile, flags }, host, () => isStopping);
   await first;
+  isStopping = true;
   const outcome = await Promise.race([server.stop(drainTimeout), second]);
-  await flushWithTimeout(accessLog.flush());
+  await flushWithTimeout(reporting.then(accessLog.flush));
   if (outcome === "second signal") return ExitCode.INTERRUPTED;
   if (outcome === 0) return ExitCode.OK;
   const requests = outcome === 1 ? "1 request" : `${outcome} requests`;

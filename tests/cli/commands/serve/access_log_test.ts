@@ -3,6 +3,7 @@ import { expect } from "expect";
 import { openAccessLog } from "../../../../src/cli/commands/serve/access_log.ts";
 import type { AccessLogEntry } from "../../../../src/server/http/request_handler.ts";
 import { FakeHost } from "../../../program/program.ts";
+import { TerminalHost } from "../../../program/terminal_host.ts";
 
 const ACCESS: AccessLogEntry = {
   time: new Date("2026-02-03T04:05:06.789Z"),
@@ -43,7 +44,7 @@ function linesOf(host: FakeHost): readonly unknown[] {
 
 Deno.test("each request is a line of JSON if standard error is not a terminal", async () => {
   const host = new FakeHost(["serve"]);
-  const log = openAccessLog(host);
+  const log = await openAccessLog(host);
   log.record(ACCESS);
   log.record({ ...ACCESS, status: 401, keyId: undefined, code: "UNAUTHENTICATED" });
   await log.flush();
@@ -63,22 +64,53 @@ Deno.test("each request is a line of JSON if standard error is not a terminal", 
   expect(host.stdout.text).toBe("");
 });
 
-Deno.test("each request is a line of text at a terminal", async () => {
-  const host = new FakeHost(["serve"]);
-  host.stderr.isTerminal = () => true;
-  const log = openAccessLog(host);
-  log.record(ACCESS);
-  log.record({ ...ACCESS, status: 401, keyId: undefined, code: "UNAUTHENTICATED" });
+/** What the log writes to a terminal of a width, for a successful and a refused request. */
+async function atTerminal(columns: number, env: Readonly<Record<string, string>> = {}): Promise<string> {
+  const host = new TerminalHost(["serve"], { columns, env });
+  const log = await openAccessLog(host);
+  log.record({ ...ACCESS, keyId: "key_0wdOQ87OYBJGzACCo6H9ZJ" });
+  log.record({ ...ACCESS, status: 401, duration: 1234.5, keyId: undefined, code: "UNAUTHENTICATED" });
   await log.flush();
-  expect(host.stderr.text).toBe(
-    "04:05:06 POST /graphql 200 1.2 ms key_1 203.0.113.7 request-1\n" +
-      "04:05:06 POST /graphql 401 UNAUTHENTICATED 1.2 ms 203.0.113.7 request-1\n",
-  );
+  return host.stderr.text;
+}
+
+for (
+  const [columns, first, second] of [
+    [
+      160,
+      "key_0wdOQ87OYBJGzACCo6H9ZJ  203.0.113.7      request-1",
+      "UNAUTHENTICATED             203.0.113.7      request-1",
+    ],
+    [90, "key_0wdOQ87OYBJGzACCo6H9ZJ  203.0.113.7", "UNAUTHENTICATED             203.0.113.7"],
+    [80, "key_0wdOQ87OYBJGzACCo6H9ZJ", "UNAUTHENTICATED"],
+    [40, "key_0wdOQ87OYBJGzACCo6H9ZJ", "UNAUTHENTICATED"],
+  ] as const
+) {
+  Deno.test(`in a terminal of ${columns} columns, the requests are aligned, without what does not fit`, async () => {
+    expect(await atTerminal(columns)).toBe(
+      `04:05:06  200     1.2 ms  POST  /graphql     ${first}\n` +
+        `04:05:06  401  1234.5 ms  POST  /graphql     ${second}\n`,
+    );
+  });
+}
+
+Deno.test("at a terminal with colours, the status of a request is green if it succeeded, and yellow if it was refused", async () => {
+  const [first, second] = (await atTerminal(80, { FORCE_COLOR: "1" })).split("\n");
+  expect(first).toContain("\x1b[32m200\x1b[39m");
+  expect(second).toContain("\x1b[33m401\x1b[39m");
+});
+
+Deno.test("the path of a request cannot control the terminal", async () => {
+  const host = new TerminalHost(["serve"]);
+  const log = await openAccessLog(host);
+  log.record({ ...ACCESS, path: "/\u009b2J" });
+  await log.flush();
+  expect(host.stderr.text).toContain(" /\\u{9b}2J ");
 });
 
 Deno.test("lines keep the order of their requests, even if a request arrives during a write", async () => {
   const { host, release } = blockedHost();
-  const log = openAccessLog(host);
+  const log = await openAccessLog(host);
   const ids = Array.from({ length: 100 }, (_, i) => String(i));
   for (const requestId of ids.slice(0, 50)) log.record({ ...ACCESS, requestId });
   const flushed = log.flush();
@@ -91,7 +123,7 @@ Deno.test("lines keep the order of their requests, even if a request arrives dur
 
 Deno.test("flush waits for a write that is in progress", async () => {
   const { host, writing, release } = blockedHost();
-  const log = openAccessLog(host);
+  const log = await openAccessLog(host);
   log.record(ACCESS);
   await writing;
   const order: string[] = [];
@@ -109,14 +141,14 @@ Deno.test("lines recorded at the same time are written together, even if flush i
   const host = new FakeHost(["serve"]);
   const { promise, resolve } = Promise.withResolvers<string>();
   host.stderr.write = (text) => Promise.resolve(resolve(text));
-  const log = openAccessLog(host);
+  const log = await openAccessLog(host);
   for (let i = 0; i < 10; i++) log.record(ACCESS);
   expect((await promise).match(/\n/g)).toHaveLength(10);
 });
 
 Deno.test("if no process reads standard error, the log keeps 20,000 lines and says how many lines are missing", async () => {
   const { host, release } = blockedHost();
-  const log = openAccessLog(host);
+  const log = await openAccessLog(host);
   log.record({ ...ACCESS, requestId: "first" });
   const flushed = log.flush();
   await Promise.resolve();
@@ -144,7 +176,7 @@ Deno.test("a failed write stops neither the log nor the server", async () => {
   const { write } = host.stderr;
   let isBroken = true;
   host.stderr.write = (text) => isBroken ? Promise.reject(new Error("full")) : write.call(host.stderr, text);
-  const log = openAccessLog(host);
+  const log = await openAccessLog(host);
   log.record(ACCESS);
   await log.flush();
   isBroken = false;

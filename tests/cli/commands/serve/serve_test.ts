@@ -155,17 +155,39 @@ Deno.test("serve exits with 1 and an error if --drain-timeout expires before a r
     expect(host.stderr.text).toContain('"status":503');
   }));
 
+/** The lines of JSON on standard error. */
+function logged(host: FakeHost): readonly Readonly<Record<string, unknown>>[] {
+  return host.stderr.text.trimEnd().split("\n").map((line) => JSON.parse(line));
+}
+
+Deno.test("when it has started, serve says on standard error which store it uses and how many keys the store has", () =>
+  withServe([], async ({ url, host }) => {
+    await until(() => host.stderr.text !== "");
+    expect(logged(host)).toEqual([
+      expect.objectContaining({
+        message: "The server started.",
+        version: expect.stringMatching(/^service-api \d/),
+        url,
+        store: `${host.env("SERVICE_API_DATA_DIR")}/keys.db`,
+        keys: { active: 1, disabled: 0, expired: 0 },
+        tls: false,
+      }),
+    ]);
+  }));
+
 Deno.test("serve writes its access log before it exits, and writes no access log with --no-access-log", () =>
   withServe([], async ({ url, host, stop }) => {
     await statusAt(url);
     await statusAt(new URL("/healthz", url).href);
     await stop();
-    const lines = host.stderr.text.trimEnd().split("\n").map((line) => JSON.parse(line));
-    expect(lines.map(({ path, status }) => [path, status])).toEqual([["/graphql", 401], ["/healthz", 200]]);
+    expect(logged(host).filter(({ path }) => path).map(({ path, status }) => [path, status])).toEqual([
+      ["/graphql", 401],
+      ["/healthz", 200],
+    ]);
     await withServe(["--no-access-log"], async (quiet) => {
       await statusAt(quiet.url);
       await quiet.stop();
-      expect(quiet.host.stderr.text).toBe("");
+      expect(quiet.host.stderr.text).not.toContain("status");
     });
   }));
 

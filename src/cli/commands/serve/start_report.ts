@@ -1,0 +1,132 @@
+/** What `serve` writes to standard error when it has started: its version, store and keys, and how to make the first key. */
+import { escapeInvisible, reasonOf } from "../../../apikey/failure.ts";
+import { shellWord } from "../../../apikey/shell_word.ts";
+import type { StoreLocation } from "#server";
+import type { Host } from "../../host/host.ts";
+import { isLoopback } from "../../settings/base_url.ts";
+import type { ProfileFlags } from "../../settings/server_flags.ts";
+import type { Profile, SourcedSetting } from "../../settings/setting.ts";
+import type { StoreSettings } from "../../settings/store_location.ts";
+
+/** How many keys the store has in each state. */
+export interface KeyCounts {
+  readonly active: number;
+  readonly disabled: number;
+  readonly expired: number;
+}
+
+export interface StartedServer {
+  /** The output of `--version`. */
+  readonly version: string;
+  /** The URL of the GraphQL endpoint. */
+  readonly url: string;
+  readonly metricsUrl: string | undefined;
+  /** The value of `--host`. */
+  readonly hostname: string;
+  readonly isTls: boolean;
+  readonly location: StoreLocation;
+  readonly store: StoreSettings;
+  readonly profile: Profile | undefined;
+  readonly flags: ProfileFlags;
+  readonly countKeys: () => Promise<KeyCounts>;
+}
+
+/**
+ * Counts the keys and writes the report: text at a terminal, otherwise one line of JSON. Ignores write errors, because the
+ * server must continue.
+ *
+ * @param isStopping if it returns true, the report is not written, because counting fails while the store is closed
+ */
+export async function reportStart(server: StartedServer, host: Host, isStopping: () => boolean): Promise<void> {
+  const keys = await server.countKeys().catch((error) => reasonOf(error));
+  if (isStopping()) return;
+  const text = host.stderr.isTerminal() ? await toText(server, keys, host) : toJson(server, keys, host);
+  await host.stderr.write(text).catch(() => {});
+}
+
+async function toText(server: StartedServer, keys: KeyCounts | string, host: Host): Promise<string> {
+  const { styleFor } = await import("#terminal");
+  const { bold, dim, yellow } = styleFor(host.stderr, host);
+  const source = sourceOf(server);
+  const rows = [
+    ["Version", server.version.replace(/^service-api /, "")],
+    ["Store", `${escapeInvisible(storeOf(server.location))} ${dim(`(${escapeInvisible(source)})`)}`],
+    ["Keys", typeof keys === "string" ? yellow(`unknown: ${escapeInvisible(keys)}`) : describeKeys(keys)],
+    ["TLS", describeTls(server)],
+    ["Stop", "Ctrl-C"],
+  ].map(([label = "", value]) => `  ${dim(label.padEnd(LABEL_WIDTH))}${value}\n`);
+  if (!isEmpty(keys)) return rows.join("");
+  const { before, command } = firstKeyCommand(server, host);
+  return `${rows.join("")}\n${yellow("No client can use this server yet: the store has no keys.")}\n` +
+    `Create the first key in another terminal${before}:\n  ${bold(command)}\n\n`;
+}
+
+/** The width of the labels and the space after them. */
+const LABEL_WIDTH = 9;
+
+function toJson(server: StartedServer, keys: KeyCounts | string, host: Host): string {
+  const { version, url, metricsUrl, location, isTls } = server;
+  const time = host.now().toISOString();
+  const facts = { version, url, metricsUrl, store: storeOf(location), tls: isTls };
+  const counts = typeof keys === "string"
+    ? {}
+    : { keys: { active: keys.active, disabled: keys.disabled, expired: keys.expired } };
+  const started = `${JSON.stringify({ time, level: "info", message: "The server started.", ...facts, ...counts })}\n`;
+  if (!isEmpty(keys)) return started;
+  const { before, command } = firstKeyCommand(server, host);
+  const message = `The store has no keys. Create the first key${before}: ${command}`;
+  return `${started}${JSON.stringify({ time, level: "warning", message })}\n`;
+}
+
+function isEmpty(keys: KeyCounts | string): boolean {
+  return typeof keys !== "string" && keys.active + keys.disabled + keys.expired === 0;
+}
+
+function describeKeys({ active, disabled, expired }: KeyCounts): string {
+  if (active + disabled + expired === 0) return "none";
+  const others = [[disabled, "disabled"], [expired, "expired"]].filter(([count]) => count !== 0);
+  return [[active, "active"], ...others].map(([count, state]) => `${count} ${state}`).join(", ");
+}
+
+function describeTls({ isTls, hostname }: StartedServer): string {
+  const reach = isLoopback(hostname) ? "only this machine can connect" : "other machines can connect";
+  if (isTls) return `on; ${reach}`;
+  return isLoopback(hostname) ? `off; ${reach}` : `off; ${reach}, and send keys unencrypted`;
+}
+
+function storeOf(location: StoreLocation): string {
+  return location.kind === "database" ? location.address.label : absolute(`${location.path}/keys.db`);
+}
+
+function absolute(path: string): string {
+  return /^([\\/]|[A-Za-z]:)/.test(path) ? path : `${Deno.cwd()}/${path}`;
+}
+
+function sourceOf({ store, profile }: StartedServer): string {
+  const setting = selected(store);
+  return setting === undefined ? "default" : setting.source === "file" ? `profile ${profile?.name}` : setting.from;
+}
+
+function selected({ dataDir, databaseUrl }: StoreSettings): SourcedSetting | undefined {
+  return databaseUrl ?? dataDir;
+}
+
+/**
+ * Returns a command that creates the first key in the store of the server, and what to write before the command. The
+ * command contains no `--database-url`, because the URL may contain a password.
+ */
+function firstKeyCommand(
+  { location, store, profile, flags }: StartedServer,
+  host: Host,
+): { readonly before: string; readonly command: string } {
+  const command = (flags: string): string => `service-api apikey --create --name "first admin" --roles ADMIN${flags}`;
+  const setting = selected(store);
+  if (location.kind === "database" && setting?.source === "file") {
+    const config = flags.config === undefined ? "" : ` --config ${shellWord(flags.config)}`;
+    return { before: "", command: command(` --profile ${profile?.name}${config}`) };
+  }
+  if (location.kind === "database") return { before: ` with the same ${setting?.from}`, command: command("") };
+  const selectsServer = host.env("SERVICE_API_URL") !== undefined || profile?.values.has("baseUrl");
+  const isDefault = setting === undefined && !selectsServer;
+  return { before: "", command: command(isDefault ? "" : ` --data-dir ${shellWord(absolute(location.path))}`) };
+}
