@@ -322,7 +322,7 @@ async function withBusyServe(flags: readonly string[], test: (busy: Busy) => Pro
     await connection.request("POST", "/graphql", headers);
     await connection.send("{");
     await (await fetch(url)).body?.cancel();
-    await readUntil(errors, "401");
+    await readUntil(errors, '"status":401');
     await test({ server, url, connection, errors });
   } finally {
     await Promise.all([drained(), errors.cancel(), server.stdin.close().catch(() => {})]);

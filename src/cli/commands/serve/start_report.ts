@@ -1,5 +1,5 @@
 /** What `serve` writes to standard error when it has started: its version, store and keys, and how to make the first key. */
-import { escapeInvisible, reasonOf } from "../../../apikey/failure.ts";
+import { escapeInvisible, quote, reasonOf } from "../../../apikey/failure.ts";
 import { shellWord } from "../../../apikey/shell_word.ts";
 import type { StoreLocation } from "#server";
 import type { Host } from "../../host/host.ts";
@@ -104,7 +104,11 @@ function absolute(path: string): string {
 
 function sourceOf({ store, profile }: StartedServer): string {
   const setting = selected(store);
-  return setting === undefined ? "default" : setting.source === "file" ? `profile ${profile?.name}` : setting.from;
+  return setting === undefined
+    ? "default"
+    : setting.source === "file"
+    ? `profile ${quote(profile?.name ?? "")}`
+    : setting.from;
 }
 
 function selected({ dataDir, databaseUrl }: StoreSettings): SourcedSetting | undefined {
