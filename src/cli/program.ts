@@ -70,14 +70,17 @@ ${EXIT_STATUS_WITH_CODES}
  */
 export async function run(host: Host): Promise<ExitCode> {
   if (host.args[0] === COMPLETE) return await printCompletions(host).catch(() => ExitCode.OK);
-  const log = openLog(host);
+  let log = SILENT_LOG;
+  let exitCode: ExitCode;
   try {
-    return await runCommand(host, log);
+    log = openLog(host);
+    exitCode = await runCommand(host, log);
   } catch (error) {
-    return await reportFailure(error, host);
-  } finally {
-    await flushWithTimeout(log.flush());
+    exitCode = await reportFailure(error, host);
   }
+  log.debug("Exit code {exitCode}", { exitCode });
+  await flushWithTimeout(log.flush());
+  return exitCode;
 }
 
 async function runCommand(host: Host, log: Log): Promise<ExitCode> {
@@ -88,7 +91,7 @@ async function runCommand(host: Host, log: Log): Promise<ExitCode> {
   let help = "";
   const program = createProgram((text) => help += text);
   const context: CommandContext = { host, log, setExitCode };
-  if (host.env("LOG_LEVEL") !== undefined) log.debug((await import("#version")).VERSION);
+  if (log.isDebug) log.debug((await import("#version")).VERSION);
   await addCommands(program, host.args, context);
   program.commands.forEach(rejectRepeatedFlags);
   try {

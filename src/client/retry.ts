@@ -61,6 +61,7 @@ async function retryWhile<Result>(
       return await request();
     } catch (error) {
       if (!(error instanceof Failure && isTemporary(error)) || performance.now() > end) throw error;
+      endpoint.debug("{message} Trying again.", { message: error.message });
     }
     // deno-lint-ignore no-await-in-loop -- one request after the other
     await pause(time, endpoint);
@@ -90,9 +91,11 @@ export async function poll<Result>(
 }
 
 /** @throws {Failure} `INTERRUPTED` */
-async function pause(time: number, { interrupted }: Endpoint): Promise<void> {
+async function pause(time: number, { interrupted, debug }: Endpoint): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, Math.min(time, LONGEST_PAUSE));
+  const delay = Math.min(time, LONGEST_PAUSE);
+  debug("Waiting {delay} ms before the next request.", { delay });
+  const timer = setTimeout(resolve, delay);
   const stop = (): void => resolve();
   interrupted.addEventListener("abort", stop);
   if (!interrupted.aborted) await promise;

@@ -38,11 +38,6 @@ export async function post(endpoint: Endpoint, body: string, mayChange: boolean)
   }, timeout);
   const abort = (): void => aborting.abort();
   interrupted.addEventListener("abort", abort);
-  endpoint.debug("POST {url} with {length} characters and headers {names}", {
-    url,
-    length: body.length,
-    names: [...headers.keys()],
-  });
   let response: Response | undefined;
   try {
     response = await endpoint.fetch(
@@ -50,7 +45,6 @@ export async function post(endpoint: Endpoint, body: string, mayChange: boolean)
     );
     const text = await readText(response, endpoint, mayChange);
     if (hasTooManyContainers(text, endpoint)) throw tooLarge(endpoint, mayChange, "has too many lists and objects");
-    endpoint.debug("HTTP status {status} with {length} characters", { status: response.status, length: text.length });
     return { status: response.status, headers: response.headers, body: text, mayChange };
   } catch (error) {
     if (error instanceof Failure) throw error;

@@ -131,19 +131,17 @@ Deno.test("LOG_LEVEL=debug logs to standard error, without secrets, and does not
   const flags = ["--overwrite", "--header", "X-Secret-Header: hidden-value", "--json"];
   const { code, stdout, stderr } = await installation.program([...CREATE, ...flags], { env });
   expect(code).toBe(0);
-  expect(stderr).toMatch(/DEBUG POST http:\/\/127\.0\.0\.1:\d+\/graphql/);
+  expect(stderr).toMatch(/DEBUG Target: the server http:\/\/127\.0\.0\.1:\d+ \(SERVICE_API_URL\)\n/);
   expect(Object.keys(JSON.parse(stdout))).toEqual(Object.keys(JSON.parse(quiet.stdout)));
   expect(stderr).not.toContain(JSON.parse(stdout).key);
   expect(stderr).not.toMatch(/sak_\w{5}|hidden-value/);
 });
 
-for (const level of ["info", "verbose"]) {
-  Deno.test(`LOG_LEVEL=${level} logs nothing if the command succeeds`, async () => {
-    await using installation = await embedded(inProcess);
-    const { code, stderr } = await installation.program(CREATE, { env: { LOG_LEVEL: level } });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  });
-}
+Deno.test("LOG_LEVEL=info logs nothing if the command succeeds", async () => {
+  await using installation = await embedded(inProcess);
+  const { code, stderr } = await installation.program(CREATE, { env: { LOG_LEVEL: "info" } });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+});
 
 Deno.test("a secret in the wrong place on the command line is not printed", async () => {
   const secret = `sak_${"a".repeat(49)}`;

@@ -153,7 +153,7 @@ testWithSignals("a command that waits for a locked store exits with 130 on SIGIN
     const env = { SERVICE_API_DATA_DIR: `${sandbox.directory}/data`, LOG_LEVEL: "debug" };
     const child = spawn(CREATE, env);
     const errors = child.stderr.pipeThrough(new TextDecoderStream()).getReader();
-    await readUntil(errors, "POST");
+    await readUntil(errors, "Request 1");
     child.kill("SIGINT");
     await child.stdin.close().catch(() => {});
     const stdout = await new Response(child.stdout).text();
@@ -178,11 +178,13 @@ async function readUntil(reader: ReadableStreamDefaultReader<string>, word: stri
 Deno.test("LOG_LEVEL=debug prints every log record, including the last", async () => {
   await using sandbox = await openSandbox();
   const { stderr } = await sandbox.program(["apikey", "--delete", "--name", "none"], { env: { LOG_LEVEL: "debug" } });
-  const records = stderr.split("\n").filter((line) => line.includes(" DEBUG "));
-  expect(records.map((line) => line.replace(/^\S+ /, ""))).toEqual([
-    expect.stringMatching(/^DEBUG service-api \d/),
-    expect.stringMatching(/^DEBUG POST http:\/\/localhost\/graphql/),
-    expect.stringMatching(/^DEBUG HTTP status 200/),
+  const records = stderr.split("\n").filter((line) => / DEBUG (?!Setting)/.test(line));
+  expect(records.map((line) => line.replace(/^\S+ DEBUG /, ""))).toEqual([
+    expect.stringMatching(/^service-api \d/),
+    expect.stringMatching(/^Target: the store ".*keys\.db", which does not exist \(SERVICE_API_DATA_DIR\)$/),
+    expect.stringMatching(/^Request 1: query \w+, \d+ characters, headers accept, content-type$/),
+    expect.stringMatching(/^Request 1: status 200 after [\d.]+ ms$/),
+    "Exit code 1",
   ]);
 });
 

@@ -1,19 +1,14 @@
 /** `config`: prints the settings in effect and their sources, without contacting a server. */
 import type { Command } from "@commander-js/extra-typings";
 import { escapeInvisible } from "../../apikey/failure.ts";
-import { isWellFormedSecret, maskSecret, secretTail } from "../../apikey/secret.ts";
 import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import { writeJson } from "../report.ts";
-import { readDataDir } from "../settings/data_dir.ts";
-import { maskDatabaseUrl } from "../settings/database_url.ts";
 import { readKey } from "../connection/headers.ts";
-import type { EffectiveSettings } from "../connection/effective_settings.ts";
+import { type SettingRow, settingRows } from "../connection/setting_rows.ts";
 import { type ServerFlags, withServerFlags } from "../settings/server_flags.ts";
-import type { SourcedSetting } from "../settings/setting.ts";
-import { SETTINGS } from "../settings/table.ts";
 
 /** Registers the command. */
 export function registerConfig(command: Command, { host, log, setExitCode }: CommandContext): void {
@@ -34,17 +29,6 @@ export interface ConfigFlags extends ServerFlags {
   readonly json?: boolean | undefined;
 }
 
-interface Row {
-  readonly name: string;
-  /** `null` if the setting is not set and no default takes effect. */
-  readonly value: string | null;
-  readonly source: SourcedSetting["source"] | "default";
-  /** The flag, the variable, or `path:line:column`; `null` for a default. */
-  readonly from: string | null;
-  /** Why the setting does not take effect. */
-  readonly ignored?: string;
-}
-
 /**
  * Prints the settings in effect.
  *
@@ -57,79 +41,16 @@ export async function config(flags: ConfigFlags, host: Host, log: Log): Promise<
   const readsStandardInput = settings.keyFile?.value === "-";
   const key = readsStandardInput ? settings.keyFile : await readKey(settings, host, log);
   await parseSettings({ ...settings, key: readsStandardInput ? undefined : key, keyFile: undefined }, host, log);
-  const rows = rowsOf(settings, key, host);
+  const rows = settingRows(settings, key, host);
   if (flags.json) await writeJson(host.stdout, { settings: rows });
   else await host.stdout.write(toText(rows));
   return ExitCode.OK;
 }
 
-function rowsOf(settings: EffectiveSettings, key: SourcedSetting | undefined, host: Host): readonly Row[] {
-  const { config: { file, profileSetting, profile }, baseUrl, headers, ignored } = settings;
-  const logLevel = host.env("LOG_LEVEL");
-  return [
-    file?.setting ? row("config-file", file.setting) : defaultRow("config-file", file?.path ?? null),
-    profileSetting ? row("profile", profileSetting) : defaultRow("profile", profile?.name ?? null),
-    row("base-url", baseUrl),
-    row("key", key, key && maskKey(key.value)),
-    row("key-file", settings.keyFile),
-    row("key-header", settings.keyHeader, undefined, "Authorization"),
-    ...headers.length === 0 ? [defaultRow("headers", null)] : headers.map(headerRow),
-    row("allow-http", settings.allowHttp, undefined, SETTINGS.allowHttp.default),
-    row("ca-file", settings.caFile),
-    row("timeout", settings.timeout, undefined, SETTINGS.timeout.default),
-    row("max-response-size", settings.maxResponseSize, undefined, SETTINGS.maxResponseSize.default),
-    ...storeRows(settings, host),
-    logLevel === undefined
-      ? defaultRow("log-level", "warn")
-      : { name: "log-level", value: logLevel, source: "variable", from: "LOG_LEVEL" },
-    ...ignored.map(({ member, setting, reason }): Row => {
-      const shown = member === "headers" ? headerRow(setting) : row(member, setting, maskUrl(member, setting.value));
-      return { ...shown, ignored: reason };
-    }),
-  ];
-}
-
-function storeRows({ baseUrl, dataDir, databaseUrl }: EffectiveSettings, host: Host): readonly Row[] {
-  const usesDataDir = baseUrl === undefined && databaseUrl === undefined;
-  return [
-    row("data-dir", dataDir, undefined, usesDataDir ? readDataDir(dataDir, host) : null),
-    row("database-url", databaseUrl, databaseUrl && maskDatabaseUrl(databaseUrl.value)),
-  ];
-}
-
-function row(
-  name: string,
-  setting: SourcedSetting | undefined,
-  masked: string | undefined = setting?.value,
-  fallback: string | null = null,
-): Row {
-  if (setting === undefined) return defaultRow(name, fallback);
-  return { name, value: masked ?? setting.value, source: setting.source, from: setting.from };
-}
-
-function defaultRow(name: string, value: string | null): Row {
-  return { name, value, source: "default", from: null };
-}
-
-/** The row of a header. Masks the value, because it may be a secret. */
-function headerRow(setting: SourcedSetting): Row {
-  return row(`headers.${setting.value.replace(/:.*/s, "").trim()}`, setting, "…");
-}
-
-function maskKey(key: string): string {
-  return isWellFormedSecret(key) ? maskSecret(secretTail(key)) : "…";
-}
-
-/** An ignored setting is not validated, so its URL may contain a secret. */
-function maskUrl(member: string, value: string): string {
-  if (member === "base-url") return /[@?#]/.test(value) ? "…" : value;
-  return member === "database-url" ? maskDatabaseUrl(value) : value;
-}
-
 /** The maximum width of a column, in UTF-16 code units. After a longer text, the next column begins on a new line. */
 const MAX_COLUMN_WIDTH = 48;
 
-function toText(rows: readonly Row[]): string {
+function toText(rows: readonly SettingRow[]): string {
   const lines = rows.map(({ name, value, source, from, ignored }) => [
     escapeInvisible(name),
     escapeInvisible(value ?? "-"),
@@ -152,7 +73,8 @@ Settings:
   empty variable counts as unset. The flags --data-dir and --database-url win
   over SERVICE_API_URL. No flag takes a key as its value. A base URL may end in
   / or in /graphql. LOG_LEVEL (default: warn) is trace, debug, info, warn, error
-  or fatal; debug logs every request, without secrets.
+  or fatal. debug logs the settings, the server or store, every request and the
+  exit code, without secrets.
 
 Default directories:
   For data (--data-dir). Contains keys.db, the store of the embedded server.

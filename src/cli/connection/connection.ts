@@ -65,7 +65,8 @@ async function runTask<Result>(
     connection ??= server.kind === "network"
       ? await connectToNetwork(server, host)
       : await openEmbedded(server, timeout, interrupted, host, log);
-    const { fetch, label } = connection;
+    const { label } = connection;
+    const fetch = log.isDebug ? (await import("#debug-log")).logRequests(connection.fetch, log) : connection.fetch;
     return createClient({
       ...connection,
       fetch: async (request) => {

@@ -62,7 +62,7 @@ export async function readSettings(flags: ServerFlags, host: Host, log: Log): Pr
  */
 export async function parseSettings(settings: EffectiveSettings, host: Host, log: Log): Promise<Settings> {
   const timeout = readTimeout(settings.timeout);
-  return {
+  const parsed: Settings = {
     server: await parseServer(settings, timeout, host, log),
     selectedBy: selectorOf(settings),
     timeout,
@@ -72,6 +72,8 @@ export async function parseSettings(settings: EffectiveSettings, host: Host, log
     ),
     headers: await readHeaders(settings, host, log),
   };
+  if (log.isDebug) (await import("#debug-log")).logSettings(settings, parsed, host, log);
+  return parsed;
 }
 
 function selectorOf({ baseUrl, databaseUrl, dataDir, config: { profile } }: EffectiveSettings): string {

@@ -2,7 +2,7 @@
  * The log on standard error. It masks secrets in every record: API keys in any text, and the values of properties whose
  * names suggest a secret.
  */
-import { escapeInvisible, Failure } from "../../apikey/failure.ts";
+import { escapeInvisible, Failure, quote } from "../../apikey/failure.ts";
 import { redactSecrets } from "../../apikey/secret.ts";
 import type { Host } from "./host.ts";
 
@@ -13,12 +13,20 @@ export interface Log {
   readonly debug: WriteRecord;
   readonly warn: WriteRecord;
   readonly error: WriteRecord;
+  /** Whether debug records are written. What takes time to find out for them is done only then. */
+  readonly isDebug: boolean;
   /** Resolves when all records are written; `undefined` if there were none. */
   readonly flush: () => Promise<void> | undefined;
 }
 
 /** Discards every record. */
-export const SILENT_LOG: Log = { debug: () => {}, warn: () => {}, error: () => {}, flush: () => undefined };
+export const SILENT_LOG: Log = {
+  debug: () => {},
+  warn: () => {},
+  error: () => {},
+  isDebug: false,
+  flush: () => undefined,
+};
 
 /** The levels from most to least verbose. Users can set each level, but no record is `trace`, `info` or `fatal`. */
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
@@ -41,13 +49,18 @@ export async function flushWithTimeout(written: Promise<void> | undefined): Prom
 }
 
 /**
- * Opens the log with the level in `LOG_LEVEL`. If the variable is unset or its level is unknown, logs warnings and
- * errors. `serve` writes JSON lines unless standard error is a terminal. All other commands write text.
+ * Opens the log with the level in `LOG_LEVEL`. If the variable is unset, logs warnings and errors. `serve` writes JSON
+ * lines unless standard error is a terminal. All other commands write text.
+ *
+ * @throws {Failure} `USAGE` if the level is unknown
  */
 export function openLog(host: Host): Log {
-  const requested = host.env("LOG_LEVEL")?.trim().toLowerCase().replace(/^warning$/, "warn");
-  const lowest = LEVELS.findIndex((level) => level === requested);
-  const minimum = lowest === -1 ? LEVELS.indexOf("warn") : lowest;
+  const requested = host.env("LOG_LEVEL") ?? "warn";
+  const minimum = LEVELS.findIndex((level) => level === requested.trim().toLowerCase().replace(/^warning$/, "warn"));
+  if (minimum === -1) {
+    const list = LEVELS.join(", ").replace(/, (\w+)$/, " or $1");
+    throw new Failure("USAGE", `LOG_LEVEL must be ${list}, not ${quote(requested)}.`);
+  }
   const format = host.args[0] === "serve" && !host.stderr.isTerminal() ? toJson : toText;
   let written: Promise<void> | undefined;
   let waiting = 0;
@@ -62,6 +75,7 @@ export function openLog(host: Host): Log {
     debug: at("debug", "debug"),
     warn: at("warn", "warning"),
     error: at("error", "error"),
+    isDebug: LEVELS.indexOf("debug") >= minimum,
     flush: () => written,
   };
 }

@@ -3,7 +3,7 @@ import { expect } from "expect";
 import { Failure } from "../../../src/apikey/failure.ts";
 import { makeSecret, SECRET_BYTES } from "../../../src/apikey/secret.ts";
 import { type Log, openLog } from "../../../src/cli/host/log.ts";
-import { FakeHost } from "../../program/program.ts";
+import { FakeHost, inProcess } from "../../program/program.ts";
 
 const SECRET = makeSecret(new Uint8Array(SECRET_BYTES));
 
@@ -34,7 +34,6 @@ for (
     ["info", "TIME WARNING two\nTIME ERROR three\n"],
     [undefined, "TIME WARNING two\nTIME ERROR three\n"],
     ["warning", "TIME WARNING two\nTIME ERROR three\n"],
-    ["verbose", "TIME WARNING two\nTIME ERROR three\n"],
     ["error", "TIME ERROR three\n"],
     ["fatal", ""],
   ] as const
@@ -46,6 +45,18 @@ for (
     expect(await logged(writeAll, level)).toBe(expected);
   });
 }
+
+Deno.test("an unknown LOG_LEVEL is refused with the list of levels, before the command does anything", async () => {
+  for (const level of ["verbose", "5", "debugg"]) {
+    // deno-lint-ignore no-await-in-loop -- one run at a time
+    expect(await inProcess(["config", "--json"], { env: { LOG_LEVEL: level } })).toEqual({
+      code: 2,
+      stdout:
+        `{"error":"LOG_LEVEL must be trace, debug, info, warn, error or fatal, not \\"${level}\\".","code":"USAGE"}\n`,
+      stderr: "",
+    });
+  }
+});
 
 Deno.test("serve logs JSON lines, or text if standard error is a terminal", async () => {
   const warn = (log: Log): void => log.warn("a {b}", { b: "\u001b[2J" });

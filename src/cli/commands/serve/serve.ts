@@ -1,5 +1,5 @@
 /** `serve`: runs the embedded server on HTTP. */
-import type { Command } from "@commander-js/extra-typings";
+import type { Command, CommandUnknownOpts } from "@commander-js/extra-typings";
 import * as z from "zod/mini";
 import { Failure, quote, reasonOf } from "../../../apikey/failure.ts";
 import type { HttpServerOptions } from "../../../server/http/http_server.ts";
@@ -17,7 +17,7 @@ import { parseFlags } from "../../settings/schema.ts";
 import { collect, type ProfileFlags } from "../../settings/server_flags.ts";
 import { chooseStore, readStoreLocation, type StoreFlags } from "../../settings/store_location.ts";
 import { helpOf, SETTINGS } from "../../settings/table.ts";
-import { reportStart } from "./start_report.ts";
+import { reportStart, sourceOf, storeOf } from "./start_report.ts";
 import { readTlsFiles } from "./tls_files.ts";
 import { unlessInterrupted } from "../../host/interrupt.ts";
 
@@ -88,7 +88,21 @@ export function registerServe(command: Command, { host, log, setExitCode }: Comm
     .optionsGroup("Output:")
     .option("--no-access-log", "do not log requests")
     .addHelpText("after", NOTES)
-    .action(async (flags) => setExitCode(await serve(flags, host, log)));
+    .action(async (flags, command) => {
+      logFlags(command, log);
+      setExitCode(await serve(flags, host, log));
+    });
+}
+
+function logFlags(command: CommandUnknownOpts, log: Log): void {
+  for (const option of command.options) {
+    const key = option.attributeName();
+    const value = command.getOptionValue(key);
+    // The URL may contain a password. The log shows the database as the target.
+    if (value === undefined || key === "databaseUrl") continue;
+    const from = command.getOptionValueSource(key) === "default" ? "default" : option.long;
+    log.debug("Setting {name}: {value} ({from})", { name: option.name(), value: String(value), from });
+  }
 }
 
 const NOTES = `
@@ -208,6 +222,7 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   const { profile } = await readConfig(flags, host);
   const store = chooseStore(flags, host, profile);
   const location = await readStoreLocation(store, host, log);
+  log.debug("Target: {store} ({source})", { store: storeOf(location), source: sourceOf(store, profile) });
   const accessLog = await openAccessLog(host);
   const { openHttpServer } = await import("#server");
   const opening = openHttpServer({

@@ -47,7 +47,7 @@ export async function reportStart(server: StartedServer, host: Host, isStopping:
 async function toText(server: StartedServer, keys: KeyCounts | string, host: Host): Promise<string> {
   const { styleFor } = await import("#terminal");
   const { bold, dim, yellow } = styleFor(host.stderr, host);
-  const source = sourceOf(server);
+  const source = sourceOf(server.store, server.profile);
   const rows = [
     ["Version", server.version.replace(/^service-api /, "")],
     ["Store", `${escapeInvisible(storeOf(server.location))} ${dim(`(${escapeInvisible(source)})`)}`],
@@ -94,7 +94,8 @@ function describeTls({ isTls, hostname }: StartedServer): string {
   return isLoopback(hostname) ? `off; ${reach}` : `off; ${reach}, and send keys unencrypted`;
 }
 
-function storeOf(location: StoreLocation): string {
+/** Returns the file of a local store, or the database without its password. */
+export function storeOf(location: StoreLocation): string {
   return location.kind === "database" ? location.address.label : absolute(`${location.path}/keys.db`);
 }
 
@@ -102,7 +103,8 @@ function absolute(path: string): string {
   return /^([\\/]|[A-Za-z]:)/.test(path) ? path : `${Deno.cwd()}/${path}`;
 }
 
-function sourceOf({ store, profile }: StartedServer): string {
+/** Returns what selects the store. */
+export function sourceOf(store: StoreSettings, profile: Profile | undefined): string {
   const setting = selected(store);
   return setting === undefined
     ? "default"
