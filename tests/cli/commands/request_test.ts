@@ -69,13 +69,30 @@ Deno.test("an HTTP error is a failure, and without --json the body is printed to
   expect({ code: json.code, ...JSON.parse(json.stdout) }).toMatchObject({ code: "BAD_RESPONSE" });
 });
 
-/** Sends a request with standard output at a terminal, and returns what is printed there. */
-async function atTerminal(body: string, ...args: readonly string[]): Promise<string> {
+/** A run of `request` with standard output at a terminal. */
+async function runAtTerminal(
+  body: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = { NO_COLOR: "1" },
+): Promise<{ readonly text: string; readonly longestWrite: number }> {
   await using server = answering(body);
-  const host = new FakeHost(["request", "--query", "{ a }", ...args], { env: { SERVICE_API_URL: server.url } });
-  Object.assign(host.stdout, { isTerminal: () => true });
+  const host = new FakeHost(["request", "--query", "{ a }", ...args], { env: { SERVICE_API_URL: server.url, ...env } });
+  let longestWrite = 0;
+  const write = host.stdout.write.bind(host.stdout);
+  Object.assign(host.stdout, {
+    isTerminal: () => true,
+    write: (text: string) => {
+      longestWrite = Math.max(longestWrite, text.length);
+      return write(text);
+    },
+  });
   await run(host);
-  return host.stdout.text;
+  return { text: host.stdout.text, longestWrite };
+}
+
+/** Returns what `request` prints at a terminal without colours. */
+async function atTerminal(body: string, ...args: readonly string[]): Promise<string> {
+  return (await runAtTerminal(body, args)).text;
 }
 
 Deno.test("at a terminal, the response is indented, and its numbers and the order of its members stay", async () => {
@@ -95,6 +112,66 @@ Deno.test("at a terminal, the response is indented, and its numbers and the orde
   }
 }
 `);
+});
+
+Deno.test("at a terminal, names, strings, numbers and null have different colours", async () => {
+  const { text } = await runAtTerminal('{"a" : ["b:", -1.5e3, true, null, {}]}', [], {});
+  const escape = "\x1b";
+  expect(text).toBe(`{
+  ${escape}[36m"a"${escape}[39m: [
+    ${escape}[32m"b:"${escape}[39m,
+    ${escape}[33m-1.5e3${escape}[39m,
+    ${escape}[33mtrue${escape}[39m,
+    ${escape}[2mnull${escape}[22m,
+    {}
+  ]
+}
+`);
+});
+
+for (
+  const [what, env, args] of [
+    ["in the terminal type dumb", { TERM: "dumb" }, []],
+    ["with --json", {}, ["--json"]],
+  ] as const
+) {
+  Deno.test(`${what}, a response at a terminal has no colours`, async () => {
+    const { text } = await runAtTerminal('{"data":1}', args, env);
+    expect(text).toBe(args.length === 0 ? '{\n  "data": 1\n}\n' : '{"data":1}\n');
+  });
+}
+
+/** More than fits into one write, with characters and line breaks of two UTF-16 code units. */
+const LARGE = "\u{1f511}x\r\n".repeat(200_000);
+
+Deno.test("a large response is written in pieces, and arrives unchanged", async () => {
+  const json = JSON.stringify({ data: [LARGE, ...Array.from({ length: 50_000 }, (_, i) => i)] });
+  const { text, longestWrite } = await runAtTerminal(json);
+  expect(JSON.parse(text)).toEqual(JSON.parse(json));
+  expect(longestWrite).toBeLessThan(json.length / 2);
+  // A write could otherwise end between the code units of a line break or, with the second prefix, of a character.
+  for (const prefix of ["", "xxx"]) {
+    // deno-lint-ignore no-await-in-loop -- one run after the other
+    const plain = await runAtTerminal(prefix + LARGE);
+    expect(plain.text).toBe(prefix + LARGE.replaceAll("\r\n", "\n"));
+    expect(plain.longestWrite).toBeLessThan(LARGE.length / 2);
+  }
+  await using server = answering(LARGE);
+  const { stdout } = await inProcess(["request", "--query", "{ a }"], { env: { SERVICE_API_URL: server.url } });
+  expect(stdout).toBe(LARGE);
+});
+
+Deno.test("Ctrl-C ends a response that nothing reads, and the message says that the request was executed", async () => {
+  await using server = answering(ANSWER);
+  const host = new FakeHost(["request", "--query", "{ a }"], { env: { SERVICE_API_URL: server.url } });
+  host.stdout.write = () => {
+    queueMicrotask(() => host.handlers.get("SIGINT")?.());
+    return new Promise(() => {});
+  };
+  expect(await run(host)).toBe(130);
+  expect(host.stderr.text).toBe(
+    "service-api: Interrupted while printing the response. The server has already answered the request.\n",
+  );
 });
 
 Deno.test("deeply nested JSON does not become much larger when it is indented", async () => {
