@@ -2,7 +2,7 @@
  * Registers every command except `apikey`, and gives access to shell completion and to the messages about mistakes in
  * command lines. The program loads this module on demand, so that `apikey` starts fast.
  */
-import { registerAudit } from "./audit.ts";
+import { registerAudit } from "./audit/audit.ts";
 import type { RegisterCommand } from "../command.ts";
 import { registerCompletions } from "../completions/completions.ts";
 import { registerConfig } from "./config.ts";

@@ -118,6 +118,7 @@ export const CONFLICTING_FLAGS: readonly (readonly [string, string])[] = [
   ["--permissions", "--add-permissions"],
   ["--permissions", "--remove-permissions"],
   ["--json", "--jsonl"],
+  ["--follow", "--json"],
   ["--query", "--body"],
   ["--variables", "--body"],
   ["--base-url", "--data-dir"],

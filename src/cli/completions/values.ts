@@ -60,6 +60,8 @@ export async function completeValue(
       return offer(cursor, SORTS.map(toCandidate));
     case "--id":
       return offer(cursor, await fetchKeyIds(line, host));
+    case "--key":
+      return offer(cursor, await fetchKeyNames(line, host));
     case "--name":
       return expectsExistingName(line, command) ? offer(cursor, await fetchKeyNames(line, host)) : NO_CANDIDATES;
     case "--profile":

@@ -20,11 +20,12 @@ export { BearerRefused, USUAL_KEY_HEADER } from "../../client/response_failure.t
 export type UseClient = <Result>(task: ClientTask<Result>) => Promise<Result>;
 
 /**
- * @param connect opens the connection, so that a task can prompt before it connects
+ * @param connect opens the connection, so that a task can prompt before it connects. With `isAgain`, it closes an open
+ * connection first.
  * @param interrupted aborted by SIGINT or SIGTERM
  */
 type ClientTask<Result> = (
-  connect: () => Promise<Client>,
+  connect: (isAgain?: boolean) => Promise<Client>,
   interrupted: AbortSignal,
   facts: ConnectionFacts,
 ) => Promise<Result>;
@@ -61,7 +62,11 @@ async function runTask<Result>(
 ): Promise<Result> {
   const { server, headers, timeout, maxResponseSize } = settings;
   let connection: Connection | undefined;
-  const connect = async (): Promise<Client> => {
+  const connect = async (isAgain = false): Promise<Client> => {
+    if (isAgain) {
+      await connection?.close();
+      connection = undefined;
+    }
     connection ??= server.kind === "network"
       ? await connectToNetwork(server, host)
       : await openEmbedded(server, timeout, interrupted, host, log);

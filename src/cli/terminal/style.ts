@@ -24,6 +24,8 @@ export interface Symbols {
   readonly unselected: string;
   readonly cursor: string;
   readonly ellipsis: string;
+  /** Stands between the values before and after a change. */
+  readonly arrow: string;
   readonly separator: string;
   /** The marks of rights are one column wide: granted by a role, by a permission, by both, or not at all. */
   readonly fromRole: string;
@@ -48,6 +50,7 @@ const UNICODE: Symbols = {
   unselected: "◯",
   cursor: "█",
   ellipsis: "…",
+  arrow: "→",
   separator: " · ",
   fromRole: "◆",
   fromPermission: "●",
@@ -69,6 +72,7 @@ const ASCII: Symbols = {
   unselected: "[ ]",
   cursor: "_",
   ellipsis: "...",
+  arrow: "->",
   separator: ", ",
   fromRole: "R",
   fromPermission: "P",

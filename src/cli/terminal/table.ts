@@ -1,10 +1,16 @@
 /** Tables that fit the width of a terminal. */
-import { truncateMiddle, widthOf } from "./text_width.ts";
+import { truncate, truncateMiddle, widthOf } from "./text_width.ts";
 
 export interface Column {
   readonly title: string;
   /** Whether the texts of the column may be shortened. Other columns are left out instead. */
   readonly isFlexible?: boolean;
+  /**
+   * Whether the column may be left out. By default, it may unless it is flexible. A column that is both flexible and
+   * optional gets the room that the others leave, and its texts lose their ends. The texts of other columns lose their
+   * middles.
+   */
+  readonly isOptional?: boolean;
 }
 
 /** A column that is shown. */
@@ -22,10 +28,14 @@ const GAP = 2;
 /** The width that flexible columns keep if leaving out another column makes that possible. */
 const MIN_FLEXIBLE = 12;
 
+/** The width from which a column that is both flexible and optional is shown. */
+const MIN_EXTRA = 20;
+
 /**
  * Chooses the columns to show and their widths. If the table is too wide, shortens the widest flexible columns. If they
- * became too narrow, leaves out other columns, beginning with the last.
+ * became too narrow, leaves out optional columns, beginning with the last.
  *
+ * @param all of these, at most one is both flexible and optional
  * @param rows texts for the columns. Later rows may be longer; they are shortened.
  * @param columns the width of the terminal
  * @param isUseful whether to show the column with this index at all
@@ -41,28 +51,39 @@ export function layoutTable(
     return { ...column, index, width };
   }).filter(({ index }) => isUseful(index));
   while (true) {
-    const flexible = shown.filter(({ isFlexible }) => isFlexible).map(({ width }) => width);
+    const flexible = shown.filter(({ isFlexible }) => isFlexible);
     const others = shown.filter(({ isFlexible }) => !isFlexible);
-    const room = columns - 1 - GAP * (shown.length - 1) - others.reduce((sum, { width }) => sum + width, 0);
-    const last = others.at(-1);
-    const needed = flexible.reduce((sum, width) => sum + Math.min(width, MIN_FLEXIBLE), 0);
-    if (needed <= room || last === undefined) {
-      const widest = widestFor(flexible, room);
-      return shown.map((column) => column.isFlexible ? { ...column, width: Math.min(column.width, widest) } : column);
+    const room = columns - 1 - GAP * (shown.length - 1) - sumOf(others.map(({ width }) => width));
+    const extra = flexible.find(({ isOptional }) => isOptional);
+    const required = flexible.filter((column) => column !== extra).map(({ width }) => width);
+    const rest = room - sumOf(required);
+    const last = shown.findLast(({ isFlexible = false, isOptional = !isFlexible }) => isOptional);
+    const fits = extra === undefined
+      ? sumOf(required.map((width) => Math.min(width, MIN_FLEXIBLE))) <= room
+      : Math.min(extra.width, MIN_EXTRA) <= rest;
+    if (fits || last === undefined) {
+      const widest = widestFor(required, room);
+      return shown.map((column) =>
+        column.isFlexible ? { ...column, width: Math.min(column.width, column === extra ? rest : widest) } : column
+      );
     }
     shown = shown.filter((column) => column !== last);
   }
 }
 
+function sumOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, 0);
+}
+
 /** Returns how wide the widest of these columns may be, so that all of them together fit. At least 1. */
 function widestFor(widths: readonly number[], room: number): number {
   let widest = Math.max(1, ...widths);
-  while (widest > 1 && widths.reduce((sum, width) => sum + Math.min(width, widest), 0) > room) widest--;
+  while (widest > 1 && sumOf(widths.map((width) => Math.min(width, widest))) > room) widest--;
   return widest;
 }
 
 /**
- * Formats one row. Shortens long texts in the middle.
+ * Formats one row. Shortens texts that are too long.
  *
  * @param texts one for each column, also for those that are not shown
  * @param paint adds colours to the text of the column with this index
@@ -73,8 +94,8 @@ export function tableRow(
   ellipsis: string,
   paint: (text: string, index: number) => string = (text) => text,
 ): string {
-  const cells = layout.map(({ index, width }) => {
-    const text = truncateMiddle(texts[index] ?? "", width, ellipsis);
+  const cells = layout.map(({ index, width, isFlexible, isOptional }) => {
+    const text = (isFlexible && isOptional ? truncate : truncateMiddle)(texts[index] ?? "", width, ellipsis);
     return paint(text, index) + " ".repeat(Math.max(0, width - widthOf(text)));
   });
   return cells.join(" ".repeat(GAP)).trimEnd();

@@ -106,6 +106,7 @@ Deno.test("the program rejects every pair of flags that completion treats as con
     const isOfUpdate = /^--(no-expiry|enable|(add|remove)-|(roles|permissions)$)/.test(first);
     if (isOfUpdate) command.splice(0, 1, "apikey", "update", "a");
     if (first === "--json") command.splice(0, 1, "apikey", "list");
+    if (first === "--follow") command.splice(0, 1, "audit");
     const { stdout: help } = await inProcess([...command.slice(0, command[0] === "apikey" ? 2 : 1), "--help"]);
     const flags = [first, second].flatMap((flag) => help.includes(`${flag} <`) ? [flag, "http://127.0.0.1:1"] : [flag]);
     const { code, stdout, stderr } = await inProcess([...command, ...flags]);
@@ -267,6 +268,7 @@ for (const [source, install] of [["the local store", () => embedded(inProcess)],
     expect(await offered(["apikey", "--delete", "--name=CI"], program)).toEqual(["--name=ci deploy"]);
     expect(await offered(["apikey", "--delete", "--name", "de\u0301"], program)).toEqual(["Déploiement"]);
     expect(await offered(["apikey", "--create", "--overwrite", "--name", "ci"], program)).toEqual(["ci deploy"]);
+    expect(await offered(["audit", "--key", "ci"], program)).toEqual(["ci deploy"]);
   });
 
   Deno.test(`--id completes to the key ids of ${source}, described by the names`, async () => {

@@ -1,11 +1,11 @@
 /** `audit` prints the audit trail of a server as JSON lines, whether the server is embedded or reached over HTTP. */
 import { expect } from "expect";
-import { run } from "../../../src/cli/program.ts";
-import { startForeignServer, startServer } from "../../client/foreign_server.ts";
-import { embedded, overHttp } from "../../program/installations.ts";
-import type { Outcome } from "../../execute.ts";
-import { FakeHost, inProcess } from "../../program/program.ts";
-import { inTemporaryDirectory, withStoreIn } from "../../store/temporary_store.ts";
+import { run } from "../../../../src/cli/program.ts";
+import { startForeignServer, startServer } from "../../../client/foreign_server.ts";
+import { embedded, overHttp } from "../../../program/installations.ts";
+import type { Outcome } from "../../../execute.ts";
+import { FakeHost, inProcess } from "../../../program/program.ts";
+import { inTemporaryDirectory, withStoreIn } from "../../../store/temporary_store.ts";
 
 const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST"] as const;
 const DELETE = ["apikey", "--delete", "--name", "new"] as const;

@@ -1,0 +1,48 @@
+/** Selects events of the audit trail by their time and key. */
+import { Failure } from "../../../apikey/failure.ts";
+import { parseDuration, parseTime } from "../../../apikey/lifetime.ts";
+import type { AuditEvent } from "../../../client/client.ts";
+import { parseAt } from "../../settings/parse_at.ts";
+
+/** The flags as typed. */
+export interface EventFilterFlags {
+  readonly since?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+/** Returns whether an event is selected. */
+export type EventFilter = (event: AuditEvent) => boolean;
+
+/**
+ * Parses the flags.
+ *
+ * @param now durations count back from this time
+ * @returns `undefined` if no flag is given
+ * @throws {Failure} `USAGE`
+ */
+export function parseEventFilter({ since, key }: EventFilterFlags, now: Date): EventFilter | undefined {
+  if (since === undefined && key === undefined) return undefined;
+  const start = since === undefined ? undefined : parseAt("--since", () => parseSince(since, now));
+  const wanted = key === undefined ? undefined : parseKey(key);
+  return (event) =>
+    // An event without a valid time is shown, because an audit trail must not hide anything.
+    (start === undefined || !(new Date(event.at) < start)) && (wanted === undefined || concerns(event, wanted));
+}
+
+function parseSince(text: string, now: Date): Date {
+  return /^\s*\d+-/.test(text) ? parseTime(text) : new Date(now.getTime() - parseDuration(text));
+}
+
+/** The audit trail also has names that break the rules for names, of keys whose creation was refused. */
+function parseKey(text: string): string {
+  const wanted = text.trim().normalize("NFC");
+  if (wanted !== "") return wanted;
+  throw new Failure("USAGE", "--key is empty. Pass the name or the id of a key.");
+}
+
+/** Whether the key of an event had this name or id, or got this name. */
+function concerns({ key, changes }: AuditEvent, wanted: string): boolean {
+  const newName = changes?.find(({ field }) => field === "name")?.after;
+  return key.id === wanted ||
+    [key.name, key.id !== null && newName].some((name) => typeof name === "string" && name.normalize("NFC") === wanted);
+}

@@ -1,0 +1,136 @@
+/** Formats events of the audit trail as a table for a terminal. */
+import { escapeInvisible } from "../../../apikey/failure.ts";
+import type { AuditEvent } from "../../../client/client.ts";
+import type { Host } from "../../host/host.ts";
+
+/** The last columns are left out first if the terminal is too narrow. */
+const COLUMNS = [
+  { title: "TIME (UTC)", isOptional: false },
+  { title: "EVENT", isFlexible: true },
+  { title: "NAME", isFlexible: true },
+  { title: "BY", isFlexible: true },
+  { title: "CHANGES", isFlexible: true, isOptional: true },
+  { title: "FROM" },
+];
+
+const TIME = 0;
+const EVENT = 1;
+
+/** How many events decide on the widths of the columns. If there are more, they are formatted page by page. */
+const MEASURED_EVENTS = 1000;
+
+/** While following, later events can have longer texts than the first ones, so these texts are measured too. */
+const TYPICAL_EVENT = ["", "REPLACE", "nightly backup", "first admin", "roles: ADMIN, VIEWER", "203.0.113.255"];
+
+/** On a terminal that is narrower than this, in columns, times have no year and no seconds. */
+const MIN_COLUMNS_FOR_FULL_TIME = 60;
+
+/**
+ * Yields the header and the rows as text, or nothing if there is no event.
+ *
+ * @param isFollowing whether each event must be shown at once
+ */
+export async function* formatEventTable(
+  pages: AsyncIterable<readonly AuditEvent[]>,
+  isFollowing: boolean,
+  host: Host,
+): AsyncGenerator<string> {
+  const { layoutTable, styleFor, tableRow } = await import("#terminal");
+  const { dim, red, symbols: { arrow, ellipsis } } = styleFor(host.stdout, host);
+  const columns = host.stdout.columns();
+  let layout: ReturnType<typeof layoutTable> | undefined;
+
+  const textsOf = (event: AuditEvent): readonly string[] =>
+    [
+      shortTime(event.at, columns < MIN_COLUMNS_FOR_FULL_TIME),
+      describeEvent(event),
+      subjectOf(event),
+      callerOf(event),
+      describeChanges(event, arrow),
+      event.address ?? "",
+    ].map(escapeInvisible);
+  const formatRow = (event: AuditEvent): string => {
+    const paint = (text: string, column: number): string => {
+      if (column === TIME) return dim(text);
+      return column === EVENT && event.outcome !== "DONE" ? red(text) : text;
+    };
+    return `${tableRow(layout ?? [], textsOf(event), ellipsis, paint)}\n`;
+  };
+
+  function formatFirst(events: readonly AuditEvent[], isComplete: boolean): string {
+    const rows = [...events.map(textsOf), ...(isFollowing ? [TYPICAL_EVENT] : [])];
+    const isShown = (index: number): boolean => !isComplete || rows.some((row) => row[index] !== "");
+    layout = layoutTable(COLUMNS, rows, columns, isShown);
+    const header = tableRow(layout, COLUMNS.map(({ title }) => title), ellipsis, dim);
+    return `${header}\n${events.map(formatRow).join("")}`;
+  }
+
+  const first: AuditEvent[] = [];
+  for await (const events of pages) {
+    if (layout !== undefined) {
+      yield events.map(formatRow).join("");
+      continue;
+    }
+    first.push(...events);
+    if (first.length >= (isFollowing ? 1 : MEASURED_EVENTS)) yield formatFirst(first.splice(0), false);
+  }
+  if (first.length > 0) yield formatFirst(first, true);
+}
+
+/** @returns the start of the text if it is not a time */
+function shortTime(at: string, isNarrow: boolean): string {
+  const time = new Date(at);
+  if (Number.isNaN(time.getTime())) return at.slice(0, 11);
+  const text = time.toISOString().replace("T", " ");
+  return isNarrow ? text.slice(5, 16) : text.slice(0, 19);
+}
+
+/** Names the action and, if it was refused, the reason. */
+function describeEvent({ action, outcome, occurrences }: AuditEvent): string {
+  return [action, ...(outcome === "DONE" ? [] : [outcome]), ...(occurrences > 1 ? [`x${occurrences}`] : [])].join(" ");
+}
+
+/** Returns the name of the key or of the resource; if only the id of the key is known, the id. */
+function subjectOf({ key, changes }: AuditEvent): string {
+  const { before, after } = changes?.find(({ field }) => field === "name") ?? {};
+  return key.name ?? key.id ?? after ?? before ?? "";
+}
+
+function callerOf({ actor, address }: AuditEvent): string {
+  return actor?.name ?? actor?.id ?? (address === null ? "(local)" : "");
+}
+
+/** The fields that say nothing about a key that was created or deleted. */
+const OBVIOUS_FIELDS: readonly string[] = ["name", "key", "enabled"];
+
+/** The actions that create or remove something, so that each field has only one value. */
+const ONE_VALUE_ACTIONS: readonly string[] = ["CREATE", "REPLACE", "DELETE", "ADD_RESOURCE", "REMOVE_RESOURCE"];
+
+function describeChanges({ action, changes = [] }: AuditEvent, arrow: string): string {
+  const hasOneValue = ONE_VALUE_ACTIONS.includes(action);
+  return changes.filter(({ field }) => !(hasOneValue && OBVIOUS_FIELDS.includes(field)))
+    .map(({ field, before, after }) => {
+      const isList = LISTS.includes(field);
+      if (hasOneValue) return `${field}: ${isList ? summarize(itemsOf(after ?? before)) : after ?? before}`;
+      if (!isList) return `${field}: ${before ?? "none"} ${arrow} ${after ?? "none"}`;
+      const [old, current] = [itemsOf(before), itemsOf(after)];
+      const added = current.filter((item) => !old.includes(item)).map((item) => `+${item}`);
+      const removed = old.filter((item) => !current.includes(item)).map((item) => `-${item}`);
+      return `${field}: ${summarize([...added, ...removed])}`;
+    }).join("; ");
+}
+
+/** The fields whose values are lists, separated by commas. */
+const LISTS: readonly string[] = ["roles", "permissions"];
+
+function itemsOf(value: string | null): readonly string[] {
+  return value === null ? [] : value.split(",");
+}
+
+/** How many items of a list are shown. */
+const SHOWN_ITEMS = 3;
+
+function summarize(items: readonly string[]): string {
+  const more = items.length - SHOWN_ITEMS;
+  return [...items.slice(0, SHOWN_ITEMS), ...(more > 0 ? [`${more} more`] : [])].join(", ");
+}
