@@ -80,7 +80,7 @@ Deno.test("README.md lists every command", () => {
 
 Deno.test("README.md lists the flag and the variable of every setting", () => {
   const settings = sectionOf("Settings");
-  const [, server = ""] = /\nServer:\n([^]*?)\n\n/.exec(HELP.get("request") ?? "") ?? [];
+  const [, server = ""] = /\nServer settings:\n([^]*?)\n\n/.exec(HELP.get("request") ?? "") ?? [];
   expect(flagsIn(server).filter((flag) => !settings.includes(`\`${flag}`))).toEqual([]);
   const variables = ALL_HELP.match(/SERVICE_API_[A-Z_]+/g) ?? [];
   expect([...new Set(variables)].filter((name) => !settings.includes(`\`${name}\``))).toEqual([]);

@@ -68,11 +68,11 @@ export const SCENES: readonly Scene[] = [
   },
   {
     name: "help",
-    title: "service-api --help lists the commands",
+    title: "service-api -h lists the commands",
     columns: 80,
     play: (columns) =>
       withStore(async (store) => {
-        const { screen, code } = start(store, columns, "service-api --help", ["--help"]);
+        const { screen, code } = start(store, columns, "service-api -h", ["-h"]);
         await expectSuccess(code);
         return screen.raw;
       }),

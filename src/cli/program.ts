@@ -7,61 +7,19 @@ import { Failure } from "../apikey/failure.ts";
 import { registerApikey, registerCreate, registerDelete } from "./commands/apikey/apikey.ts";
 import { isSubcommand, type SubcommandName, SUBCOMMANDS } from "./commands/apikey/subcommands.ts";
 import { type CommandContext, isRepeatable, type RegisterCommand } from "./command.ts";
-import { EXIT_STATUS_WITH_CODES, ExitCode } from "./exit_code.ts";
+import { ExitCode } from "./exit_code.ts";
+import { COMMANDS, FULL_HELP, SHORT_HELP } from "./help/program_help.ts";
+import { isTopic } from "./help/topic_names.ts";
 import type { Host, Output } from "./host/host.ts";
 import { flushWithTimeout, type Log, openLog, SILENT_LOG } from "./host/log.ts";
-import { ProgramCommand, UsageError } from "./program_command.ts";
+import { HelpRequest, ProgramCommand, UsageError } from "./program_command.ts";
 import { reportFailure } from "./report.ts";
-import type { KnownCommand } from "./usage_failure.ts";
-
-/** The commands and their one-line summaries. */
-export const COMMANDS = [
-  ["apikey", "create, list, change, rotate and delete API keys"],
-  ["request", "send a GraphQL request with a key"],
-  ["needs", "print the permissions that a GraphQL document needs"],
-  ["resource", "add, list and remove resources for permissions"],
-  ["serve", "run the embedded server on HTTP"],
-  ["audit", "print the audit trail of key changes"],
-  ["config", "print the settings in effect and their sources"],
-  ["login", "store a server and its key as a profile"],
-  ["logout", "remove the key that login stored"],
-  ["completions", "print a shell's completion script"],
-] as const;
+import type { KnownCommand } from "./help/usage_failure.ts";
 
 type CommandName = typeof COMMANDS[number][0];
 
 /** The hidden command that completion scripts run on each Tab, as `service-api __complete -- WORDS…`. */
 const COMPLETE = "__complete";
-
-/**
- * The help page of the program. It is a constant, because commander would need more time to format it than a whole run
- * of `--version` takes.
- */
-const HELP = `Usage: service-api [options] [command]
-
-Create, list, change, rotate and delete API keys on a server over GraphQL, from
-scripts or interactively.
-
-Options:
-  --version       print the version
-  -h, --help      print this help
-
-Commands:
-${COMMANDS.map(([name, summary]) => `  ${name.padEnd(14)}  ${summary}`).join("\n")}
-  help [command]  print the help of a command
-
-Examples:
-  service-api apikey
-  KEY=$(service-api apikey --create --name "ci deploy" --roles VIEWER)
-  service-api login
-
-Unless --base-url, SERVICE_API_URL or the profile selects another server,
-commands use the embedded server, which is part of this program. It keeps keys
-in a file on this machine or in a PostgreSQL database.
-service-api config --help describes the settings and the config file.
-LOG_LEVEL=debug writes debug logs to standard error.
-${EXIT_STATUS_WITH_CODES}
-`;
 
 /**
  * Runs the program. Never throws and never ends the process.
@@ -88,38 +46,33 @@ async function runCommand(host: Host, log: Log): Promise<ExitCode> {
   const setExitCode = (code: ExitCode): void => {
     exitCode = code;
   };
-  let help = "";
-  const program = createProgram((text) => help += text);
+  const program = createProgram();
   const context: CommandContext = { host, log, setExitCode };
   if (log.isDebug) log.debug((await import("#version")).VERSION);
-  await addCommands(program, host.args, context);
+  const words = withoutHelpCommand(host.args);
+  await addCommands(program, words, context);
   program.commands.forEach(rejectRepeatedFlags);
   try {
-    requireKnownCommand(host.args);
-    await program.parseAsync(withoutHelpCommand(host.args), { from: "user" });
+    if (words[0] === "help") return await printTopic(words[1] ?? "", context);
+    await program.parseAsync(words, { from: "user" });
     return exitCode;
   } catch (error) {
+    if (error instanceof HelpRequest) return await printHelp(error, host);
     if (error instanceof UsageError) {
       const { usageFailure } = await import("#commands");
       throw usageFailure(error, host.args, await listCommands(context));
     }
     if (!(error instanceof CommanderError)) throw error;
-    if (error.code === "commander.version") {
-      const { VERSION } = await import("#version");
-      await host.stdout.write(`${VERSION}\n`);
-      return ExitCode.OK;
-    }
-    const isRequested = error.exitCode === 0;
-    if (!isRequested && error.code !== "commander.help") throw new Failure("USAGE", error.message);
-    const output = isRequested ? host.stdout : host.stderr;
-    await output.write(await withBoldTitles(help, output, host));
-    return isRequested ? ExitCode.OK : ExitCode.USAGE;
+    if (error.code !== "commander.version") throw new Failure("USAGE", error.message);
+    const { VERSION } = await import("#version");
+    await host.stdout.write(`${VERSION}\n`);
+    return ExitCode.OK;
   }
 }
 
 async function printCompletions(host: Host): Promise<ExitCode> {
   const { complete } = await import("#commands");
-  const program = createProgram(() => {});
+  const program = createProgram();
   const words = host.args.slice(host.args[1] === "--" ? 2 : 1);
   // The last word is not finished yet.
   await addCommands(program, words.slice(0, -1), { host, log: SILENT_LOG, setExitCode: () => {} });
@@ -142,8 +95,6 @@ async function addCommands(program: Command, words: readonly string[], context: 
     program.addCommand(command);
   }
   if (!isFirst) program.helpCommand("help [command]", "print the help of a command");
-  // Set last, because otherwise the commands would inherit it.
-  program.configureHelp({ formatHelp: () => HELP });
 }
 
 function isCommandName(word: string): word is CommandName {
@@ -168,44 +119,63 @@ async function loadSubcommand(name: SubcommandName): Promise<RegisterCommand> {
   return (await import("#lifecycle")).LIFECYCLE_COMMANDS[name];
 }
 
-function createProgram(write: (text: string) => void): Command {
+function createProgram(): Command {
   return new ProgramCommand("service-api")
     .version("", "--version", "print the version")
-    .helpOption("-h, --help", "print this help")
+    .helpOption("-h, --help", "print the help")
     .exitOverride()
-    .configureOutput({
-      writeOut: write,
-      writeErr: write,
-      outputError: () => {},
-      getOutHelpWidth: () => 80,
-      getErrHelpWidth: () => 80,
-      getOutHasColors: () => false,
-      getErrHasColors: () => false,
-    });
+    .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} });
 }
 
-/** Rejects `help` with an unknown command. Commander would print the help page of the program instead. */
-function requireKnownCommand([word, name]: readonly string[]): void {
-  if (word !== "help" || name === undefined || name.startsWith("-") || name === "help" || isCommandName(name)) return;
-  throw new UsageError("unknown command", name);
+/** Replaces `help` by `--help`, and `help apikey list` by `apikey list --help`. Does not change `help` with a topic. */
+function withoutHelpCommand(words: readonly string[]): readonly string[] {
+  const [help, name, ...others] = words;
+  if (help !== "help") return words;
+  if (name === undefined || name === "help" || name.startsWith("-")) return ["--help"];
+  return isCommandName(name) ? [name, ...others, "--help"] : words;
 }
 
-/** Replaces `help apikey list` by `apikey list --help`, because commander's `help` knows no subcommands. */
-function withoutHelpCommand(args: readonly string[]): readonly string[] {
-  const [help, command, subcommand] = args;
-  if (help !== "help" || command === undefined || subcommand === undefined) return args;
-  return [command, subcommand, "--help"];
+async function printHelp({ command, isFull, isMistake }: HelpRequest, host: Host): Promise<ExitCode> {
+  const output = isMistake ? host.stderr : host.stdout;
+  await writeHelp(await formatHelp(command, isFull), output, host);
+  return isMistake ? ExitCode.USAGE : ExitCode.OK;
+}
+
+async function formatHelp(command: ProgramCommand, isFull: boolean): Promise<string> {
+  const path: string[] = [];
+  for (let one: CommandUnknownOpts = command; one.parent !== null; one = one.parent) path.unshift(one.name());
+  if (path.length === 0) return isFull ? FULL_HELP : SHORT_HELP;
+  const { formatFullPage, formatShortPage, readPage } = await import("#help");
+  return (isFull ? formatFullPage : formatShortPage)(readPage(command, path.join(" ")));
+}
+
+/** @throws {UsageError} if there is no such topic */
+async function printTopic(name: string, context: CommandContext): Promise<ExitCode> {
+  const { host } = context;
+  if (name !== "topics" && !isTopic(name)) throw new UsageError("unknown command", name);
+  const { formatTopic, formatTopics, readPage, readTopic } = await import("#help");
+  const text = name === "topics" ? formatTopics() : formatTopic(
+    await readTopic(name, async (command) => readPage(await describeCommand(command, context), command)),
+  );
+  await writeHelp(text, host.stdout, host);
+  return ExitCode.OK;
+}
+
+async function describeCommand(name: CommandName, context: CommandContext): Promise<ProgramCommand> {
+  const command = new ProgramCommand(name);
+  (await loadCommand(name))(command, context);
+  return command;
 }
 
 /**
- * Makes the titles of a help page bold if the output supports it. Titles are `Usage`, `Exit status`, and unindented
+ * Writes a help page, with bold titles if the output supports it. Titles are some words before a colon, and unindented
  * lines that end with a colon.
  */
-async function withBoldTitles(help: string, output: Output, host: Host): Promise<string> {
-  if (!output.isTerminal() && host.env("FORCE_COLOR") === undefined) return help;
+async function writeHelp(help: string, output: Output, host: Host): Promise<void> {
+  if (!output.isTerminal() && host.env("FORCE_COLOR") === undefined) return await output.write(help);
   const { styleFor } = await import("#terminal");
   const { bold } = styleFor(output, host);
-  return help.replaceAll(/^(?:Usage|\S.*(?=:$)|Exit status):/gm, bold);
+  await output.write(help.replaceAll(/^(?:Usage|Commands|Everything else|\S.*(?=:$)|Exit status):/gm, bold));
 }
 
 /** Rejects the second use of a flag that takes one value. Commander would silently use the last value. */
@@ -223,23 +193,30 @@ function rejectRepeatedFlags(command: CommandUnknownOpts): void {
   }
 }
 
-/**
- * Lists every command and subcommand with its flags. Call it only for error messages, because adding all flags takes
- * time.
- */
-async function listCommands(context: CommandContext): Promise<readonly KnownCommand[]> {
+/** A command or a subcommand, for example `apikey list`. */
+interface DescribedCommand {
+  readonly name: string;
+  readonly command: ProgramCommand;
+}
+
+/** Returns every command and subcommand with its flags and its help. Adding all flags takes time. */
+export async function describeCommands(context: CommandContext): Promise<readonly DescribedCommand[]> {
   const commands = COMMANDS.map(([name]) => ({ name, registering: loadCommand(name) }));
   const subcommands = SUBCOMMANDS.map(([name]) => ({ name: `apikey ${name}`, registering: loadSubcommand(name) }));
-  const registered = await Promise.all([...commands, ...subcommands].map(async ({ name, registering }) => {
-    const command = new Command(name);
+  const described = await Promise.all([...commands, ...subcommands].map(async ({ name, registering }) => {
+    const command = new ProgramCommand(name);
     (await registering)(command, context);
+    const others = command.commands.filter((subcommand) => subcommand instanceof ProgramCommand);
     return [
       { name, command },
-      ...command.commands.map((subcommand) => ({ name: `${name} ${subcommand.name()}`, command: subcommand })),
+      ...others.map((subcommand) => ({ name: `${name} ${subcommand.name()}`, command: subcommand })),
     ];
   }));
-  return registered.flat().map(({ name, command }) => ({
-    name,
-    flags: command.options.flatMap(({ long }) => long ?? []),
-  }));
+  return described.flat();
+}
+
+/** Lists the flags of every command, for error messages. */
+async function listCommands(context: CommandContext): Promise<readonly KnownCommand[]> {
+  const commands = await describeCommands(context);
+  return commands.map(({ name, command }) => ({ name, flags: command.options.flatMap(({ long }) => long ?? []) }));
 }

@@ -3,6 +3,11 @@ import { expect } from "expect";
 import { stripVTControlCharacters } from "node:util";
 import { ACTIONS, RESOURCES } from "../../src/apikey/permission.ts";
 import { ROLES } from "../../src/apikey/role.ts";
+import deno from "../../deno.json" with { type: "json" };
+import { MOST_USED_FLAGS } from "../../src/cli/help/most_used_flags.ts";
+import { COMMANDS as PROGRAM_COMMANDS } from "../../src/cli/help/program_help.ts";
+import { TOPICS } from "../../src/cli/help/topic_names.ts";
+import { type SettingDeclaration, SETTINGS } from "../../src/cli/settings/table.ts";
 import { EXIT_CODES } from "../../src/cli/exit_code.ts";
 import { SUBCOMMANDS } from "../../src/cli/commands/apikey/subcommands.ts";
 import { run } from "../../src/cli/program.ts";
@@ -10,25 +15,62 @@ import { FakeHost, inProcess } from "../program/program.ts";
 
 const { stdout: PROGRAM_HELP } = await inProcess(["--help"]);
 const COMMANDS = [
-  ...[...PROGRAM_HELP.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name = ""]) => [name]),
+  ...PROGRAM_COMMANDS.map(([name]) => [name]),
   ...SUBCOMMANDS.map(([name]) => ["apikey", name]),
   ...["add", "list", "remove"].map((name) => ["resource", name]),
 ];
 
 Deno.test("the help of the program lists every command", () => {
   expect(COMMANDS).toEqual(expect.arrayContaining([["apikey"], ["request"], ["serve"], ["audit"]]));
+  for (const [name, summary] of PROGRAM_COMMANDS) {
+    expect(PROGRAM_HELP).toMatch(new RegExp(`^  ${name} +${summary}$`, "m"));
+  }
 });
 
-for (const args of [["--help"], ...COMMANDS.map((command) => [...command, "--help"])]) {
-  Deno.test(`service-api ${args.join(" ")} fits into 80 columns and explains the exit status`, async () => {
-    const { code, stdout, stderr } = await inProcess(args);
+for (const command of [[], ...COMMANDS]) {
+  const name = ["service-api", ...command].join(" ");
+
+  Deno.test(`${name} -h fits on a screen of 80 columns and 24 rows, and has two examples`, async () => {
+    const { code, stdout, stderr } = await inProcess([...command, "-h"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    // The prompt of the shell is below the page.
+    expect(lines.length).toBeLessThan(24);
+    expect(stdout).toMatch(/^Usage: service-api/);
+    const [, examples = ""] = /\nExamples:\n([^]*?)\n\n/.exec(stdout) ?? [];
+    expect(examples.match(/service-api /g)).toHaveLength(2);
+    expect(lines.at(-1)).toContain(`Everything else: ${name} --help`);
+  });
+
+  Deno.test(`${name} --help fits into 80 columns, and has examples, flags, server settings and the exit status in this order`, async () => {
+    const { code, stdout, stderr } = await inProcess([...command, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
-    expect(stdout).toMatch(
-      args.length > 1 ? /\nExit status: 0 success[^\n]*\n[^\n]*130 interrupted\.\n$/ : /\nExit status/,
-    );
+    const titles = ["\nExamples:\n", "\n  -h, --help", "\nServer settings:\n", "\nExit status: 0 success"];
+    const positions = titles.map((title) => stdout.indexOf(title)).filter((position) => position >= 0);
+    expect(positions.length).toBeGreaterThan(2);
+    expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+    expect(stdout).toMatch(/130 interrupted\.\n$/);
   });
 }
+
+Deno.test("every flag in the table of most used flags is a flag of its command", async () => {
+  const pages = await Promise.all(COMMANDS.map(async (command) => {
+    const { stdout } = await inProcess([...command, "--help"]);
+    return [["service-api", ...command].join(" "), stdout] as const;
+  }));
+  for (const [name, flags] of MOST_USED_FLAGS) {
+    const page = new Map(pages).get(name) ?? "";
+    expect([name, flags.filter((flag) => !new RegExp(`^ {2}${flag}\\b`, "m").test(page))]).toEqual([name, []]);
+  }
+});
+
+Deno.test("a most used flag has one line, even if its description in --help is longer", async () => {
+  const { stdout } = await inProcess(["serve", "-h"]);
+  expect(stdout).toMatch(/^ {2}--tls-cert <pem> +PEM file with the certificate chain; enables HTTPS$/m);
+  expect(stdout).not.toContain("[SERVICE_API_");
+});
 
 for (const command of COMMANDS) {
   Deno.test(`service-api ${command.join(" ")} --help breaks the descriptions of options only where the next word does not fit`, async () => {
@@ -47,24 +89,81 @@ for (const command of COMMANDS) {
   });
 }
 
-Deno.test("service-api --help lists the code of every failure with its exit status", () => {
+Deno.test("service-api help topics lists the topics, and service-api --help does so too", async () => {
+  const { code, stdout } = await inProcess(["help", "topics"]);
+  expect(code).toBe(0);
+  for (const [name, summary] of TOPICS) {
+    const line = new RegExp(`^  ${name} +${summary}$`, "m");
+    expect(stdout).toMatch(line);
+    expect(PROGRAM_HELP).toMatch(line);
+  }
+});
+
+for (const [topic, summary] of TOPICS) {
+  Deno.test(`service-api help ${topic} fits into 80 columns`, async () => {
+    const { code, stdout, stderr } = await inProcess(["help", topic]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`${topic}: ${summary}\n\n`);
+    expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  });
+}
+
+Deno.test("service-api help exit-codes lists the code of every failure with its exit status", async () => {
+  const { stdout } = await inProcess(["help", "exit-codes"]);
   let status = "";
-  const listed = [...PROGRAM_HELP.matchAll(/^(?: {2}[ \d]{3}| {5}) {2}([A-Z_]+) {2,}\S/gm)].map(([line, code]) => {
+  const listed = [...stdout.matchAll(/^(?: {2}[ \d]{3}| {5}) {2}([A-Z_]+) {2,}\S/gm)].map(([line, code]) => {
     status = /^ +(\d+)/.exec(line)?.[1] ?? status;
     return [code, Number(status)];
   });
   expect(Object.fromEntries(listed)).toEqual(EXIT_CODES);
 });
 
-Deno.test("apikey --help lists roles, resources, actions, rights, results, codes, examples and variables", async () => {
+Deno.test("service-api help rights lists the roles, resources and actions", async () => {
+  const { stdout } = await inProcess(["help", "rights"]);
+  const words = new Set(stdout.split(/[\s,]+/));
+  expect([...ROLES, ...RESOURCES, ...ACTIONS].filter((word) => !words.has(word))).toEqual([]);
+  expect(stdout.match(/^\S.*(?=:$)/gm)).toEqual(["Roles", "Resources", "Actions", "Wildcards", "Rights", "Examples"]);
+});
+
+Deno.test("service-api help settings lists the flag and the variable of every setting, and shows a config file", async () => {
+  const { stdout } = await inProcess(["help", "settings"]);
+  for (const { option, variable = "" } of Object.values<SettingDeclaration>(SETTINGS)) {
+    expect(stdout).toContain(`  ${option}`);
+    expect(stdout).toContain(variable);
+  }
+  expect(stdout).toContain("\n  profiles:\n");
+});
+
+Deno.test("service-api help environment lists every variable that the program may read for users", async () => {
+  const { stdout } = await inProcess(["help", "environment"]);
+  const [, list = ""] = /--allow-env=(\S+)/.exec(deno.tasks.start.command) ?? [];
+  const variables = list.split(",").filter((name) => !OF_LIBRARIES.test(name) && name === name.toUpperCase());
+  expect(variables).toContain("SERVICE_API_URL");
+  expect(variables.filter((name) => !new RegExp(`\\b${name}\\b`).test(stdout))).toEqual([]);
+});
+
+/** Variables that a library reads at start, and that are not for users. */
+const OF_LIBRARIES = /^(NODE_ENV|LOG_STREAM|LOG_TOKENS|OTEL_DENO|DENO_.*|PGBINARY|PGSSL.*|PGCLIENT.*|PGREPLICATION)$/;
+
+Deno.test("service-api help json shows a result of every command that has --json", async () => {
+  const { stdout } = await inProcess(["help", "json"]);
+  const members = ["key", "deleted", "failed", "keys", "active", "created", "permissions", "resources", "events"];
+  expect(members.filter((member) => !stdout.includes(`{"${member}":`) && !stdout.includes(`"${member}"`))).toEqual([]);
+});
+
+Deno.test("apikey --help lists roles, resources, actions, rights, results, examples and variables", async () => {
   const { stdout } = await inProcess(["apikey", "--help"]);
   const words = new Set(stdout.split(/[\s,]+/));
   expect([...ROLES, ...RESOURCES, ...ACTIONS].filter((word) => !words.has(word))).toEqual([]);
   const titles = stdout.match(/^\S.*(?=:$)/gm);
   expect(titles).toEqual(expect.arrayContaining(["Name", "Roles", "Rights", "Prompting", "Results", "Examples"]));
+  expect(SUBCOMMANDS.filter(([name]) => !new RegExp(`^  ${name} {3}`, "m").test(stdout))).toEqual([]);
   expect(stdout).toContain("[SERVICE_API_URL]");
-  const codes = [...stdout.matchAll(/^ {2}([A-Z_]+) +(\d+) {2}\S/gm)].map(([, code, status]) => [code, Number(status)]);
-  expect(Object.fromEntries(codes)).toEqual(EXIT_CODES);
+});
+
+Deno.test("without a command, service-api prints the short help on standard error", async () => {
+  const { stdout: short } = await inProcess(["-h"]);
+  expect(await inProcess([])).toEqual({ code: 2, stdout: "", stderr: short });
 });
 
 Deno.test("the titles in the help are bold only at a terminal", async () => {
@@ -88,7 +187,11 @@ for (
       ["apikey", "--create", "--name", "ci", "deploy"],
       /Unexpected argument "deploy"\. Quote a value that contains spaces\./,
     ],
-    [["help", "confg"], /Unknown command "confg"\. Did you mean service-api config\?/],
+    [["help", "confg"], /There is no help for "confg"\. Did you mean service-api help config\?/],
+    [["help", "exitcodes"], /There is no help for "exitcodes"\. Did you mean service-api help exit-codes\?/],
+    [["help", "frobnicate"], /There is no help for "frobnicate"\. The topics are exit-codes, .*, environment\. See/],
+    [["environment"], /Did you mean service-api help environment\?/],
+    [["xyzzy"], /Unknown command "xyzzy"\. The commands are apikey, /],
     [["-v"], /Did you mean --version\?/],
     [["ls"], /Unknown command "ls"\. Did you mean service-api apikey list\?/],
     [["list"], /Did you mean service-api apikey list\?/],
@@ -132,6 +235,8 @@ for (
 Deno.test("service-api help with a subcommand prints the help of the subcommand", async () => {
   expect(await inProcess(["help", "apikey", "create"])).toEqual(await inProcess(["apikey", "create", "--help"]));
   expect(await inProcess(["help", "resource", "add"])).toEqual(await inProcess(["resource", "add", "--help"]));
+  expect(await inProcess(["help", "serve"])).toEqual(await inProcess(["serve", "--help"]));
+  expect(await inProcess(["help"])).toEqual(await inProcess(["--help"]));
 });
 
 for (

@@ -14,7 +14,7 @@ import { registerResource } from "./resource/resource.ts";
 import { registerServe } from "./serve/serve.ts";
 
 export { complete } from "../completions/complete.ts";
-export { usageFailure } from "../usage_failure.ts";
+export { usageFailure } from "../help/usage_failure.ts";
 
 /** Every command except `apikey`, by name. */
 export const COMMANDS = {

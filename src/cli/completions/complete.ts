@@ -5,6 +5,7 @@
 import type { Argument, CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { isRepeatable } from "../command.ts";
 import { SUBCOMMANDS } from "../commands/apikey/subcommands.ts";
+import { TOPICS } from "../help/topic_names.ts";
 import type { Host } from "../host/host.ts";
 import { type Answer, type Candidate, formatAnswer, matching, NO_CANDIDATES } from "./answer.ts";
 import { type CommandLine, flagName, parseCommandLine, visibleOptions } from "./command_line.ts";
@@ -25,7 +26,9 @@ export async function complete(words: readonly string[], program: CommandUnknown
 async function answerFor(words: readonly string[], program: CommandUnknownOpts, host: Host): Promise<Answer> {
   const [name, ...rest] = words;
   const command = program.commands.find((candidate) => candidate.name() === name);
-  if (name === "help" && rest.length === 1) return offer(rest[0] ?? "", commandCandidates(program));
+  if (name === "help" && rest.length === 1) {
+    return offer(rest[0] ?? "", [...commandCandidates(program), ...TOPIC_CANDIDATES]);
+  }
   if (rest.length === 0) {
     return offer(name ?? "", [...commandCandidates(program), ...flagCandidates(program, NO_FLAGS)]);
   }
@@ -54,6 +57,12 @@ async function answerForCommand(words: readonly string[], command: CommandUnknow
     cursor.kind === "operand" ? operands : [...operands, ...flagCandidates(command, line.given)],
   );
 }
+
+/** The topics of `help`. */
+const TOPIC_CANDIDATES: readonly Candidate[] = [
+  ["topics", "list the topics"] as const,
+  ...TOPICS,
+].map(([word, description]) => ({ word, description }));
 
 const NO_FLAGS: CommandLine["given"] = new Map();
 

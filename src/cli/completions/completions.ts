@@ -79,4 +79,9 @@ The script for bash (3.2 or newer) does not need the bash-completion package.
 For zsh, you can also write the script to a file named _service-api in a
 directory of fpath. The script for PowerShell (5.1 and 7) has not been tested
 yet.
+
+Examples:
+  # Complete in this shell, until you close it.
+  eval "$(service-api completions bash)"
+  service-api completions zsh > ~/.zfunc/_service-api
 ${EXIT_STATUS}`;

@@ -24,6 +24,9 @@ export interface AddressFlags extends ProfileFlags {
 /** The flags that select a server on the network or the store of the embedded server, as typed. */
 export interface ServerFlags extends AddressFlags, StoreFlags {}
 
+/** The title of these flags in help pages. */
+export const SERVER_SETTINGS = "Server settings";
+
 // The overloads state the types that commander would infer, because inferring them takes the type checker minutes.
 
 /** Adds the flags of {@linkcode ServerFlags}. */
@@ -56,7 +59,7 @@ export function withProfileFlags(command: CommandUnknownOpts): CommandUnknownOpt
 
 function addAddressFlags(command: CommandUnknownOpts): CommandUnknownOpts {
   return command
-    .optionsGroup("Server:")
+    .optionsGroup(`${SERVER_SETTINGS}:`)
     .option(SETTINGS.baseUrl.option, helpOf("baseUrl"))
     .option(SETTINGS.keyFile.option, helpOf("keyFile"))
     .option(SETTINGS.keyHeader.option, helpOf("keyHeader"))
@@ -69,6 +72,7 @@ function addAddressFlags(command: CommandUnknownOpts): CommandUnknownOpts {
 
 function addProfileFlags(command: CommandUnknownOpts): CommandUnknownOpts {
   return command
+    .optionsGroup(`${SERVER_SETTINGS}:`)
     .option(SETTINGS.profile.option, helpOf("profile"))
     .option(SETTINGS.config.option, helpOf("config"));
 }

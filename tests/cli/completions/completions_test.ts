@@ -2,7 +2,7 @@
 import { expect } from "expect";
 import { CONFLICTING_FLAGS } from "../../../src/cli/completions/complete.ts";
 import { SUBCOMMANDS } from "../../../src/cli/commands/apikey/subcommands.ts";
-import { COMMANDS } from "../../../src/cli/program.ts";
+import { COMMANDS } from "../../../src/cli/help/program_help.ts";
 import { run } from "../../../src/cli/program.ts";
 import { startServer } from "../../client/foreign_server.ts";
 import { embedded, overHttp } from "../../program/installations.ts";

@@ -18,27 +18,17 @@ import { type CreateFlags, createKey } from "./create.ts";
 import { type DeleteFlags, deleteKeys } from "./delete.ts";
 import { withDeleteFlags, withKeyFlags, withOutputFlags } from "./key_flags.ts";
 import { chooseName } from "./select/choose_name.ts";
-import { SUBCOMMANDS } from "./subcommands.ts";
-
-const LIST_OF_COMMANDS = `Commands:
-${SUBCOMMANDS.map(([name, summary]) => `  ${name.padEnd(9)}${summary}`).join("\n")}
-  A command comes directly after apikey. service-api apikey <command> --help
-  describes it.`;
 
 /** Registers the command. */
 export function registerApikey(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withModes = command
     .description(
-      "Create, list, change, rotate and delete API keys. At a terminal, --create and\n" +
-        "--delete prompt for missing values. With a name, and a role or permission,\n" +
-        "--create never prompts.\n" +
-        `\n${LIST_OF_COMMANDS}`,
+      "Create, list, change, rotate and delete API keys. At a terminal, --create and --delete prompt for missing values.",
     )
     .usage(
-      "[--create | --delete]\n" +
-        "       service-api apikey --create --name <name> [options]\n" +
-        "       service-api apikey --delete [--name <name> | --id <id>]... [options]\n" +
-        "       service-api apikey <command> [options]",
+      "--create [--name <name>] [options]\n" +
+        "--delete [--name <name> | --id <id>]... [options]\n" +
+        "<command> [options]",
     )
     .optionsGroup("Mode:")
     .option("--create", "create a key and print its secret once")
@@ -60,7 +50,7 @@ export function registerCreate(command: Command, { host, log, setExitCode }: Com
     .optionsGroup("Key:")
     .option("--name <name>", "the same as the argument");
   withServerFlags(withOutputFlags(withKeyFlags(withName)))
-    .addHelpText("after", SEE_APIKEY)
+    .addHelpText("after", `${EXAMPLES_OF_CREATE}${SEE_APIKEY}`)
     .action(async (name, flags) => {
       const keyFlags = { ...flags, name: chooseName(name, flags) };
       setExitCode(await createKey(keyFlags, host, withClient(flags, host, log)));
@@ -89,6 +79,15 @@ const SEE_APIKEY = `
 service-api apikey --help describes names, roles, permissions, rights, prompts
 and results.
 ${EXIT_STATUS}`;
+
+const EXAMPLES_OF_CREATE = `
+Examples:
+  # Create a key in a script. The variable holds only the secret.
+  KEY=$(service-api apikey create "ci deploy" --permissions DOCKER:READ_ANY)
+  # Create a key that expires, and write its secret to a file.
+  service-api apikey create "ci deploy" --roles VIEWER --expires-in 90d \\
+    --secret-file ci.key
+`;
 
 const DELETING_MANY = `
 Deleting many keys:
@@ -325,35 +324,8 @@ Results:
     failure       {"error":"...","code":"..."}; with --delete also "deleted",
                   the number of keys deleted before the failure
 
-Failure codes and exit statuses:
-  INVALID_NAME          2  the name is empty, too long, or contains characters
-                           other than letters, digits and spaces
-  INVALID_ROLE          2  unknown role
-  INVALID_PERMISSION    2  unknown resource or action, or not RESOURCE:ACTION
-  NO_RIGHTS             2  neither a role nor a permission is given
-  USAGE                 2  any other invalid flag, value or setting, or a value
-                           is missing and the command cannot prompt for it
-  ALREADY_EXISTS        1  the name is taken and --overwrite is not given
-  NOT_FOUND             1  no key with this name or id exists
-  EXPIRED               1  the key has expired and cannot be rotated without a
-                           new expiry
-  UNSUPPORTED           1  the server does not support what the command needs
-  FAILED                1  any other failure, for example if the output could
-                           not be written
-  UNAUTHENTICATED       3  the key is missing, mistyped, unknown, deleted,
-                           disabled, expired or rotated
-  FORBIDDEN             3  the key lacks a right; the message names it
-  UNREACHABLE           4  no connection, or the key store is full, read-only or
-                           damaged, or was written by a newer version of this
-                           program
-  TLS                   4  the certificate is not valid, or the TLS handshake
-                           failed
-  TIMEOUT               4  no response within --timeout, or another process kept
-                           the store locked for that long
-  BAD_RESPONSE          4  the response is not GraphQL, is too large, or is a
-                           redirect
-  RATE_LIMITED          4  too many requests; the message says how long to wait
-  INTERRUPTED         130  Ctrl-C, SIGINT or SIGTERM, or you did not confirm
+Failures:
+  service-api help exit-codes lists the codes of failures and the exit statuses.
 
 Examples:
   # Create a key interactively.

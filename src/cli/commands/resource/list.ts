@@ -62,4 +62,8 @@ description is null if there is none.
 
 If you use a key, it needs no permission. service-api apikey --help lists the
 built-in resources.
+
+Examples:
+  service-api resource list
+  service-api resource list --json
 ${EXIT_STATUS}`;

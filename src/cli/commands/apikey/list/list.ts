@@ -147,10 +147,11 @@ The calling key needs API_KEY:READ_ANY. With API_KEY:READ_OWN, it lists itself
 and the keys that it created.
 
 Examples:
-  service-api apikey list --sort used
-  service-api apikey list --unused 90d --jsonl
-  # Keys that could delete other keys.
-  service-api apikey list --can API_KEY:DELETE_ANY
+  # The keys that no client has used for 90 days.
+  service-api apikey list --unused 90d
   # For monitoring: exit with status 1 if a key expires within a week.
   service-api apikey list --expiring 7d --check
+  # Keys that could delete other keys.
+  service-api apikey list --can API_KEY:DELETE_ANY
+  service-api apikey list --sort used --jsonl
 ${EXIT_STATUS}`;

@@ -165,7 +165,10 @@ Results:
   action is create, update, rotate or unchanged.
   A failure is {"error":"...","code":"..."}.
 
-Example:
+Examples:
+  service-api apikey ensure "nightly backup" --roles VIEWER \\
+    --secret-file backup.key
+  # Rotate the key two weeks before it expires.
   service-api apikey ensure "ci deploy" --roles VIEWER \\
     --secret-file /etc/deploy/api.key \\
     --expires-in 90d --rotate-before 14d --grace 1d

@@ -1,7 +1,8 @@
 /** The messages for mistakes on the command line: what is wrong, the nearest valid word, and the command for help. */
-import { Failure, quote } from "../apikey/failure.ts";
-import { didYouMean, nearest } from "../apikey/nearest.ts";
-import type { UsageError } from "./program_command.ts";
+import { Failure, quote } from "../../apikey/failure.ts";
+import { didYouMean, nearest } from "../../apikey/nearest.ts";
+import { TOPICS } from "./topic_names.ts";
+import type { UsageError } from "../program_command.ts";
 
 /** A command or a subcommand, for example `apikey list`, with its long flags. */
 export interface KnownCommand {
@@ -40,6 +41,7 @@ function describe(
       }
       return `Unknown option ${quote(word)}.${suggestFlag(word, command, commands)}`;
     case "unknown command":
+      if (args[0] === "help") return `There is no help for ${quote(word)}. ${suggestHelp(word, commands)}`;
       return `Unknown command ${quote(word)}. ${suggestCommand(word, commands)}`;
     case "missing value":
       return `${word} needs a value.`;
@@ -99,18 +101,27 @@ function suggestCommand(word: string, commands: readonly KnownCommand[]): string
   return meant === undefined ? `The commands are ${names.join(", ")}.` : `Did you mean service-api ${meant}?`;
 }
 
+/** Suggests the command or the topic that a user means by the word after `help`. */
+function suggestHelp(word: string, commands: readonly KnownCommand[]): string {
+  const topics = TOPICS.map(([name]) => name);
+  const meant = nearest(word, ["topics", ...topics, ...commands.map(({ name }) => name)]);
+  return meant === undefined ? `The topics are ${topics.join(", ")}.` : `Did you mean service-api help ${meant}?`;
+}
+
 /**
  * Returns the command line that a user means by a word: one that does the same as the word in other programs, a command,
- * a command with the word as its flag, or a subcommand of `apikey`.
+ * a command with the word as its flag, a subcommand of `apikey`, or a topic of `help`.
  */
 function meantBy(word: string, commands: readonly KnownCommand[]): string | undefined {
   const names = commands.map(({ name }) => name);
   const owner = commands.find(({ flags }) => flags.includes(`--${word}`));
   const subcommand = nearest(word, namesOfSubcommands("apikey", commands));
+  const topic = nearest(word, TOPICS.map(([name]) => name));
   return OTHER_NAMES.get(word.toLowerCase()) ??
     nearest(word, ["help", ...names.filter((name) => !name.includes(" "))]) ??
     (owner && `${owner.name} --${word}`) ??
-    (subcommand && `apikey ${subcommand}`);
+    (subcommand && `apikey ${subcommand}`) ??
+    (topic && `help ${topic}`);
 }
 
 /** Returns the subcommands of a command, without its name. */
