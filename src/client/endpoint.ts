@@ -7,6 +7,8 @@ export interface Endpoint {
   readonly label: string;
   /** What the user can do if the server rejects the key, in complete sentences. */
   readonly keyRemedy: string;
+  /** Where to put the new secret of a rotated key, in complete sentences. By default, the variable, the flag and `login`. */
+  readonly newSecretRemedy?: string | undefined;
   /** How else to continue if the server knows the key but does not accept it; empty if there is no other way. */
   readonly knownKeyRemedy: string;
   /** The headers to add to every request. Their names are in lower case. Their values may be secrets. */

@@ -135,18 +135,20 @@ function withContext(
 }
 
 /** A server that knows the key says what to do, so only the place for a new secret is missing. */
-function remedyForReason(reason: Rejection, { keyRemedy, knownKeyRemedy }: Endpoint): string {
+function remedyForReason(reason: Rejection, { keyRemedy, knownKeyRemedy, newSecretRemedy }: Endpoint): string {
   switch (reason) {
     case "disabled":
     case "expired":
       return knownKeyRemedy === "" ? "" : ` ${knownKeyRemedy}`;
     case "rotated":
-      return " Pass it with SERVICE_API_KEY or --key-file, or store it with service-api login.";
+      return ` ${newSecretRemedy ?? NEW_SECRET_REMEDY}`;
     case "mistyped":
     case "unknown":
       return ` ${keyRemedy}`;
   }
 }
+
+const NEW_SECRET_REMEDY = "Pass it with SERVICE_API_KEY or --key-file, or store it with service-api login.";
 
 const HEADER_REMEDY = `If the server expects the bare key in another header, use --key-header ${USUAL_KEY_HEADER}.`;
 

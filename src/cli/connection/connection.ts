@@ -40,13 +40,16 @@ interface ConnectionFacts {
   readonly timeout: number;
 }
 
+/** What messages advise if the server rejects the key, instead of the usual advice. */
+export type KeyRemedies = Required<Pick<Endpoint, "keyRemedy" | "newSecretRemedy">>;
+
 /** Runs tasks with a client for validated settings. */
-export function withClientFor(settings: Settings, host: Host, log: Log): UseClient {
+export function withClientFor(settings: Settings, host: Host, log: Log, remedies?: KeyRemedies): UseClient {
   return async (task) => {
     const interruption = new AbortController();
     const restore = host.onSignal(["SIGINT", "SIGTERM"], () => interruption.abort());
     try {
-      return await runTask(task, settings, host, log, interruption.signal);
+      return await runTask(task, settings, host, log, interruption.signal, remedies);
     } finally {
       restore();
     }
@@ -59,6 +62,7 @@ async function runTask<Result>(
   host: Host,
   log: Log,
   interrupted: AbortSignal,
+  remedies: KeyRemedies | undefined,
 ): Promise<Result> {
   const { server, headers, timeout, maxResponseSize } = settings;
   let connection: Connection | undefined;
@@ -74,6 +78,7 @@ async function runTask<Result>(
     const fetch = log.isDebug ? (await import("#debug-log")).logRequests(connection.fetch, log) : connection.fetch;
     return createClient({
       ...connection,
+      ...remedies,
       fetch: async (request) => {
         const response = fetch(request);
         if (!host.stderr.isTerminal()) return await response;

@@ -80,6 +80,12 @@ async function openTerminal(): Promise<Terminal> {
   return { input, output, size: terminalSize };
 }
 
+/** In cbreak mode, the terminal shows no keys, but Ctrl-C still sends SIGINT. Windows has no such mode. */
+function hideTyping(): () => void {
+  Deno.stdin.setRaw(true, { cbreak: true });
+  return () => Deno.stdin.setRaw(false);
+}
+
 export const denoHost: Host = {
   args: Deno.args,
   env: (name) => Deno.env.get(name) || undefined,
@@ -88,6 +94,7 @@ export const denoHost: Host = {
   stderr: output(Deno.stderr),
   // All prompts share one terminal, so that keys pressed early reach the next prompt.
   openTerminal: () => terminal ??= openTerminal(),
+  hideTyping: Deno.build.os === "windows" ? undefined : hideTyping,
   isOutputClosed: async () => {
     if (Deno.build.os === "windows" || Deno.stdout.isTerminal()) return false;
     const { fstatSync } = await import("node:fs");

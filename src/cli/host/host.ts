@@ -20,6 +20,13 @@ export interface Host {
   readonly platform: Platform;
   /** Opens the terminal for prompts. Standard input and standard error must be terminals. */
   openTerminal(): Promise<Terminal>;
+  /**
+   * Keeps what the user types off the screen and for the next prompt while the program does something else. Without this,
+   * a secret that is pasted early would be shown, and could reach the shell after the program. `undefined` on Windows.
+   *
+   * @returns a function that ends this
+   */
+  readonly hideTyping?: (() => () => void) | undefined;
   now(): Date;
   /**
    * Calls `handler` when one of the signals arrives, instead of ending the process.

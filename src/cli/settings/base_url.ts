@@ -36,6 +36,19 @@ export function parseBaseUrl(setting: Setting, { allowHttp }: { readonly allowHt
   return url;
 }
 
+/**
+ * Adds the scheme that a user left out of a URL: `http://` for this machine, otherwise `https://`. Returns any other text
+ * unchanged.
+ *
+ * @example withScheme("localhost:4100") // "http://localhost:4100"
+ */
+export function withScheme(text: string): string {
+  const [, host] =
+    /^(\[[\da-f:]+\]|localhost|[\w-]+(?=:\d)|[\w-]+(?:\.[\w-]+)+)(?::\d+)?(?:\/.*)?$/i.exec(text.trim()) ?? [];
+  if (host === undefined) return text;
+  return `${isLoopback(host) ? "http" : "https"}://${text.trim()}`;
+}
+
 /** Whether a host, written as in a URL or as in `--host`, is always this machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || /^127(\.\d{1,3}){3}$/.test(hostname) ||

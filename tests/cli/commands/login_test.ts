@@ -112,7 +112,9 @@ testWithModes(
     await using server = startHeaderServer("another-secret");
     const { code, stdout, stderr } = await logIn(home, server);
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
-    expect(stderr).toMatch(/^service-api: API key validation failed\. Set a valid key with SERVICE_API_KEY/);
+    expect(stderr).toBe(
+      "service-api: API key validation failed. Check that it is the whole key, and a key of this server.\n",
+    );
     expect(stderr).not.toContain("--key-header");
     expect(await filesIn(home.home)).toEqual({});
   },
@@ -390,7 +392,7 @@ function preparedPrompts(answers: { readonly text: string; readonly secret: stri
 
 async function atTerminal(home: ConfigHome, flags: LoginFlags, prompts: Prompts): Promise<string> {
   const terminal = { isTerminal: () => true };
-  const host = home.host();
+  const host = home.host({ env: { NO_COLOR: "1" } });
   Object.assign(host.stdin, terminal);
   Object.assign(host.stderr, terminal);
   await login(flags, host, SILENT, () => Promise.resolve(prompts));
@@ -524,12 +526,107 @@ testWithModes("concurrent logins keep each other's changes, and so do concurrent
   expect(Object.keys(await filesIn(home.directory))).toEqual(["config.yaml"]);
 });
 
+testWithModes(
+  "login asks again for a key that the server rejects, at most three times, and hides what is typed meanwhile",
+  async () => {
+    await using server = startKeyServer();
+    for (const [last, expected] of [[SECRET, 0], ["wrong-3", 3]] as const) {
+      // deno-lint-ignore no-await-in-loop -- one run at a time
+      await using home = await configHome();
+      const { host, screen, code } = runAtTerminal(["login", "--base-url", server.url], { env: { HOME: home.home } });
+      const hiding: boolean[] = [];
+      Object.assign(host, {
+        hideTyping: () => {
+          hiding.push(true);
+          return () => hiding.push(false);
+        },
+      });
+      // deno-lint-ignore no-await-in-loop -- one step at a time
+      expect(await screen.until(/API key/)).toBe(
+        `? API key: █\n  for ${server.url} (--base-url); stored as profile "default"`,
+      );
+      screen.press("wrong-1", KEYS.enter);
+      // deno-lint-ignore no-await-in-loop -- one step at a time
+      await screen.until(/2 more times[^]*API key: █/);
+      screen.press("wrong-2", KEYS.enter);
+      // deno-lint-ignore no-await-in-loop -- one step at a time
+      await screen.until(/1 more time\.[^]*API key: █/);
+      screen.press(last, KEYS.enter);
+      // deno-lint-ignore no-await-in-loop -- one step at a time
+      expect(await code).toBe(expected);
+      expect(hiding).toEqual([true, false, true, false, true, false]);
+      expect(host.stderr.text).not.toMatch(/wrong|service-api login/);
+      // deno-lint-ignore no-await-in-loop -- one step at a time
+      expect(Object.keys(await filesIn(home.directory))).toHaveLength(expected === 0 ? 2 : 0);
+    }
+  },
+);
+
+testWithModes("login does not ask for another key if the server cannot be reached", async () => {
+  await using home = await configHome();
+  const { screen, code } = runAtTerminal(["login", "--base-url", "http://127.0.0.1:1"], { env: { HOME: home.home } });
+  await screen.until(/API key/);
+  screen.press(SECRET, KEYS.enter);
+  expect(await code).toBe(4);
+});
+
+testWithModes("login takes a server without a scheme, with --base-url and at the prompt", async () => {
+  await using server = startKeyServer();
+  const host = new URL(server.url).host;
+  await using home = await configHome();
+  const args = ["login", "--base-url", host, "--key-file", "-"];
+  expect((await home.run(args, { stdin: SECRET })).stdout).toContain(`Logged in to ${server.url} as`);
+  const { prompts } = preparedPrompts({ text: host, secret: SECRET });
+  expect(await atTerminal(home, {}, prompts)).toContain(`Logged in to ${server.url} as`);
+});
+
+/** What login writes to standard error if a server reports `me`: in a pipe, and at a terminal. */
+async function logInAs(
+  me: Readonly<Record<string, unknown>>,
+): Promise<{ readonly piped: string; readonly shown: string }> {
+  await using server = startServer(() =>
+    Response.json({ data: { me: { id: "key_1", name: "ci", rights: [], ...me } } })
+  );
+  await using home = await configHome();
+  const piped = (await logIn(home, server)).stderr;
+  const { prompts } = preparedPrompts({ text: server.url, secret: SECRET });
+  const shown = await atTerminal(home, {}, prompts);
+  return { piped, shown: shown.replace(/^Logged in to .*\n/, "") };
+}
+
+testWithModes("at a terminal, login shows what the key may do and until when", async () => {
+  const resources = ["DISK", "DOCKER", "FLASH", "INFO", "LOGS", "ME", "VMS"];
+  const permissions = [
+    ...resources.map((resource) => ({ resource, actions: ["READ_ANY"] })),
+    { resource: "VMS", actions: ["UPDATE_ANY"] },
+  ];
+  expect(await logInAs({ roles: ["GUEST"], permissions, expiresAt: "2000-01-01T00:00:00Z" })).toEqual({
+    piped: "",
+    shown: expect.stringMatching(
+      /^ {2}Roles {8}GUEST\n {2}Permissions {2}READ_ANY on 7 resources, VMS:UPDATE_ANY\n {2}Expires {6}\d+y ago \(2000-01-01T00:00:00Z\)\n$/,
+    ),
+  });
+});
+
+testWithModes("login warns if the key has the role ADMIN, also in a pipe", async () => {
+  const warning = `Warning: this key has the role ADMIN. Any program that runs as you can read it,
+and can then create, change and delete every key. For daily work, log in with a
+key that has fewer rights.
+`;
+  expect(await logInAs({ roles: ["ADMIN"], permissions: [], expiresAt: null })).toEqual({
+    piped: warning.trimEnd().replaceAll("\n", " ") + "\n",
+    shown: `  Roles        ADMIN\n${warning}`,
+  });
+});
+
 testWithModes("the key that the user types at the prompt of login is never on the screen", async () => {
   await using server = startServer(() => Response.json({ data: { me: { id: "key_1", name: "ci admin" } } }));
   await using home = await configHome();
   const { host, screen, code } = runAtTerminal(["login"], { env: { HOME: home.home } });
-  expect(await screen.until(/Server/)).toBe("? Server: █\n  for example https://keys.example.com");
-  screen.press(..."host", KEYS.enter);
+  expect(await screen.until(/Server/)).toBe("? Server: █\n  for example https://keys.example.com or localhost:4000");
+  screen.press(..."host");
+  expect(await screen.until(/host█/)).toContain("for example");
+  screen.press(KEYS.enter);
   await screen.until(/must be a URL/);
   screen.press(KEYS.ctrlU, ...server.url, KEYS.enter);
   await screen.until(/API key/);
