@@ -98,6 +98,7 @@ const ENTRIES = [
   "src/cli/program.ts",
   "src/cli/commands/apikey/lifecycle.ts",
   "src/cli/commands/commands.ts",
+  "src/cli/prompts/prompts.ts",
   "src/client/client.ts",
   "src/server/open_server.ts",
 ];

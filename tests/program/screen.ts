@@ -74,6 +74,10 @@ export class Screen implements Terminal {
     return this.#size;
   }
 
+  setEcho(isOn: boolean): void {
+    this.isRaw = !isOn;
+  }
+
   async resize(columns: number, rows: number): Promise<void> {
     await this.#draw();
     this.#emulator.resize(columns, rows);

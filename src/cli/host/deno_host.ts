@@ -77,7 +77,7 @@ async function openTerminal(): Promise<Terminal> {
   });
   output.pipe(stderr);
   stderr.on("resize", () => output.emit("resize"));
-  return { input, output, size: terminalSize };
+  return { input, output, size: terminalSize, setEcho: (isOn) => void stdin.setRawMode(!isOn) };
 }
 
 /** In cbreak mode, the terminal shows no keys, but Ctrl-C still sends SIGINT. Windows has no such mode. */

@@ -57,6 +57,11 @@ export interface Terminal {
   /** Has the properties `columns` and `rows`. Emits `resize` when the size changes. */
   readonly output: Writable;
   size(): TerminalSize;
+  /**
+   * Whether the terminal itself shows and edits what the user types, as it does unless a prompt reads single keys. If
+   * not, Ctrl-C is a key instead of a signal.
+   */
+  setEcho(isOn: boolean): void;
 }
 
 export interface TerminalSize {

@@ -21,7 +21,8 @@ export function bracketedPaste(isOn: boolean): string {
  *
  * - In bracketed paste mode, line breaks and tabs in pasted text become spaces, so that they do not count as keys that
  *   answer or select. White space at the start of pasted text is removed, because Space selects too.
- * - A line feed becomes Enter, because terminals send a line feed for Enter while they are not in raw mode.
+ * - A line feed becomes Enter, because terminals send a line feed for Enter while they are not in raw mode. On Windows,
+ *   they send a carriage return and a line feed.
  * - The keys after an Enter are a separate piece, so that the next prompt receives them.
  */
 export function createKeyReader(): (chunk: Uint8Array) => readonly Uint8Array[] {
@@ -38,7 +39,7 @@ export function createKeyReader(): (chunk: Uint8Array) => readonly Uint8Array[] 
         return "";
       }
       const typed = part.replaceAll(CTRL_Z, "");
-      if (!isPasting) return typed.replaceAll("\n", "\r");
+      if (!isPasting) return typed.replaceAll(/\r?\n/g, "\r");
       const pasted = isPasteStart ? typed.replace(/^[ \t\r\n]+/, "") : typed;
       isPasteStart &&= pasted === "";
       return pasted.replaceAll(/\r\n|[\r\n\t]/g, " ");

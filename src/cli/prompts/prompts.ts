@@ -1,14 +1,18 @@
 /**
- * Prompts at a terminal, drawn on standard error. This folder has one file for each kind of prompt. Every prompt
- * restores the state of the terminal, even if it fails.
+ * Prompts at a terminal, drawn on standard error. This folder has one file for each kind of prompt, and `plain/` has the
+ * same prompts as plain lines. Every prompt restores the state of the terminal, even if it fails.
  */
 import type { Permission } from "../../apikey/permission.ts";
 import type { Host } from "../host/host.ts";
-import { styleFor } from "../terminal/style.ts";
+import { isPlain, styleFor } from "../terminal/style.ts";
 import { type Confirm, confirmWith, decide } from "./confirm.ts";
 import { selectMany, selectOne } from "./list.ts";
 import type { ListOptions, PermissionsOptions, SelectOptions, TextOptions } from "./options.ts";
 import { selectPermissions } from "./permission_grid.ts";
+import { askToConfirm } from "./plain/confirm.ts";
+import { chooseMany, chooseOne } from "./plain/list.ts";
+import { askForPermissions } from "./plain/permissions.ts";
+import { askForSecret, askForText } from "./plain/text.ts";
 import type { Screen } from "./run_prompt.ts";
 import { searchOne } from "./search.ts";
 import { promptForSecret, promptForText } from "./text.ts";
@@ -42,6 +46,17 @@ export interface Prompts {
  */
 export async function openPrompts(host: Host, interrupted?: AbortSignal): Promise<Prompts> {
   const screen: Screen = { host, terminal: await host.openTerminal(), style: styleFor(host.stderr, host), interrupted };
+  if (isPlain(host)) {
+    return {
+      text: (options) => askForText(options, screen),
+      secret: (options) => askForSecret(options, screen),
+      confirm: confirmWith((options) => askToConfirm(options, screen)),
+      selectOne: (options) => chooseOne(options, screen),
+      searchOne: (options) => chooseOne(options, screen),
+      select: (options) => chooseMany(options, screen),
+      permissions: (options) => askForPermissions(options, screen),
+    };
+  }
   return {
     text: (options) => promptForText(options, screen),
     secret: (options) => promptForSecret(options, screen),

@@ -137,7 +137,8 @@ function answerLine(label: string, answer: string, state: string, style: Style):
     : `${green(symbols.success)} ${bold(punctuate(label))} ${cyan(answer)}`.trimEnd();
 }
 
-function punctuate(label: string): string {
+/** A label with a colon, unless it is a sentence or a question. */
+export function punctuate(label: string): string {
   return /[.?]$/.test(label) ? label : `${label}:`;
 }
 

@@ -19,7 +19,7 @@ Deno.test("input is split after each Enter, so that the next prompt receives the
 });
 
 Deno.test("Enter works even if it was pressed before the terminal was in raw mode", () => {
-  expect(read("name\n")).toEqual(["name\r"]);
+  expect(read("name\n", "name\r\nnext")).toEqual(["name\r", "name\r", "next"]);
 });
 
 Deno.test("pasted line breaks become spaces and do not answer a prompt", () => {
