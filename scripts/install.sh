@@ -11,8 +11,8 @@ usage() {
 Usage: install.sh [--help]
    or: curl -fsSL $newest/install.sh | sh
 
-Installs service-api: the executable in PREFIX/bin; the documentation and the completions for bash, zsh and fish in
-PREFIX/share. Replaces an installed version, even while it is running.
+Installs service-api: the executable in PREFIX/bin; the documentation, the man pages and the completions for bash, zsh
+and fish in PREFIX/share. Replaces an installed version, even while it is running.
 
 Environment variables:
   PREFIX                    the directory to install to (default: \$HOME/.local)
@@ -170,6 +170,10 @@ each_file() {
   "$1" completions/service-api.bash share/bash-completion/completions/service-api
   "$1" completions/_service-api share/zsh/site-functions/_service-api
   "$1" completions/service-api.fish share/fish/vendor_completions.d/service-api.fish
+  for page in "$folder"/man/service-api*.[17]; do
+    # A release without man pages leaves the pattern as it is.
+    [ ! -f "$page" ] || "$1" "man/${page##*/}" "share/man/man${page##*.}/${page##*/}"
+  done
   "$1" LICENSE share/doc/service-api/LICENSE
   "$1" README.md share/doc/service-api/README.md
   "$1" THIRD-PARTY-LICENSES share/doc/service-api/THIRD-PARTY-LICENSES
@@ -238,6 +242,7 @@ main() {
   tmp=$(mktemp -d "${TMPDIR:-/tmp}/service-api.XXXXXX") ||
     fail "Could not write to ${TMPDIR:-/tmp}. Set TMPDIR to another directory."
   suffix=${tmp##*.}
+  folder=$tmp # until the archive is unpacked
   made=
   trap clean_up EXIT
   trap 'exit 129' HUP

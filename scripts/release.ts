@@ -15,6 +15,7 @@ import { script as bash } from "../src/cli/completions/bash.ts";
 import { script as fish } from "../src/cli/completions/fish.ts";
 import { script as powershell } from "../src/cli/completions/powershell.ts";
 import { script as zsh } from "../src/cli/completions/zsh.ts";
+import { manPages } from "./man/pages.ts";
 import { writeNpmPackages } from "./npm/packages.ts";
 import {
   type BaseSource,
@@ -110,7 +111,7 @@ async function build(
   const runtime = await runtimeVersion(base);
   await Deno.writeTextFile(`${directory}/${NAME}.cdx.json`, await createSbom(packages, runtime, base.programs, time));
   const thirdPartyLicences = await formatLicences(packages, runtime);
-  const files = await readFiles(thirdPartyLicences);
+  const files = await readFiles(thirdPartyLicences, time);
   const archives: string[] = [];
   const executables = new Map<Target, string>();
   for (const target of targets) {
@@ -147,7 +148,7 @@ async function replaceOldRelease(staging: string, output: string): Promise<void>
   for await (const { name } of Deno.readDir(staging)) await Deno.rename(`${staging}/${name}`, `${output}/${name}`);
 }
 
-async function readFiles(thirdPartyLicences: string): Promise<Files> {
+async function readFiles(thirdPartyLicences: string, time: Date): Promise<Files> {
   const encoder = new TextEncoder();
   return {
     "LICENSE": await Deno.readFile(`${PROJECT}/LICENSE`),
@@ -156,6 +157,7 @@ async function readFiles(thirdPartyLicences: string): Promise<Files> {
     ...Object.fromEntries(
       Object.entries(COMPLETIONS).map(([name, script]) => [`completions/${name}`, encoder.encode(script)]),
     ),
+    ...Object.fromEntries([...await manPages(time)].map(([name, text]) => [`man/${name}`, encoder.encode(text)])),
   };
 }
 

@@ -15,6 +15,8 @@ const INSTALLED = {
   "share/doc/service-api/README.md": [0o644, "the README\n"],
   "share/doc/service-api/THIRD-PARTY-LICENSES": [0o644, "the licences of others\n"],
   "share/fish/vendor_completions.d/service-api.fish": [0o644, "for fish\n"],
+  "share/man/man1/service-api.1": [0o644, "for man\n"],
+  "share/man/man7/service-api-rights.7": [0o644, "for man too\n"],
   "share/zsh/site-functions/_service-api": [0o644, "for zsh\n"],
 };
 

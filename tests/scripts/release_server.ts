@@ -19,6 +19,8 @@ export function archived(script: string): Files {
     "completions/_service-api": "for zsh\n",
     "completions/service-api.fish": "for fish\n",
     "completions/service-api.ps1": "for PowerShell\n",
+    "man/service-api.1": "for man\n",
+    "man/service-api-rights.7": "for man too\n",
   };
 }
 

@@ -6,6 +6,7 @@ import { unpackTar } from "modern-tar";
 import { cp } from "node:fs/promises";
 import { gunzipSync } from "node:zlib";
 import deno from "../../deno.json" with { type: "json" };
+import { manPages } from "../../scripts/man/pages.ts";
 import { script as zsh } from "../../src/cli/completions/zsh.ts";
 import { readTarget } from "../../scripts/bundle.ts";
 import { readCommit } from "../../scripts/commit.ts";
@@ -134,6 +135,7 @@ const OTHER_FILES = [
   "completions/service-api.bash",
   "completions/service-api.fish",
   "completions/service-api.ps1",
+  ...[...(await manPages(new Date(0))).keys()].map((name) => `man/${name}`),
 ];
 
 testRelease("a tarball has one directory, owned by root, with the time of the commit", async () => {
