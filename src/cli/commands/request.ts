@@ -65,11 +65,12 @@ async function formatBody(body: string, isJson: boolean, host: Host): Promise<It
     name: cyan,
     string: green,
     literal: (text: string) => text === "null" ? dim(text) : yellow(text),
-    other: (text: string) => text,
   };
   return function* (): Generator<string> {
     for (const { kind, text } of indentJson(body)) {
-      for (const piece of inPieces(text, host)) yield paints[kind](piece);
+      if (kind === "other") yield text;
+      else if (text.length <= PIECE) yield paints[kind](escapeInJson(text));
+      else for (const piece of inPieces(text, host)) yield paints[kind](piece);
     }
   }();
 }
@@ -101,7 +102,7 @@ function* inPieces(text: string, host: Host): Generator<string> {
 }
 
 /** The length of a piece, in UTF-16 code units. A response can be too large to have a second copy of it in memory. */
-const PIECE = 262_144;
+const PIECE = 65_536;
 
 /** Writes a text that is in pieces, and a line feed if the text does not end with one. */
 async function print(pieces: Iterable<string>, interrupted: AbortSignal, host: Host): Promise<void> {

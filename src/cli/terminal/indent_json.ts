@@ -17,19 +17,30 @@ export interface JsonPiece {
 export function* indentJson(json: string): Generator<JsonPiece> {
   let depth = 0;
   let previous = "";
-  for (const [token, colon] of json.matchAll(TOKEN)) {
-    const isFirst = previous === "{" || previous === "[";
+  for (const { 0: token, 1: colon } of json.matchAll(TOKEN)) {
     const isEnd = token === "}" || token === "]";
     if (isEnd) depth--;
-    const space = previous === ":" ? " " : `\n${"  ".repeat(Math.min(depth, DEEPEST))}`;
-    if (isFirst ? !isEnd : isEnd || /^[,:]$/.test(previous)) yield { kind: "other", text: space };
+    if (previous === ":") yield SPACE;
+    else if (previous === "{" || previous === "[" ? !isEnd : isEnd || previous === ",") {
+      yield LINE_BREAKS[Math.min(depth, DEEPEST)] ?? SPACE;
+    }
     if (token === "{" || token === "[") depth++;
-    yield { kind: kindOf(token, colon !== undefined), text: token };
+    yield PUNCTUATION.get(token) ?? { kind: kindOf(token, colon !== undefined), text: token };
     previous = token;
   }
 }
 
+// A large response has millions of these pieces.
+const SPACE: JsonPiece = { kind: "other", text: " " };
+const LINE_BREAKS = Array.from({ length: DEEPEST + 1 }, (_, depth): JsonPiece => ({
+  kind: "other",
+  text: `\n${"  ".repeat(depth)}`,
+}));
+const PUNCTUATION: ReadonlyMap<string, JsonPiece> = new Map(
+  [..."{}[],:"].map((text) => [text, { kind: "other", text }]),
+);
+
 function kindOf(token: string, isName: boolean): JsonPiece["kind"] {
-  if (token.startsWith('"')) return isName ? "name" : "string";
-  return /^[[\]{},:]/.test(token) ? "other" : "literal";
+  if (isName) return "name";
+  return token.startsWith('"') ? "string" : "literal";
 }

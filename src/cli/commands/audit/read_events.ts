@@ -82,7 +82,7 @@ export async function* followEvents(
       yield events;
       if (events.length === PAGE_SIZE) continue;
       if (!isFollowing && host.stderr.isTerminal()) {
-        note(`Waiting for new events from ${target}. Press Ctrl-C to stop.`);
+        note(`Waiting for events from ${target}. Press Ctrl-C to stop.`);
       }
       isFollowing = true;
     }

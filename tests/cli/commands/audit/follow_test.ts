@@ -121,7 +121,7 @@ Deno.test("at a terminal, audit --follow prints a table with one header, and say
   expect(header).toMatch(/^TIME \(UTC\) +EVENT +NAME /);
   expect(rows).toEqual([expect.stringMatching(/ CREATE +new /), expect.stringMatching(/ DELETE +new /), ""]);
   expect(host.stderr.text).toBe(
-    `service-api: Waiting for new events from the store in ${env.SERVICE_API_DATA_DIR} (SERVICE_API_DATA_DIR). ` +
+    `service-api: Waiting for events from the store in ${env.SERVICE_API_DATA_DIR} (SERVICE_API_DATA_DIR). ` +
       "Press Ctrl-C to stop.\n",
   );
 });
