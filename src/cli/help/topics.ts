@@ -168,7 +168,7 @@ applied    the same, with "failed" if some keys failed
 needs      {"permissions":["API_KEY:READ_ANY"],"unstated":0}
 resources  {"resources":[{"name","description"}]}, {"name","description"} or
            {"removed":"ORDERS"}
-audit      {"events":[...]}; without --json, one event on each line
+audit      {"events":[...]}; in a pipe without --json, one event on each line
 config     {"settings":[{"name","value","source","from"},...]}
 request    the response body
 failure    {"error":"...","code":"NOT_FOUND"}; with --delete also "deleted"`,

@@ -30,6 +30,24 @@ const EXAMPLES: readonly Partial<ApiKey>[] = [
   { name: "nightly backup of the production database", roles: ["GUEST", "CONNECT"], enabled: false },
 ];
 
+/** The table for each width in columns. */
+const TABLES = {
+  40: `\
+NAME           RIGHTS         STATUS
+web            ADMIN          active
+ci build       2 permissions  active
+ci deploy      VIEWER…ission  expired
+nightl…tabase  GUEST,…ONNECT  disabled
+`,
+  160: `\
+NAME                                       RIGHTS                STATUS    EXPIRES  LAST USED  CREATED
+web                                        ADMIN                 active             2m ago     119d ago
+ci build                                   2 permissions         active    in 3d               119d ago
+ci deploy                                  VIEWER, 1 permission  expired   36h ago             119d ago
+nightly backup of the production database  GUEST, CONNECT        disabled                      119d ago
+`,
+} as const;
+
 Deno.test("at a terminal, apikey list shows rights, status and relative times, and shortens names in the middle", async () => {
   expect(await tableOf(EXAMPLES)).toBe(`\
 NAME                RIGHTS              STATUS    EXPIRES  LAST USED  CREATED
@@ -39,6 +57,25 @@ ci deploy           VIEWER, 1…rmission  expired   36h ago             119d ago
 nightly b…database  GUEST, CONNECT      disabled                      119d ago
 `);
 });
+
+for (const columns of [40, 160] as const) {
+  Deno.test(`at a terminal of ${columns} columns, apikey list shows the columns that fit`, async () => {
+    expect(await tableOf(EXAMPLES, columns)).toBe(TABLES[columns]);
+  });
+}
+
+for (
+  const [what, env] of [
+    ["a locale without UTF-8", { LANG: "C" }],
+    ["the terminal type dumb", { TERM: "dumb", NO_COLOR: "" }],
+  ] as const
+) {
+  Deno.test(`with ${what}, the table is ASCII without escape sequences`, async () => {
+    const table = await tableOf(EXAMPLES, 80, env);
+    expect(table).toMatch(/^[\n -~]+$/);
+    expect(table).toContain("\nnightly ...atabase  GUEST, CONNECT      disabled");
+  });
+}
 
 Deno.test("at every width, no line of the table is wider than the terminal, and each has the start and end of the name", async () => {
   const wide = [...EXAMPLES, { name: "鍵".repeat(60) }, { name: "e\u0301".repeat(60), roles: ["ADMIN"] }];
