@@ -41,10 +41,22 @@ export async function config(flags: ConfigFlags, host: Host, log: Log): Promise<
   const readsStandardInput = settings.keyFile?.value === "-";
   const key = readsStandardInput ? settings.keyFile : await readKey(settings, host, log);
   await parseSettings({ ...settings, key: readsStandardInput ? undefined : key, keyFile: undefined }, host, log);
-  const rows = settingRows(settings, key, host);
+  const known = settingRows(settings, key, host);
+  const inEffect = known.filter(({ ignored }) => ignored === undefined);
+  const rows = [...inEffect, await plainRow(host), ...known.slice(inEffect.length)];
   if (flags.json) await writeJson(host.stdout, { settings: rows });
   else await host.stdout.write(toText(rows));
   return ExitCode.OK;
+}
+
+/** Whether prompts are plain lines, and the variable that says so. */
+async function plainRow(host: Host): Promise<SettingRow> {
+  const { isPlain } = await import("#terminal");
+  // An unset TERM has no name to show, so this host has the platform where it does not count.
+  const decides = (name: string): boolean =>
+    isPlain({ args: [], platform: "windows", env: (variable) => variable === name ? host.env(name) : undefined });
+  const from = ["SERVICE_API_PLAIN", "TERM"].find(decides) ?? null;
+  return { name: "plain", value: String(isPlain(host)), source: from === null ? "default" : "variable", from };
 }
 
 /** The maximum width of a column, in UTF-16 code units. After a longer text, the next column begins on a new line. */
@@ -74,7 +86,7 @@ Settings:
   over SERVICE_API_URL. No flag takes a key as its value. A base URL may end in
   / or in /graphql. LOG_LEVEL (default: warn) is trace, debug, info, warn, error
   or fatal. debug logs the settings, the server or store, every request and the
-  exit code, without secrets.
+  exit code, without secrets. SERVICE_API_PLAIN=1 makes prompts plain lines.
 
 Default directories:
   For data (--data-dir). Contains keys.db, the store of the embedded server.

@@ -29,7 +29,8 @@ export function registerLogin(command: Command, { host, log, setExitCode }: Comm
         "profile. Prompts for the server and the key if they are not set.",
     )
     .optionsGroup("Prompts:")
-    .option("--no-input", "never prompt; fail if a value is missing");
+    .option("--no-input", "never prompt; fail if a value is missing")
+    .option("--plain", "prompt in plain lines, for example for screen readers [SERVICE_API_PLAIN]");
   withAddressFlags(withOwnFlags)
     .addHelpText("after", NOTES)
     .action(async (flags) => setExitCode(await login(flags, host, log, openTerminalPrompts)));

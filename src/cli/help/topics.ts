@@ -222,7 +222,7 @@ const OTHER_VARIABLES = [
       ),
       row("NO_COLOR", "if set, no colours"),
       row("FORCE_COLOR", "colours even if the output is not a terminal; 0 turns them off; wins over NO_COLOR"),
-      row("TERM", "dumb: no colours and no cursor movement"),
+      row("TERM", "dumb or, except on Windows, unset: no colours and no cursor movement"),
       row("SERVICE_API_PLAIN", "if set, prompts are plain lines, for example for screen readers"),
       row("LC_ALL, LC_CTYPE, LANG", "on Linux and macOS, the locale; unless it is UTF-8, symbols are ASCII"),
     ],

@@ -1,6 +1,6 @@
 /** A spinner and a progress bar on standard error. Both erase themselves when the work ends. */
 import type { Host } from "../host/host.ts";
-import { canMoveCursor, styleFor } from "./style.ts";
+import { canMoveCursor, isPlain, styleFor } from "./style.ts";
 import { truncate, widthOf } from "./text_width.ts";
 
 /** The spinner appears after this delay, in milliseconds. */
@@ -57,11 +57,16 @@ export interface Progress {
 }
 
 /**
- * Opens a progress bar for `total` items. The bar is drawn only if standard error is a terminal that understands escape
- * sequences.
+ * Opens a progress bar for `total` items. Draws nothing if standard error is not a terminal. At a plain terminal, writes
+ * one line when the work begins.
  */
 export function openProgress(label: string, total: number, host: Host): Progress {
-  if (!canMoveCursor(host.stderr, host)) return { show: () => Promise.resolve(), end: () => Promise.resolve() };
+  if (!host.stderr.isTerminal()) return { show: () => Promise.resolve(), end: () => Promise.resolve() };
+  if (isPlain(host)) {
+    let shown: Promise<void> | undefined;
+    const line = `${label} (${total})...\n`;
+    return { show: () => shown ??= host.stderr.write(line).catch(() => {}), end: () => Promise.resolve() };
+  }
   const { cyan, dim, symbols } = styleFor(host.stderr, host);
   return {
     show: (done) => {

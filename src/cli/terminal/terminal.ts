@@ -6,6 +6,6 @@ export { indentJson } from "./indent_json.ts";
 export { openProgress, withSpinner } from "./progress.ts";
 export { relativeTime } from "./relative_time.ts";
 export { drawRights } from "./rights_matrix.ts";
-export { styleFor } from "./style.ts";
+export { isPlain, styleFor } from "./style.ts";
 export { layoutTable, tableRow } from "./table.ts";
 export { widthOf, wrapText } from "./text_width.ts";

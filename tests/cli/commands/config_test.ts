@@ -47,6 +47,7 @@ testWithModes("config prints every setting, its value and its source", async () 
     "data-dir | - | default",
     "database-url | - | default",
     "log-level | error | LOG_LEVEL",
+    "plain | false | default",
   ]);
 });
 
@@ -68,9 +69,24 @@ Deno.test("config aligns its columns", async () => {
     "data-dir           /d             --data-dir",
     "database-url       -              default",
     "log-level          warn           default",
+    "plain              false          default",
     "",
   ].join("\n"));
 });
+
+for (
+  const [env, row] of [
+    [{ SERVICE_API_PLAIN: "1", TERM: "dumb" }, "true           SERVICE_API_PLAIN"],
+    [{ SERVICE_API_PLAIN: "0", TERM: "dumb" }, "true           TERM"],
+    [{ TERM: "" }, "true           default"],
+  ] as const
+) {
+  Deno.test(`config says that prompts are plain with ${JSON.stringify(env)}`, async () => {
+    await using home = await configHome();
+    const { stdout } = await home.run(["config"], { env });
+    expect(stdout).toContain(`\nplain              ${row}\n`);
+  });
+}
 
 Deno.test("config puts the source of a long value on the next line, in its column", async () => {
   await using home = await configHome();
@@ -107,6 +123,7 @@ testWithModes("config --json prints the same settings on one line", async () => 
       byDefault("data-dir", null),
       byDefault("database-url", null),
       byDefault("log-level", "warn"),
+      byDefault("plain", "false"),
     ],
   });
 });

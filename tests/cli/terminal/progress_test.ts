@@ -108,15 +108,18 @@ for (
   });
 }
 
-Deno.test("there is no progress bar in a pipe or with TERM=dumb", async () => {
+Deno.test("there is no progress bar in a pipe, and at a plain terminal there is one line", async () => {
   const pipe = new FakeHost([], { env: { LANG: "C.UTF-8" } });
-  const dumb = new TerminalHost([], { env: { TERM: "dumb" } });
-  for (const host of [pipe, dumb]) {
+  const plain = new TerminalHost([], { env: { TERM: "dumb" } });
+  for (const host of [pipe, plain]) {
     const progress = openProgress("Deleting keys", 2, host);
-    // deno-lint-ignore no-await-in-loop -- one call at a time
-    await progress.show(1);
+    for (const done of [0, 1]) {
+      // deno-lint-ignore no-await-in-loop -- one call at a time
+      await progress.show(done);
+    }
     // deno-lint-ignore no-await-in-loop -- one call at a time
     await progress.end();
-    expect(host.stderr.text).toBe("");
   }
+  expect(pipe.stderr.text).toBe("");
+  expect(plain.stderr.text).toBe("Deleting keys (2)...\n");
 });

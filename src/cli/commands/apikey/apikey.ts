@@ -290,8 +290,12 @@ Prompting:
   To select every action of a row, move left past the first column and press
   Tab.
   Ctrl-C at a prompt cancels the command without changing anything.
-  Prompts respect NO_COLOR, FORCE_COLOR and TERM=dumb. On Linux and macOS, they
-  are drawn in ASCII unless the locale is UTF-8.
+  With --plain or SERVICE_API_PLAIN, and if TERM is dumb or, except on Windows,
+  unset, prompts are plain lines that nothing redraws. Select from lists with
+  numbers, ranges or names: 1,3-5. Type permissions as in --permissions. Where a
+  prompt offers it, < goes back to the question before.
+  Prompts respect NO_COLOR and FORCE_COLOR. On Linux and macOS, they are drawn
+  in ASCII unless the locale is UTF-8.
 
 Results:
   --create prints only the secret on standard output. The secret cannot be shown

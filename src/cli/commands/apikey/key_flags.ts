@@ -73,6 +73,7 @@ export function withOutputFlags(command: CommandUnknownOpts): CommandUnknownOpts
     .optionsGroup("Prompts:")
     .option("--yes", "skip the final confirmation")
     .option("--no-input", "never prompt; fail if a value is missing")
+    .option("--plain", "prompt in plain lines, for example for screen readers [SERVICE_API_PLAIN]")
     .optionsGroup("Output:")
     .option("--json", "print one line of JSON, even on failure");
 }

@@ -30,15 +30,19 @@ Deno.test("a progress bar shows how many keys are deleted, and disappears when t
   expect(await screen.text()).not.toContain("Deleting");
 });
 
-Deno.test("there is no progress bar for a single key or with TERM=dumb", async () => {
+Deno.test("there is no progress bar for a single key, and at a plain terminal there is one line", async () => {
   await using one = startKeyServer(listedKeys(["one"]));
   const single = await deleteAll(one);
   expect(await single.code).toBe(0);
   expect(single.screen.raw).not.toContain("Deleting");
   await using three = startKeyServer(THREE);
-  const dumb = await deleteAll(three, [], { env: { TERM: "dumb" } });
-  expect(await dumb.code).toBe(0);
-  expect(dumb.screen.raw).not.toContain("Deleting");
+  const plain = runAtTerminal(["apikey", "--delete", "--plain"], { env: { SERVICE_API_URL: three.url } });
+  await plain.screen.until(/Numbers or names:/);
+  plain.screen.press("all", KEYS.enter);
+  await plain.screen.until(/\(y\/N/);
+  plain.screen.press("y", KEYS.enter);
+  expect(await plain.code).toBe(0);
+  expect(plain.host.stderr.text.match(/Deleting.*$/gm)).toEqual(["Deleting keys (3)..."]);
 });
 
 Deno.test("if a later batch fails, the message and the JSON say how many keys were deleted", async () => {

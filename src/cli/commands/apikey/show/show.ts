@@ -17,6 +17,7 @@ export function registerShow(command: Command, { host, log, setExitCode }: Comma
   const withOwnFlags = withSelector(command.description("Show a key and its rights, without its secret."))
     .optionsGroup("Prompts:")
     .option("--no-input", "never prompt; fail if a value is missing")
+    .option("--plain", "prompt in plain lines, for example for screen readers [SERVICE_API_PLAIN]")
     .optionsGroup("Output:")
     .option("--json", "print one line of JSON, even on failure");
   withServerFlags(withOwnFlags)
