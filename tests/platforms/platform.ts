@@ -177,10 +177,10 @@ export function testPrompts(platform: Platform): void {
     await press("Enter", /Roles:/);
     // Wine's console does not pass on arrow keys.
     await terminal.type("viewer");
-    await press("Tab", /1 selected/);
+    await press("Tab", /\(1 of \d+ selected/);
     await press("Enter", /arrows to move/);
     await terminal.type("docker:update");
-    await press("Tab", /[1-9]\d* selected/);
+    await press("Tab", /\([1-9]\d* of \d+ selected/);
     await press("Enter", /Create this key/);
     await press("y", /^status 0$/m);
     expect(await Deno.readTextFile(`${directory}/created`)).toMatch(/^sak_\w{49}\r?\n$/);

@@ -64,13 +64,26 @@ async function openTerminal(): Promise<Terminal> {
       done();
     },
   });
+  const setRawMode = (isRaw: boolean): void => {
+    // With `cbreak`, Ctrl-Z suspends the program. The program does not have the permission to suspend itself.
+    if (Deno.build.os === "windows") stdin.setRawMode(isRaw);
+    else Deno.stdin.setRaw(isRaw, { cbreak: isRaw });
+    if (denoHost.env("TERM") !== "dumb") stderr.write(bracketedPaste(isRaw));
+  };
   const input = Object.assign(stdin.pipe(keys), {
     isTTY: true,
     setRawMode: (isRaw: boolean) => {
-      stdin.setRawMode(isRaw);
-      if (denoHost.env("TERM") !== "dumb") stderr.write(bracketedPaste(isRaw));
+      setRawMode(isRaw);
+      if (Deno.build.os === "windows") return;
+      Deno.removeSignalListener("SIGCONT", continueInRawMode);
+      if (isRaw) Deno.addSignalListener("SIGCONT", continueInRawMode);
     },
   });
+  // The shell has changed the mode while the program was suspended.
+  const continueInRawMode = (): void => {
+    setRawMode(true);
+    output.emit("continue");
+  };
   const output = Object.defineProperties(new PassThrough(), {
     columns: { get: () => terminalSize().columns },
     rows: { get: () => terminalSize().rows },

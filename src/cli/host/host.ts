@@ -54,7 +54,10 @@ export interface Input {
 export interface Terminal {
   /** The keys that the user presses, as bytes. */
   readonly input: Readable;
-  /** Has the properties `columns` and `rows`. Emits `resize` when the size changes. */
+  /**
+   * Has the properties `columns` and `rows`. Emits `resize` when the size changes, and `continue` when the user continues
+   * the suspended program in raw mode.
+   */
   readonly output: Writable;
   size(): TerminalSize;
   /**

@@ -1,6 +1,9 @@
 /** Turns the bytes that a terminal sends into the keys that prompts handle. */
 
-/** Ctrl-Z. `node:readline` would try to suspend the process, which Deno does not permit. So this key is ignored. */
+/**
+ * Ctrl-Z. `node:readline` would try to suspend the process, which Deno does not permit. So this key is ignored where the
+ * terminal does not suspend the program: on Windows, and in pasted text.
+ */
 const CTRL_Z = "\x1a";
 
 const ESCAPE = "\x1b";

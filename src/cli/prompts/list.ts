@@ -2,10 +2,17 @@
 import type { Key } from "node:readline";
 import { quote } from "../../apikey/failure.ts";
 import { fit, truncate, widthOf } from "../terminal/text_width.ts";
-import { editFilter, isSelectKey, moveFocus, pageSize, visibleRange } from "./list_navigation.ts";
+import { drawRows, editFilter, isSelectKey, MOVE_KEYS, moveFocus } from "./list_navigation.ts";
 import type { ListItem, ListOptions, SelectOptions } from "./options.ts";
-import { formatCount, hiddenSelectionLines, nothingSelected, PROMPT_LINE_MARGIN, toggle } from "./selection.ts";
-import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run_prompt.ts";
+import {
+  formatCount,
+  hiddenSelectionLines,
+  nothingSelected,
+  PROMPT_LINE_MARGIN,
+  selectionKeys,
+  toggle,
+} from "./selection.ts";
+import { errorLines, promptLine, runView, type Screen } from "./run_prompt.ts";
 
 /** The widest label column, in terminal columns. */
 const MAX_LABEL_WIDTH = 40;
@@ -21,20 +28,23 @@ const MIN_HINT_WIDTH = 8;
  */
 export async function selectOne<Value>(options: ListOptions<Value>, screen: Screen): Promise<Value> {
   const { label, items, canGoBack = false } = options;
-  const { style } = screen;
   const labelWidth = labelColumnWidth(items);
   let focus = initialFocus(options);
+  let page = 0;
   await runView({
     label,
     canGoBack,
-    draw: () =>
-      [
-        promptLine(label, "", style),
-        ...items.map((item, index) => itemLine(item, index === focus, "", labelWidth, screen)),
-      ].join("\n"),
+    draw: (footer) => {
+      const rows = drawRows(items.length, focus, 1 + footer.length, (index, columns) => {
+        return itemLine(items[index], index === focus, "", { labelWidth, columns }, screen);
+      }, screen);
+      page = rows.page;
+      return [promptLine(label, "", screen.style), ...rows.lines, ...footer].join("\n");
+    },
+    keys: () => ["enter to select", "arrows to move", ...(canGoBack ? ["esc to go back"] : [])],
     answer: () => items[focus]?.label ?? "",
     handleKey: (_typed, key) => {
-      focus = moveFocus(focus, items.length, key, items.length) ?? focus;
+      focus = moveFocus(focus, items.length, key, page) ?? focus;
       return false;
     },
   }, screen);
@@ -78,33 +88,21 @@ export async function selectMany<Value>(
     focus = Math.max(0, focused === undefined ? 0 : matches.indexOf(focused));
   }
 
-  /** The lines below the items. */
-  function footer(error: string | undefined): readonly string[] {
+  function draw(footer: readonly string[]): string {
+    const room = terminal.size().columns - widthOf(label + filter) - PROMPT_LINE_MARGIN;
+    const count = formatCount(selected.size, items.length, filter === "" ? undefined : matches.length, room);
     const visible = new Set(selected.size === 0 ? [] : matches);
     const hidden = [...selected].filter((item) => !visible.has(item)).map(({ label }) => label);
-    const keys = filter === ""
-      ? ["space to select", "enter to confirm", "type to filter"]
-      : ["tab to select", "enter to confirm", "ctrl-u to clear"];
-    return [
-      ...hiddenSelectionLines(hidden, screen),
-      ...(error === undefined ? [keyHelpLine([...keys, "ctrl-a for all or none"], screen)] : errorLines(error, screen)),
-    ];
-  }
-
-  function draw(error: string | undefined): string {
-    const room = terminal.size().columns - widthOf(label + filter) - PROMPT_LINE_MARGIN;
-    const count = formatCount(selected.size, matches.length, items.length, room);
-    const below = footer(error);
-    page = pageSize(screen, 1 + below.length);
-    const lines = visibleRange(matches.length, focus, page).flatMap((index) => {
+    const below = [...hiddenSelectionLines(hidden, screen), ...footer];
+    const rows = drawRows(matches.length, focus, 1 + below.length, (index, columns) => {
       const item = matches[index];
-      if (item === undefined) return [];
-      const mark = selected.has(item) ? green(symbols.selected) : symbols.unselected;
-      return itemLine(item, index === focus, `${mark} `, labelWidth, screen);
-    });
+      const mark = item !== undefined && selected.has(item) ? green(symbols.selected) : symbols.unselected;
+      return itemLine(item, index === focus, `${mark} `, { labelWidth, columns }, screen);
+    }, screen);
+    page = rows.page;
     return [
       promptLine(label, `${filter}${symbols.cursor} ${dim(count)}`, style),
-      ...(lines.length > 0 ? lines : errorLines("No matches.", screen)),
+      ...(matches.length > 0 ? rows.lines : errorLines("No matches.", screen)),
       ...below,
     ].join("\n");
   }
@@ -130,6 +128,10 @@ export async function selectMany<Value>(
     label,
     canGoBack,
     draw,
+    keys: () => {
+      const toggled = filter === "" ? "all or none" : `all ${matches.length} shown or none`;
+      return selectionKeys({ filter, canGoBack, others: [`ctrl-a for ${toggled}`, ...MOVE_KEYS] });
+    },
     handleKey,
     validate,
     answer: () => formatSelection(selected, items),
@@ -167,19 +169,18 @@ function formatSelection<Value>(selected: ReadonlySet<ListItem<Value>>, items: r
   return labels.length > MAX_NAMED ? `${named} and ${labels.length - MAX_NAMED} more` : named;
 }
 
-/** The line of an item: its label and, if there is room, its hint. */
+/** The line of an item, at most `columns` wide: its label and, if there is room, its hint. */
 export function itemLine(
-  { label, hint = "" }: ListItem<unknown>,
+  item: ListItem<unknown> | undefined,
   isFocused: boolean,
   mark: string,
-  labelWidth: number,
-  { style: { bold, cyan, dim, symbols }, terminal }: Screen,
+  { labelWidth, columns }: { readonly labelWidth: number; readonly columns: number },
+  { style: { bold, cyan, dim, symbols } }: Screen,
 ): string {
+  const { label = "", hint = "" } = item ?? {};
   const start = `${isFocused ? cyan(symbols.pointer) : " "} ${mark}`;
-  // Some terminals wrap after writing the last column, so leave it empty.
-  const { columns } = terminal.size();
-  const room = columns - widthOf(start) - 1;
-  const widthBesideHint = Math.min(labelWidth, Math.floor(columns / 2));
+  const room = columns - widthOf(start);
+  const widthBesideHint = Math.min(labelWidth, Math.ceil(columns / 2));
   const hintWidth = room - widthBesideHint - 2;
   const showsHint = hint !== "" && hintWidth >= MIN_HINT_WIDTH;
   const name = fit(label, showsHint ? widthBesideHint : Math.min(labelWidth, room), symbols.ellipsis);

@@ -1,20 +1,66 @@
 /**
- * What lists and the permission grid have in common: the visible rows, moving the focus, editing the filter, and the key
+ * What lists and the permission grid have in common: the rows on the screen, moving the focus, editing the filter, and the key
  * that selects.
  */
 import type { Key } from "node:readline";
+import { widthOf } from "../terminal/text_width.ts";
 import type { Screen } from "./run_prompt.ts";
 
-/** How many list rows fit on the screen besides `otherLines`, but at least 3. One line stays empty. */
-export function pageSize({ terminal }: Screen, otherLines: number): number {
-  return Math.max(3, terminal.size().rows - otherLines - 1);
+/** The rows of a list that are on the screen. */
+export interface Rows {
+  /** The number of rows on the screen. */
+  readonly page: number;
+  readonly lines: readonly string[];
 }
 
-/** The indexes of up to `page` of `count` rows, with the focused row in the middle if possible. */
-export function visibleRange(count: number, focus: number, page: number): readonly number[] {
+/** Columns that rows leave empty, because some terminals wrap after writing the last column. */
+const RIGHT_MARGIN = 1;
+
+/** Columns for the scroll bar and the space before it. */
+export const SCROLL_BAR_WIDTH = 2;
+
+/**
+ * Draws the rows that fit on the screen besides `otherLines`, but at least 3, with the focused row in the middle if
+ * possible. One line of the screen stays empty. If not all rows fit, adds a scroll bar, and a line that counts the rows
+ * above and below.
+ *
+ * @param draw draws a row that is at most `columns` wide
+ */
+export function drawRows(
+  count: number,
+  focus: number,
+  otherLines: number,
+  draw: (index: number, columns: number) => string,
+  { style: { dim, symbols }, terminal }: Screen,
+): Rows {
+  const { columns, rows } = terminal.size();
+  const room = Math.max(3, rows - otherLines - 1);
+  const isScrolled = count > room;
+  const page = isScrolled ? Math.max(3, room - 1) : room;
+  const width = columns - RIGHT_MARGIN - (isScrolled ? SCROLL_BAR_WIDTH : 0);
   const first = Math.max(0, Math.min(focus - Math.floor(page / 2), count - page));
-  return Array.from({ length: Math.min(page, count) }, (_, index) => first + index);
+  const lines = Array.from({ length: Math.min(page, count) }, (_, index) => draw(first + index, width));
+  if (!isScrolled) return { page, lines };
+  const thumb = Math.max(1, Math.round(page * page / count));
+  const top = Math.round((page - thumb) * first / (count - page));
+  const below = count - first - page;
+  const hidden = [...(first > 0 ? [`${first} above`] : []), ...(below > 0 ? [`${below} below`] : [])];
+  return {
+    page,
+    lines: [
+      ...lines.map((line, index) => {
+        const isThumb = index >= top && index < top + thumb;
+        return `${line}${" ".repeat(Math.max(1, width - widthOf(line) + 1))}${
+          isThumb ? symbols.scrollThumb : dim(symbols.scrollBar)
+        }`;
+      }),
+      dim(`  ${hidden.join(symbols.separator)}`),
+    ],
+  };
 }
+
+/** What the keys of {@linkcode moveFocus} do. */
+export const MOVE_KEYS = ["arrows to move", "pageup and pagedown to scroll", "home and end to jump"];
 
 /**
  * The focused row after a key. The arrow keys wrap around.

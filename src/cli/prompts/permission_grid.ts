@@ -9,10 +9,17 @@ import { rightsOf } from "../../apikey/rights.ts";
 import type { Style } from "../terminal/style.ts";
 import { layoutMatrix, markRights, matrixHeader, matrixRow } from "../terminal/rights_matrix.ts";
 import { truncate, widthOf } from "../terminal/text_width.ts";
-import { editFilter, isSelectKey, moveFocus, pageSize, visibleRange } from "./list_navigation.ts";
+import { drawRows, editFilter, isSelectKey, MOVE_KEYS, moveFocus, SCROLL_BAR_WIDTH } from "./list_navigation.ts";
 import type { PermissionsOptions } from "./options.ts";
-import { formatCount, hiddenSelectionLines, nothingSelected, PROMPT_LINE_MARGIN, toggle } from "./selection.ts";
-import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run_prompt.ts";
+import {
+  formatCount,
+  hiddenSelectionLines,
+  nothingSelected,
+  PROMPT_LINE_MARGIN,
+  selectionKeys,
+  toggle,
+} from "./selection.ts";
+import { errorLines, promptLine, runView, type Screen } from "./run_prompt.ts";
 
 /** The label of the first row. */
 const EVERY_RESOURCE = "every resource";
@@ -20,6 +27,13 @@ const EVERY_RESOURCE = "every resource";
 /** The row that stands for every resource that matches the filter, and the column that stands for every action. */
 const ALL_ROW = 0;
 const ALL_COLUMN = -1;
+
+/** What the other keys do. */
+const GRID_KEYS = [
+  ...MOVE_KEYS,
+  "first row for all resources shown",
+  "left of the first column for all actions",
+];
 
 /** Lines above the resources: the prompt, two header lines, and the first row. */
 const LINES_ABOVE = 4;
@@ -41,7 +55,8 @@ export async function selectPermissions(
   const { label, resources, roles, byRoles = new Set(), anyIncludesOwn, initial = [], canGoBack = false } = options;
   const { style, terminal } = screen;
   const { cyan, dim, symbols } = style;
-  const legend = formatLegend(options, style);
+  const legend = formatLegend(options, style, { isShort: false });
+  const shortLegend = formatLegend(options, style, { isShort: true });
   const selected = new Set<Permission>(initial);
   let filter = "";
   let visible = resources;
@@ -84,23 +99,19 @@ export async function selectPermissions(
   }
 
   /** The lines below the resources. */
-  function footer(error: string | undefined): readonly string[] {
-    const { columns } = terminal.size();
+  function linesBelow(footer: readonly string[]): readonly string[] {
+    const room = terminal.size().columns - 3;
     const hidden = [...selected].filter((pair) => !visible.some((resource) => pair.startsWith(`${resource}:`)));
-    const all = `  ${truncate([...selected].join(symbols.separator), columns - 3, symbols.ellipsis)}`.trimEnd();
-    const keys = filter === ""
-      ? ["space to select", "enter to confirm", "arrows to move", "type to filter"]
-      : ["tab to select", "enter to confirm", "arrows to move", "ctrl-u to clear"];
+    const all = `  ${truncate([...selected].join(symbols.separator), room, symbols.ellipsis)}`.trimEnd();
     return [
       ...(hidden.length === 0 ? [all] : hiddenSelectionLines(hidden, screen)),
-      dim(`  ${truncate(legend, columns - 3, symbols.ellipsis)}`),
-      ...(error === undefined ? [keyHelpLine(keys, screen)] : errorLines(error, screen)),
+      dim(`  ${truncate(widthOf(legend) > room ? shortLegend : legend, room, symbols.ellipsis)}`),
+      ...footer,
     ];
   }
 
-  function draw(error: string | undefined): string {
+  function draw(footer: readonly string[]): string {
     const { columns } = terminal.size();
-    const layout = layoutMatrix([...resources, EVERY_RESOURCE], columns, style);
     const rightsFromSelected = anyIncludesOwn ? rightsOf([], [...selected], resources) : selected;
     const grantedMark = markRights(byRoles, rightsFromSelected, style);
     const markFor = (resource: string, action: Action): string => {
@@ -109,6 +120,7 @@ export async function selectPermissions(
         ? symbols.included
         : grantedMark(resource, action);
     };
+    const layout = layoutMatrix([...resources, EVERY_RESOURCE], columns - SCROLL_BAR_WIDTH, style);
     const formatRow = (index: number, name: string, marks: readonly string[]): string => {
       const isFocused = index === row;
       const start = isFocused ? `${cyan(symbols.pointer)}${column === ALL_COLUMN ? "[" : " "}` : "  ";
@@ -120,21 +132,21 @@ export async function selectPermissions(
       if (count === 0) return dim(symbols.none);
       return count === pairs.length ? symbols.fromPermission : symbols.partial;
     });
-    const below = footer(error);
+    const below = linesBelow(footer);
     const focusedIndex = Math.max(0, row - 1);
-    page = pageSize(screen, LINES_ABOVE + below.length);
-    const rows = visibleRange(visible.length, focusedIndex, page).flatMap((index) => {
-      const resource = visible[index];
-      if (resource === undefined) return [];
+    const rows = drawRows(visible.length, focusedIndex, LINES_ABOVE + below.length, (index) => {
+      const resource = visible[index] ?? "";
       return formatRow(index + 1, resource, ACTIONS.map((action) => markFor(resource, action)));
-    });
+    }, screen);
+    page = rows.page;
     const room = columns - widthOf(label + filter) - PROMPT_LINE_MARGIN;
-    const count = dim(formatCount(selected.size, visible.length, resources.length, room));
+    const total = resources.length * ACTIONS.length;
+    const count = dim(formatCount(selected.size, total, undefined, room));
     return [
       promptLine(label, `${filter}${symbols.cursor} ${count}`, style),
       ...matrixHeader(layout),
-      formatRow(ALL_ROW, EVERY_RESOURCE, allRowMarks),
-      ...(rows.length > 0 ? rows : errorLines("No matches.", screen)),
+      formatRow(ALL_ROW, formatAllRow(filter, visible), allRowMarks),
+      ...(visible.length > 0 ? rows.lines : errorLines("No matches.", screen)),
       ...below,
     ].join("\n");
   }
@@ -152,6 +164,7 @@ export async function selectPermissions(
   await runView({
     label,
     canGoBack,
+    keys: () => selectionKeys({ filter, canGoBack, others: GRID_KEYS }),
     clearFilter: () => {
       const hasFilter = filter !== "";
       applyFilter("");
@@ -194,15 +207,25 @@ function pairsOf(resources: readonly string[], actions: readonly Action[]): read
   return resources.flatMap((resource) => actions.map((action): Permission => `${resource}:${action}`));
 }
 
-/** Returns the line that explains the marks in the rows. */
-function formatLegend({ roles, byRoles, anyIncludesOwn }: PermissionsOptions, { symbols }: Style): string {
+/** The label of the first row. With a filter, the row stands only for the resources that match. */
+function formatAllRow(filter: string, visible: readonly string[]): string {
+  if (filter === "" || visible.length === 0) return EVERY_RESOURCE;
+  return visible.length === 1 ? "the one shown" : `all ${visible.length} shown`;
+}
+
+/** Returns the line that explains the marks in the rows; a short one for narrow windows. */
+function formatLegend(
+  { roles, byRoles, anyIncludesOwn }: PermissionsOptions,
+  { symbols }: Style,
+  { isShort }: { readonly isShort: boolean },
+): string {
   const { fromRole, fromPermission, fromBoth, included } = symbols;
   const marksRoles = roles.length > 0 && byRoles !== undefined;
   return [
-    ...(marksRoles ? [`${fromRole} by role`] : []),
+    ...(marksRoles ? [`${fromRole} ${isShort ? "" : "by "}role`] : []),
     `${fromPermission} selected`,
     ...(marksRoles ? [`${fromBoth} both`] : []),
-    ...(anyIncludesOwn ? [`${included} included in ANY`] : []),
+    ...(anyIncludesOwn ? [`${included} ${isShort ? "by" : "included in"} ANY`] : []),
     ...(byRoles === undefined ? ["rights by role not reported"] : []),
   ].join("  ");
 }

@@ -4,7 +4,10 @@ import type { Key } from "node:readline";
 import { Failure, NOTHING_CHANGED } from "../../apikey/failure.ts";
 import type { Host, Terminal } from "../host/host.ts";
 import type { Style } from "../terminal/style.ts";
-import { truncate, wrapText } from "../terminal/text_width.ts";
+import { wrapText } from "../terminal/text_width.ts";
+import { openCanvas } from "./canvas.ts";
+import { joinCharacters } from "./join_characters.ts";
+import { keyHelpLines } from "./key_help.ts";
 import { GoBack } from "./options.ts";
 
 /** Where and how prompts are drawn. */
@@ -16,25 +19,32 @@ export interface Screen {
   readonly interrupted: AbortSignal | undefined;
 }
 
-/** What every kind of prompt passes to {@linkcode runPrompt}. */
-export interface Frame {
+/** What the kinds of prompts have in common. */
+interface Question {
   readonly label: string;
   readonly canGoBack?: boolean;
   /** The answer in the line that stays on the screen after the prompt. */
   answer(): string;
-  /** Clears the filter. Returns `false` if the prompt has none. */
-  clearFilter?(): boolean;
-  /** Whether the key goes back, besides Escape and Shift-Tab. */
-  isBackKey?(key: Key): boolean;
   /** Receives the unfinished answer when the user goes back. */
   saveDraft?(): void;
 }
 
+/** A prompt as {@linkcode runPrompt} needs it. */
+export interface PromptFrame<ClackPrompt> extends Question {
+  draw(prompt: ClackPrompt): string;
+  /** Handles Escape. Returns `false` if Escape has nothing to close in the prompt. */
+  handleEscape?(): boolean;
+  /** Whether the key goes back, besides Escape and Shift-Tab. */
+  isBackKey?(key: Key, prompt: ClackPrompt): boolean;
+}
+
 /** The constructor options that every clack prompt needs. */
-export interface PromptStreams {
+export interface ClackOptions {
   readonly input: Terminal["input"];
   readonly output: Terminal["output"];
   readonly signal: AbortSignal;
+  /** Draws nothing, because {@linkcode Canvas} draws. */
+  render(): string;
 }
 
 // clack would cancel the prompt on Escape. Here, Escape may also clear a filter or go back.
@@ -44,43 +54,73 @@ settings.aliases.delete("escape");
 const CURSOR_UP = "\x1b[1A";
 
 /**
- * Shows a prompt until the user answers it.
+ * Shows a prompt until the user answers it. Draws it once for all keys that arrive together, when the size of the window
+ * changes, and when the user continues the suspended program.
  *
- * @param createPrompt `lastFrame` returns the text that stays on the screen, or `undefined` while the prompt is open
  * @throws {Failure} `INTERRUPTED` on Ctrl-C, SIGINT or SIGTERM, at the end of the input, on Ctrl-D unless a text prompt
- * contains text, and on Escape unless it clears a filter or goes back
+ * contains text, and on Escape if it does nothing else
  * @throws {GoBack} if `canGoBack` is set and the user goes back
  */
-export async function runPrompt<Value>(
-  frame: Frame,
+export async function runPrompt<Value, ClackPrompt extends Prompt<Value>>(
+  frame: PromptFrame<ClackPrompt>,
   { host, terminal, style, interrupted }: Screen,
-  createPrompt: (streams: PromptStreams, lastFrame: (state: string) => string | undefined) => Prompt<Value>,
+  createPrompt: (options: ClackOptions) => ClackPrompt,
 ): Promise<Value | undefined> {
   const { input, output } = terminal;
   const cancellation = new AbortController();
-  const cancel = (): void => cancellation.abort();
+  const canvas = openCanvas(terminal);
+  const prompt = createPrompt({ input, output, signal: cancellation.signal, render: () => "" });
+  let goesBack = false;
+  let isDrawing = false;
+
+  const isOpen = (): boolean => prompt.state !== "submit" && prompt.state !== "cancel";
+  const draw = (): void => {
+    isDrawing = false;
+    if (isOpen()) canvas.draw(frame.draw(prompt));
+  };
+  const drawAgain = (): void => {
+    canvas.startAgain();
+    draw();
+  };
+  const finish = (): void => {
+    canvas.finish(
+      goesBack ? "" : answerLine(frame.label, prompt.state === "submit" ? frame.answer() : undefined, style),
+    );
+  };
+  const cancel = (): void => {
+    if (!isOpen()) return;
+    prompt.state = "cancel";
+    finish();
+    cancellation.abort();
+  };
+  prompt.on("key", (_typed, key) => {
+    const { ctrl, name, shift } = key;
+    const leaves = name === "escape" && !frame.handleEscape?.();
+    goesBack = frame.canGoBack === true &&
+      (leaves || (shift === true && name === "tab") || frame.isBackKey?.(key, prompt) === true);
+    // On Ctrl-D, `node:readline` stops reading, but clack does not cancel the prompt. So cancel it here.
+    const isEnd = ctrl === true && name === "d" && prompt.userInput === "";
+    if (goesBack || leaves || isEnd) prompt.state = "cancel";
+    if (!isDrawing) queueMicrotask(draw);
+    isDrawing = true;
+  });
+  prompt.on("finalize", finish);
+
   const restore = host.onSignal(["SIGINT", "SIGTERM"], cancel);
   input.once("end", cancel);
-  if (input.readableEnded || interrupted?.aborted) cancel();
-  let goesBack = false;
-  const lastFrame = (state: string): string | undefined => {
-    if (!isFinished(state)) return undefined;
-    return goesBack ? "" : answerLine(frame.label, state === "submit" ? frame.answer() : "", state, style);
-  };
+  output.on("resize", draw);
+  output.on("continue", drawAgain);
+  if (input.readableEnded || interrupted?.aborted) cancellation.abort();
+  const answered = prompt.prompt();
+  const stopJoining = joinCharacters(input, () => !isOpen());
+  draw();
   try {
-    const prompt = createPrompt({ input, output, signal: cancellation.signal }, lastFrame);
-    prompt.on("key", (_typed, key) => {
-      const { ctrl, name, shift } = key;
-      const isEscape = name === "escape" && !frame.clearFilter?.();
-      goesBack = frame.canGoBack === true &&
-        (isEscape || (shift === true && name === "tab") || frame.isBackKey?.(key) === true);
-      // On Ctrl-D, `node:readline` stops reading, but clack does not cancel the prompt. So cancel it here.
-      const isEnd = ctrl === true && name === "d" && prompt.userInput === "";
-      if (goesBack || isEscape || isEnd) prompt.state = "cancel";
-    });
-    const answer = await prompt.prompt();
+    const answer = await answered;
     if (!isCancel(answer)) return answer;
   } finally {
+    stopJoining();
+    output.off("resize", draw);
+    output.off("continue", drawAgain);
     input.off("end", cancel);
     restore();
   }
@@ -92,33 +132,44 @@ export async function runPrompt<Value>(
 }
 
 /** A prompt that reads single keys. */
-export interface View extends Frame {
-  /** @param error why the last Enter was rejected */
-  draw(error: string | undefined): string;
+export interface View extends Question {
+  /** @param footer what the keys do, or why the last Enter was rejected */
+  draw(footer: readonly string[]): string;
+  /** What the keys do, for example `space to select`; the most important first. */
+  keys?(): readonly string[];
   /** @returns whether the key answers the prompt, as Enter does */
   handleKey(typed: string | undefined, key: Key): boolean;
+  /** Clears the filter. Returns `false` if the prompt has none. */
+  clearFilter?(): boolean;
   /** Returns a message if the prompt cannot accept Enter now. */
   validate?(): string | undefined;
 }
 
 /**
- * Shows a view until the user answers it.
+ * Shows a view until the user answers it. `?` shows all keys of the view, or hides them again.
  *
  * @throws {Failure} `INTERRUPTED`
  * @throws {GoBack}
  */
 export async function runView(view: View, screen: Screen): Promise<void> {
-  await runPrompt<void>(view, screen, (streams, lastFrame) => {
-    const prompt = new Prompt<void>({
-      ...streams,
-      validate: () => view.validate?.(),
-      render(): string {
-        const { state, error } = this;
-        return lastFrame(state) ?? view.draw(state === "error" ? error : undefined);
-      },
-    }, false);
+  let showsAllKeys = false;
+  const frame: PromptFrame<Prompt<void>> = {
+    ...view,
+    draw: ({ state, error }) => {
+      if (state === "error") return view.draw(errorLines(error, screen));
+      return view.draw(view.keys === undefined ? [] : keyHelpLines(view.keys(), showsAllKeys, screen));
+    },
+    handleEscape: () => {
+      const wasShown = showsAllKeys;
+      showsAllKeys = false;
+      return wasShown || view.clearFilter?.() === true;
+    },
+  };
+  await runPrompt<void, Prompt<void>>(frame, screen, (options) => {
+    const prompt = new Prompt<void>({ ...options, validate: () => view.validate?.() }, false);
     prompt.on("key", (typed, key) => {
-      if (view.handleKey(typed, key)) prompt.state = "submit";
+      if (typed === "?" && view.keys !== undefined) showsAllKeys = !showsAllKeys;
+      else if (view.handleKey(typed, key)) prompt.state = "submit";
     });
     return prompt;
   });
@@ -130,9 +181,9 @@ export function promptLine(label: string, rest: string, { bold, cyan, symbols }:
 }
 
 /** The line that stays on the screen after a prompt: the label, and the answer or `cancelled`. */
-function answerLine(label: string, answer: string, state: string, style: Style): string {
+function answerLine(label: string, answer: string | undefined, style: Style): string {
   const { bold, dim, green, red, cyan, symbols } = style;
-  return state === "cancel"
+  return answer === undefined
     ? `${red(symbols.error)} ${bold(punctuate(label))} ${dim("cancelled")}`
     : `${green(symbols.success)} ${bold(punctuate(label))} ${cyan(answer)}`.trimEnd();
 }
@@ -140,16 +191,6 @@ function answerLine(label: string, answer: string, state: string, style: Style):
 /** A label with a colon, unless it is a sentence or a question. */
 export function punctuate(label: string): string {
   return /[.?]$/.test(label) ? label : `${label}:`;
-}
-
-/** Whether the next frame of a prompt is its last one. */
-function isFinished(state: string): boolean {
-  return state === "submit" || state === "cancel";
-}
-
-/** The line that says what the keys do, truncated to the width of the terminal. */
-export function keyHelpLine(keys: readonly string[], { style: { dim, symbols }, terminal }: Screen): string {
-  return dim(`  ${truncate(keys.join(symbols.separator), terminal.size().columns - 3, symbols.ellipsis)}`);
 }
 
 /** An error message below a prompt, wrapped to the width of the terminal. */

@@ -1,8 +1,10 @@
 /** Prompts the user to find one item in a list of any length. */
-import { editFilter, moveFocus, pageSize, visibleRange } from "./list_navigation.ts";
+import { widthOf } from "../terminal/text_width.ts";
+import { drawRows, editFilter, MOVE_KEYS, moveFocus } from "./list_navigation.ts";
 import { initialFocus, itemLine, labelColumnWidth, toSearchText } from "./list.ts";
 import type { ListOptions } from "./options.ts";
-import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run_prompt.ts";
+import { PROMPT_LINE_MARGIN } from "./selection.ts";
+import { errorLines, promptLine, runView, type Screen } from "./run_prompt.ts";
 
 /**
  * Prompts the user to select one item. Typed characters filter the items by label and hint. Enter selects the focused
@@ -14,7 +16,7 @@ import { errorLines, keyHelpLine, promptLine, runView, type Screen } from "./run
  */
 export async function searchOne<Value>(options: ListOptions<Value>, screen: Screen): Promise<Value> {
   const { label, items, canGoBack = false } = options;
-  const { style } = screen;
+  const { style, terminal } = screen;
   const labelWidth = labelColumnWidth(items);
   const searchTexts = items.map(({ label, hint = "" }) => toSearchText(`${label} ${hint}`));
   let filter = "";
@@ -38,23 +40,25 @@ export async function searchOne<Value>(options: ListOptions<Value>, screen: Scre
       applyFilter("");
       return hasFilter;
     },
-    draw: (error) => {
-      const below = error === undefined
-        ? [keyHelpLine(["enter to select", "type to filter"], screen)]
-        : errorLines(error, screen);
-      page = pageSize(screen, 1 + below.length);
-      const lines = visibleRange(matches.length, focus, page).flatMap((index) => {
-        const item = matches[index];
-        return item === undefined ? [] : itemLine(item, index === focus, "", labelWidth, screen);
-      });
+    draw: (footer) => {
+      const rows = drawRows(matches.length, focus, 1 + footer.length, (index, columns) => {
+        return itemLine(matches[index], index === focus, "", { labelWidth, columns }, screen);
+      }, screen);
+      page = rows.page;
+      const room = terminal.size().columns - widthOf(label + filter) - PROMPT_LINE_MARGIN;
+      const count = filter === "" ? "" : `(${matches.length} of ${items.length} shown)`;
       return [
-        promptLine(label, `${filter}${style.symbols.cursor}`, style),
-        ...(lines.length > 0 ? lines : errorLines("No matches.", screen)),
-        ...below,
+        promptLine(label, `${filter}${style.symbols.cursor} ${count.length > room ? "" : style.dim(count)}`, style),
+        ...(matches.length > 0 ? rows.lines : errorLines("No matches.", screen)),
+        ...footer,
       ].join("\n");
     },
+    keys: () => {
+      const escape = filter !== "" ? ["esc to clear"] : canGoBack ? ["esc to go back"] : [];
+      return ["enter to select", "type to filter", ...escape, ...MOVE_KEYS];
+    },
     answer: () => matches[focus]?.label ?? "",
-    validate: () => matches.length === 0 ? "No item matches the filter. Press Ctrl-U to clear the filter." : undefined,
+    validate: () => matches.length === 0 ? "No item matches the filter. Press Esc to clear the filter." : undefined,
     handleKey: (typed, key) => {
       const target = moveFocus(focus, matches.length, key, page);
       if (target === undefined) applyFilter(editFilter(filter, typed, key));

@@ -5,10 +5,18 @@ import type { Screen } from "./run_prompt.ts";
 /** Columns of the prompt line that the label, the filter and the count cannot use, including the empty last one. */
 export const PROMPT_LINE_MARGIN = 7;
 
-/** Says how many items are selected and listed. If the text exceeds `columns`, returns a shorter or an empty text. */
-export function formatCount(selected: number, visible: number, total: number, columns: number): string {
-  const listed = visible === total ? `${total}` : `${visible} of ${total}`;
-  const counts = [`(${selected} selected, ${listed} listed)`, `(${selected} selected)`];
+/**
+ * Says how many of `total` items are selected, and how many the filter shows. If the text exceeds `columns`, returns a
+ * shorter or an empty text.
+ *
+ * @param shown `undefined` if there is no filter
+ */
+export function formatCount(selected: number, total: number, shown: number | undefined, columns: number): string {
+  const counts = [
+    ...(shown === undefined ? [] : [`(${selected} of ${total} selected, ${shown} shown)`]),
+    `(${selected} of ${total} selected)`,
+    `(${selected} selected)`,
+  ];
   return counts.find((count) => count.length <= columns) ?? "";
 }
 
@@ -28,7 +36,7 @@ export function hiddenSelectionLines(hidden: readonly string[], { style, termina
  */
 export function nothingSelected(focused: string | undefined): string {
   const select = focused === undefined ? "Press" : `Press Tab to select ${focused}, or`;
-  return `Nothing is selected. ${select} Ctrl-U to clear the filter.`;
+  return `Nothing is selected. ${select} Esc to clear the filter.`;
 }
 
 /** Adds all values to the set. If the set already has all of them, removes them. */
@@ -38,4 +46,18 @@ export function toggle<Value>(set: Set<Value>, values: readonly Value[]): void {
     if (hasAll) set.delete(value);
     else set.add(value);
   }
+}
+
+/** What the keys of a list do, the most important first. */
+export function selectionKeys(
+  { filter, canGoBack, others }: {
+    readonly filter: string;
+    readonly canGoBack: boolean;
+    readonly others: readonly string[];
+  },
+): readonly string[] {
+  const keys = filter === ""
+    ? ["space to select", "enter to confirm", "type to filter", ...(canGoBack ? ["esc to go back"] : [])]
+    : ["tab to select", "enter to confirm", "esc to clear", ...(canGoBack ? ["shift-tab to go back"] : [])];
+  return [...keys, ...others];
 }

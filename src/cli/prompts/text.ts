@@ -3,7 +3,7 @@ import { TextPrompt } from "@clack/core";
 import { escapeInvisible } from "../../apikey/failure.ts";
 import { truncate } from "../terminal/text_width.ts";
 import type { TextOptions } from "./options.ts";
-import { errorLines, failureMessage, type Frame, promptLine, runPrompt, type Screen } from "./run_prompt.ts";
+import { errorLines, failureMessage, type PromptFrame, promptLine, runPrompt, type Screen } from "./run_prompt.ts";
 
 /** How much text is drawn on each side of the cursor, in UTF-16 code units. More would slow down typing. */
 const MAX_SHOWN = 200;
@@ -23,52 +23,48 @@ export async function promptForSecret(options: TextOptions, screen: Screen): Pro
 }
 
 async function promptForLine(
-  { label, hint, initial, check = () => {}, checksOnEnter = false, canGoBack = false, saveDraft }: TextOptions,
+  { label, hint = "", initial, check = () => {}, checksOnEnter = false, canGoBack = false, saveDraft }: TextOptions,
   screen: Screen,
   show: (typed: string) => string,
 ): Promise<string> {
-  const { style } = screen;
-  const { ellipsis } = style.symbols;
+  const { style, terminal } = screen;
+  const { ellipsis, separator, cursor: cursorSymbol } = style.symbols;
   const validate = (typed: string): string | undefined => failureMessage(() => check(typed));
+  const hints = [[hint, ...(canGoBack ? ["esc to go back"] : [])].filter((text) => text !== "").join(separator), hint];
   let text = initial ?? "";
-  let cursor = 0;
-  const frame: Frame = {
+  const frame: PromptFrame<TextPrompt> = {
     label,
     canGoBack,
     answer: () => truncate(show(text.trim()), MAX_SHOWN, ellipsis),
-    isBackKey: ({ name }) => {
-      if (name !== "up") return false;
-      const isAtStart = cursor === 0;
-      if (!isAtStart) screen.terminal.input.emit("keypress", undefined, { name: "home" });
-      return isAtStart;
-    },
     saveDraft: () => saveDraft?.(text),
+    isBackKey: ({ name }, { cursor }) => {
+      if (name !== "up") return false;
+      if (cursor > 0) terminal.input.emit("keypress", undefined, { name: "home" });
+      return cursor === 0;
+    },
+    draw: ({ state, error: rejection, userInput: typed, cursor }) => {
+      const before = typed.slice(0, cursor);
+      const shown = [
+        before.length > MAX_SHOWN ? `${ellipsis}${show(before.slice(-MAX_SHOWN))}` : show(before),
+        cursorSymbol,
+        truncate(show(typed.slice(cursor, cursor + MAX_SHOWN)), MAX_SHOWN, ellipsis),
+      ].join("");
+      const isChecked = typed !== "" && !checksOnEnter;
+      const error = state === "error" ? rejection : isChecked ? validate(typed) : undefined;
+      const room = terminal.size().columns - 3;
+      const fitting = hints.find((text) => text.length <= room) ?? hint;
+      const below = error !== undefined ? errorLines(error, screen) : fitting === "" ? [] : [`  ${style.dim(fitting)}`];
+      return [promptLine(label, shown, style), ...below].join("\n");
+    },
   };
-  const answer = await runPrompt(frame, screen, (streams, lastFrame) => {
+  const answer = await runPrompt<string, TextPrompt>(frame, screen, (options) => {
     const prompt = new TextPrompt({
-      ...streams,
+      ...options,
       ...(initial === undefined ? {} : { initialValue: initial }),
       validate: (typed = "") => validate(typed),
-      render(): string {
-        const { state, error: rejection, userInput: typed, cursor } = this;
-        const last = lastFrame(state);
-        if (last !== undefined) return last;
-        const before = typed.slice(0, cursor);
-        const shown = [
-          before.length > MAX_SHOWN ? `${ellipsis}${show(before.slice(-MAX_SHOWN))}` : show(before),
-          style.symbols.cursor,
-          truncate(show(typed.slice(cursor, cursor + MAX_SHOWN)), MAX_SHOWN, ellipsis),
-        ].join("");
-        const isChecked = typed !== "" && !checksOnEnter;
-        const error = state === "error" ? rejection : isChecked ? validate(typed) : undefined;
-        const hints = hint === undefined ? [] : [`  ${style.dim(hint)}`];
-        const below = error === undefined ? hints : errorLines(error, screen);
-        return [promptLine(label, shown, style), ...below].join("\n");
-      },
     });
     prompt.on("key", () => {
       text = prompt.userInput;
-      cursor = prompt.cursor;
     });
     return prompt;
   });

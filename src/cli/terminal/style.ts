@@ -36,6 +36,9 @@ export interface Symbols {
   readonly included: string;
   /** Marks several rights of which only some are selected. */
   readonly partial: string;
+  /** The part of a list that is on the screen, and the rest of it. */
+  readonly scrollThumb: string;
+  readonly scrollBar: string;
   readonly barDone: string;
   readonly barLeft: string;
   readonly spinner: readonly string[];
@@ -58,6 +61,8 @@ const UNICODE: Symbols = {
   none: "·",
   included: "○",
   partial: "◐",
+  scrollThumb: "┃",
+  scrollBar: "│",
   barDone: "█",
   barLeft: "░",
   spinner: ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
@@ -80,6 +85,8 @@ const ASCII: Symbols = {
   none: ".",
   included: "p",
   partial: "~",
+  scrollThumb: "#",
+  scrollBar: ":",
   barDone: "#",
   barLeft: "-",
   spinner: ["|", "/", "-", "\\"],

@@ -1,5 +1,6 @@
 /** The prompts for text, for secrets, and for yes or no: what each key does, and what is on the screen. */
 import { expect } from "expect";
+import { parseDescription } from "../../../src/apikey/description.ts";
 import { parseName } from "../../../src/apikey/name.ts";
 import { KEYS } from "../../program/screen.ts";
 import { promptAtTerminal } from "../../program/terminal_host.ts";
@@ -26,6 +27,31 @@ Deno.test("text: keys move the cursor and edit the text", async () => {
   await screen.until(/x█blue/);
   screen.press(KEYS.backspace, KEYS.enter);
   expect(await answer).toBe("blue");
+});
+
+Deno.test("text: a paste of 2,000 characters takes less than 100 ms, and no character is lost", async () => {
+  const { screen, answer } = await promptAtTerminal((prompts) =>
+    prompts.text({ label: "Description", check: (typed) => void parseDescription(typed) })
+  );
+  const pasted = "pasted text ".repeat(167).slice(0, 2000);
+  expect(await screen.timeKey(pasted)).toBeLessThan(100);
+  await screen.until(/✖/);
+  screen.press(KEYS.ctrlU, pasted.slice(0, 1000), KEYS.enter);
+  expect(await answer).toBe(pasted.slice(0, 1000));
+});
+
+Deno.test("a prompt appears again, with what was typed, if the user continues the suspended program", async () => {
+  const { screen } = await promptAtTerminal((prompts) => prompts.text({ label: "Name" }));
+  screen.press("a");
+  await screen.until(/a█/);
+  screen.write("Stopped\n");
+  screen.output.emit("continue");
+  expect(await screen.text()).toBe("? Name: a█\nStopped\n? Name: a█");
+});
+
+Deno.test("the cursor is visible and below the prompt, so that the shell can continue there", async () => {
+  const { screen } = await promptAtTerminal((prompts) => prompts.text({ label: "Name" }));
+  expect(screen.raw).toBe("? Name: █\n");
 });
 
 Deno.test("text: without a check, Enter accepts an empty text", async () => {

@@ -282,9 +282,9 @@ Prompting:
   In the lists of roles and keys, the arrow keys move the cursor, Tab selects,
   and Enter confirms. Space selects too, unless a filter is set. Typing filters
   the list, and a filter can contain spaces. Backspace deletes the last
-  character of the filter, and Ctrl-U clears the filter. Ctrl-A selects or
+  character of the filter, and Esc clears the filter. Ctrl-A selects or
   deselects all items that match the filter. If a filter is set and nothing is
-  selected, Enter does not confirm.
+  selected, Enter does not confirm. ? shows all keys of the list.
   The permission grid has the same keys, except Ctrl-A. In its top row, Tab
   selects the action of the column for every resource that matches the filter.
   To select every action of a row, move left past the first column and press

@@ -25,30 +25,30 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
   expect(await screen.until(/\? Roles/)).toBe(`\
 ✔ Name: ci deploy
 ✔ Description: for tests
-? Roles: █ (0 selected, 4 listed)
+? Roles: █ (0 of 4 selected)
 ❯ ◯ ADMIN    Full access to the system
   ◯ CONNECT  Access to the connect features of the service
   ◯ VIEWER   Read-only access
   ◯ GUEST    Limited access
-  space to select · enter to confirm · type to filter · ctrl-a for all or none`);
+  space to select · enter to confirm · type to filter · ? help`);
   screen.press(..."viewer", KEYS.tab, KEYS.enter);
   expect(await screen.until(/\? Permissions/)).toBe(`\
 ✔ Name: ci deploy
 ✔ Description: for tests
 ✔ Roles: VIEWER
-? Permissions: █ (0 selected, 29 listed)
+? Permissions: █ (0 of 232 selected)
                           CREATE   READ     UPDATE   DELETE
                           ANY OWN  ANY OWN  ANY OWN  ANY OWN
   every resource           ·   ·    ·   ·    ·   ·    ·   ·
-❯ ACTIVATION_CODE         [·]  ·    ◆   ◆    ·   ·    ·   ·
-  API_KEY                  ·   ·    ◆   ◆    ·   ·    ·   ·
-  ARRAY                    ·   ·    ◆   ◆    ·   ·    ·   ·
-  CLOUD                    ·   ·    ◆   ◆    ·   ·    ·   ·
-  CONFIG                   ·   ·    ◆   ◆    ·   ·    ·   ·
-  CONNECT                  ·   ·    ◆   ◆    ·   ·    ·   ·
+❯ ACTIVATION_CODE         [·]  ·    ◆   ◆    ·   ·    ·   ·                   ┃
+  API_KEY                  ·   ·    ◆   ◆    ·   ·    ·   ·                   │
+  ARRAY                    ·   ·    ◆   ◆    ·   ·    ·   ·                   │
+  CLOUD                    ·   ·    ◆   ◆    ·   ·    ·   ·                   │
+  CONFIG                   ·   ·    ◆   ◆    ·   ·    ·   ·                   │
+  24 below
 
   ◆ by role  ● selected  ◈ both  ○ included in ANY
-  space to select · enter to confirm · arrows to move · type to filter`);
+  space to select · enter to confirm · type to filter · arrows to move · ? help`);
   screen.press(KEYS.ctrlC);
   expect(await run.code).toBe(130);
 });

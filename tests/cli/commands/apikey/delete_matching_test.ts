@@ -94,10 +94,10 @@ Deno.test("at a terminal, delete with a filter shows the matching keys, all sele
   await withKeys(keys, async ({ env, names }) => {
     const { host, screen, code } = atTerminal(env, "--unused", "1w");
     expect(await screen.until(/Keys to delete/)).toBe(`\
-? Keys to delete: █ (2 selected, 2 listed)
+? Keys to delete: █ (2 of 2 selected)
 ❯ ◉ idle        GUEST  2026-02-03  [used 2026-01-02]  of a job
   ◉ never used  GUEST  2026-02-03  [never used]
-  space to select · enter to confirm · type to filter · ctrl-a for all or none`);
+  space to select · enter to confirm · type to filter · ctrl-a for all or none · ? help`);
     screen.press(KEYS.down, KEYS.space, KEYS.enter);
     await screen.until(/Delete the key "idle"\?/);
     screen.press("y");
@@ -110,7 +110,7 @@ Deno.test("at a terminal, delete with a filter shows the matching keys, all sele
 Deno.test("if the user deselects all matching keys, delete deletes nothing and exits with 0", async () => {
   await withKeys(await ciKeys(2), async ({ env, names }) => {
     const { host, screen, code } = atTerminal(env, "--match", "ci ?");
-    await screen.until(/2 selected/);
+    await screen.until(/\(2 of \d+ selected/);
     screen.press(KEYS.ctrlA, KEYS.enter);
     expect(await code).toBe(0);
     expect(host.stdout.text).toBe("No keys selected for deletion\n");

@@ -26,15 +26,16 @@ Deno.test("apikey alone prompts for the mode, and deletion lists the keys, asks 
   expect(await screen.until(/\?/)).toBe(`\
 ? What do you want to do?
 ❯ Create a key  prints its secret once
-  Delete keys   selected from a list`);
+  Delete keys   selected from a list
+  enter to select · arrows to move · ? help`);
   screen.press(KEYS.down, KEYS.enter);
   expect(stabilize(await screen.until(/Keys to delete/))).toBe(`\
 ✔ What do you want to do? Delete keys
-? Keys to delete: █ (0 selected, 3 listed)
+? Keys to delete: █ (0 of 3 selected)
 ❯ ◯ ci deploy  VIEWER        2026-01-02  for the pipeline
   ◯ 部署密钥   VIEWER,GUEST  2026-01-02
   ◯ مفتاح                    2026-01-02  two\\u{a}lines
-  space to select · enter to confirm · type to filter · ctrl-a for all or none`);
+  space to select · enter to confirm · type to filter · ? help`);
   screen.press(KEYS.space, KEYS.down, KEYS.space, KEYS.enter);
   expect(await screen.until(/Delete 2/)).toBe(`\
 ✔ What do you want to do? Delete keys
@@ -58,10 +59,10 @@ Deno.test("a name with a space can be typed, and Enter selects no key before Tab
   await screen.until(/Keys to delete/);
   screen.press(..."ci deploy", KEYS.enter);
   expect(await screen.until(/✖/)).toBe(`\
-? Keys to delete: ci deploy█ (0 selected, 1 of 2 listed)
+? Keys to delete: ci deploy█ (0 of 2 selected, 1 shown)
 ❯ ◯ ci deploy  GUEST  2026-01-02
-  ✖ Nothing is selected. Press Tab to select "ci deploy", or Ctrl-U to clear
-    the filter.`);
+  ✖ Nothing is selected. Press Tab to select "ci deploy", or Esc to clear the
+    filter.`);
   screen.press(KEYS.tab, KEYS.enter);
   expect(await screen.until(/Delete/)).toContain('? Delete the key "ci deploy"?');
   screen.press("y");
@@ -80,7 +81,7 @@ Deno.test("the filter matches name, description, role and day of creation", asyn
   for (const [typed, name] of [["two", "two"], ["backup", "one"], ["admin", "two"], ["2024-05", "three"]]) {
     screen.press(KEYS.ctrlU, ...String(typed));
     // deno-lint-ignore no-await-in-loop -- one filter at a time
-    expect(await screen.until(new RegExp(`${typed}█ \\(0 selected, 1 of 3 listed\\)`))).toContain(`❯ ◯ ${name} `);
+    expect(await screen.until(new RegExp(`${typed}█ \\(0 of 3 selected, 1 shown\\)`))).toContain(`❯ ◯ ${name} `);
   }
   screen.press(KEYS.tab, KEYS.enter);
   expect(await screen.until(/Delete/)).toMatch(
@@ -186,9 +187,9 @@ for (const prompt of ["the list", "the confirmation"] as const) {
 Deno.test("10,000 keys can be listed, filtered and deleted", async () => {
   await using server = startKeyServer(listedKeys(Array.from({ length: 10_000 }, (_, index) => `key ${index}`)));
   const { host, screen, code } = deleteAtTerminal(server);
-  await screen.until(/\(0 selected, 10000 listed\)/);
+  await screen.until(/\(0 of 10000 selected\)/);
   screen.press(..."key 999", KEYS.ctrlA, KEYS.ctrlU);
-  await screen.until(/\(11 selected, 10000 listed\)/);
+  await screen.until(/\(11 of 10000 selected\)/);
   screen.press(KEYS.ctrlA, KEYS.enter);
   await screen.until(/Delete 10000 keys\?/);
   screen.press("y");

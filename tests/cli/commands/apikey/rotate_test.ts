@@ -181,9 +181,9 @@ Deno.test("at a terminal, rotate without a name lists the keys to select from, a
   await screen.until(/Key to rotate/);
   screen.press(..."deploy");
   expect(await screen.until(/deploy█/)).toBe(`\
-? Key to rotate: deploy█
+? Key to rotate: deploy█ (1 of 3 shown)
 ❯ ci deploy  GUEST
-  enter to select · type to filter`);
+  enter to select · type to filter · esc to clear · arrows to move · ? help`);
   screen.press(KEYS.enter);
   expect(await screen.until(/\(y\/N\)/)).toBe(`\
 ✔ Key to rotate: ci deploy

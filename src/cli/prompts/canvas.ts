@@ -1,0 +1,41 @@
+/**
+ * Draws each frame of a prompt in place of the one before. Between frames, the cursor is visible on the line below, so that
+ * the shell can continue there if the user suspends the program.
+ */
+import { wrapTextWithPrefix } from "@clack/core";
+import type { Terminal } from "../host/host.ts";
+
+export interface Canvas {
+  /** Draws a frame. Leaves out the lines at its end that do not fit the window. */
+  draw(frame: string): void;
+  /** Draws the frame that stays on the screen. The cursor stays at its end. */
+  finish(frame: string): void;
+  /** Keeps what is on the screen. The next frame appears at the cursor. */
+  startAgain(): void;
+}
+
+export function openCanvas(terminal: Terminal): Canvas {
+  const { output } = terminal;
+  /** The lines on the screen, as wide as the window was when they were drawn. */
+  let shown: readonly string[] = [];
+  const linesOf = (frame: string): readonly string[] => wrapTextWithPrefix(output, frame, "").split("\n");
+  const erase = (): string => {
+    // A window that has become narrower has wrapped the lines.
+    const height = shown.flatMap(linesOf).length;
+    return height === 0 ? "" : `\r\x1b[${height}A\x1b[J`;
+  };
+  return {
+    draw: (frame) => {
+      const lines = linesOf(frame).slice(0, Math.max(1, terminal.size().rows - 1));
+      output.write(`${erase()}${lines.map((line) => `${line}\n`).join("")}`);
+      shown = lines;
+    },
+    finish: (frame) => {
+      output.write(`${erase()}${linesOf(frame).join("\n")}`);
+      shown = [];
+    },
+    startAgain: () => {
+      shown = [];
+    },
+  };
+}
