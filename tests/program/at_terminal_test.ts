@@ -281,3 +281,47 @@ if (build.kind !== "built" || missing !== undefined) {
     : `the executable was not built: ${build.reason}`;
   Deno.test.ignore(`the executable at a terminal (skipped: ${reason})`, () => {});
 }
+
+testAtTerminal(
+  "with TERM=dumb, questions are plain lines, which the terminal itself edits",
+  { env: { TERM: "dumb" }, rows: 60 },
+  async ({ terminal, program }) => {
+    await terminal.type("./service-api apikey --create --roles VIEWER --description test");
+    await terminal.press("Enter");
+    await terminal.shows(/^Name:$/m);
+    await terminal.type("ci-deploy");
+    await terminal.press("Enter");
+    await terminal.shows(/contains "-"[^]*\nName:$/);
+    await terminal.type("ci deployé");
+    await terminal.press("BSpace", "Enter");
+    await terminal.shows(/\nPermissions:$/);
+    // The terminal suspends the program, because the keys are not read one by one.
+    await terminal.press("C-z");
+    await terminal.shows(/Stopped[^]*\n\$$/);
+    await terminal.type("fg");
+    await terminal.press("Enter");
+    await terminal.type("vms:*, *:create_own");
+    await terminal.press("Enter");
+    await terminal.shows(/\nCreate this key\? \(Y\/n.*\)$/);
+    await terminal.press("Enter");
+    await terminal.shows(/^sak_.*[^]*\n\$$/m);
+    const { stdout } = await program(["apikey", "show", "--name", "ci deploy", "--json"]);
+    expect(JSON.parse(stdout).permissions).toHaveLength(8 + 28);
+  },
+);
+
+for (const command of ["./service-api login --plain", "env -u TERM ./service-api login"]) {
+  testAtTerminal(`${command} does not show the secret, and Ctrl-C restores the terminal`, {}, async ({ terminal }) => {
+    await terminal.type("stty -a > before");
+    await terminal.press("Enter");
+    await terminal.type(`${command} --base-url http://127.0.0.1:1 --config config.yaml`);
+    await terminal.press("Enter");
+    await terminal.shows(/\nAPI key:$/);
+    await terminal.type("top secret");
+    await terminal.press("C-c");
+    expect(await terminal.shows(/\nservice-api: Interrupted[^]*\n\$$/)).not.toContain("top secret");
+    await terminal.type("stty -a | cmp - before && echo restored");
+    await terminal.press("Enter");
+    await terminal.shows(/^restored$/m);
+  });
+}
