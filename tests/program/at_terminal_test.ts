@@ -77,7 +77,7 @@ testAtTerminal(
 ? Permissions: docker:update█ (1 of 232 selected)
                           CREATE   READ     UPDATE   DELETE
                           ANY OWN  ANY OWN  ANY OWN  ANY OWN
-  every resource           ·   ·    ·   ·    ●   ·    ·   ·
+  the one shown            ·   ·    ·   ·    ●   ·    ·   ·
 ❯ DOCKER                   ·   ·    ◆   ◆   [●]  ○    ·   ·
   DOCKER:UPDATE_ANY
   ◆ by role  ● selected  ◈ both  ○ included in ANY

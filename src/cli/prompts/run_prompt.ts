@@ -71,11 +71,11 @@ export async function runPrompt<Value, ClackPrompt extends Prompt<Value>>(
   const canvas = openCanvas(terminal);
   const prompt = createPrompt({ input, output, signal: cancellation.signal, render: () => "" });
   let goesBack = false;
-  let isDrawing = false;
+  let isDrawDue = false;
 
   const isOpen = (): boolean => prompt.state !== "submit" && prompt.state !== "cancel";
   const draw = (): void => {
-    isDrawing = false;
+    isDrawDue = false;
     if (isOpen()) canvas.draw(frame.draw(prompt));
   };
   const drawAgain = (): void => {
@@ -101,8 +101,8 @@ export async function runPrompt<Value, ClackPrompt extends Prompt<Value>>(
     // On Ctrl-D, `node:readline` stops reading, but clack does not cancel the prompt. So cancel it here.
     const isEnd = ctrl === true && name === "d" && prompt.userInput === "";
     if (goesBack || leaves || isEnd) prompt.state = "cancel";
-    if (!isDrawing) queueMicrotask(draw);
-    isDrawing = true;
+    if (!isDrawDue) queueMicrotask(draw);
+    isDrawDue = true;
   });
   prompt.on("finalize", finish);
 

@@ -48,7 +48,11 @@ export async function searchOne<Value>(options: ListOptions<Value>, screen: Scre
       const room = terminal.size().columns - widthOf(label + filter) - PROMPT_LINE_MARGIN;
       const count = filter === "" ? "" : `(${matches.length} of ${items.length} shown)`;
       return [
-        promptLine(label, `${filter}${style.symbols.cursor} ${count.length > room ? "" : style.dim(count)}`, style),
+        promptLine(
+          label,
+          `${filter}${style.symbols.cursor} ${count === "" || count.length > room ? "" : style.dim(count)}`,
+          style,
+        ),
         ...(matches.length > 0 ? rows.lines : errorLines("No matches.", screen)),
         ...footer,
       ].join("\n");
