@@ -66,11 +66,14 @@ async function runTask<Result>(
 ): Promise<Result> {
   const { server, headers, timeout, maxResponseSize } = settings;
   let connection: Connection | undefined;
+  // An error here must not hide the result of the task: the server has already stored any changes.
+  const close = async (): Promise<void> => {
+    const closing = connection?.close();
+    connection = undefined;
+    await closing?.catch((error) => log.error("Closing the connection failed: {error}", { error }));
+  };
   const connect = async (isAgain = false): Promise<Client> => {
-    if (isAgain) {
-      await connection?.close();
-      connection = undefined;
-    }
+    if (isAgain) await close();
     connection ??= server.kind === "network"
       ? await connectToNetwork(server, host)
       : await openEmbedded(server, timeout, interrupted, host, log);
@@ -99,8 +102,7 @@ async function runTask<Result>(
       timeout,
     });
   } finally {
-    // An error here must not hide the result of the task: the server has already stored any changes.
-    await connection?.close().catch((error) => log.error("Closing the connection failed: {error}", { error }));
+    await close();
   }
 }
 
