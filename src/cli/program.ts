@@ -94,7 +94,7 @@ async function addCommands(program: Command, words: readonly string[], context: 
     if (name === requested) register?.(command, context);
     program.addCommand(command);
   }
-  if (!isFirst) program.helpCommand("help [command]", "print the help of a command");
+  if (!isFirst) program.helpCommand("help [command]", "describe a command or a topic");
 }
 
 function isCommandName(word: string): word is CommandName {

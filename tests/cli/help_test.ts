@@ -201,6 +201,8 @@ for (
     [["whoami"], /Did you mean service-api apikey verify\?/],
     [["key"], /Did you mean service-api apikey\?/],
     [["token"], /Did you mean service-api apikey\?/],
+    [["versoin"], /Did you mean service-api --version\?/],
+    [["remvoe", "ci"], /Did you mean service-api apikey delete\?/],
     [["version"], /Did you mean service-api --version\?/],
     [["rotaet", "ci"], /Did you mean service-api apikey rotate\?/],
     [["frobnicate"], /"frobnicate"\. The commands are apikey, request, .*, completions\. See service-api --help\.$/],

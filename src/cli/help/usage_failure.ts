@@ -22,7 +22,9 @@ export function usageFailure(
 ): Failure {
   const [word, next] = args;
   const command = commands.find(({ name }) => name === `${word} ${next}`) ?? commands.find(({ name }) => name === word);
-  const help = `See ${["service-api", command?.name, "--help"].filter((word) => word !== undefined).join(" ")}.`;
+  const help = word === "help"
+    ? "See service-api help topics."
+    : `See ${["service-api", command?.name, "--help"].filter((word) => word !== undefined).join(" ")}.`;
   return new Failure("USAGE", `${describe(error, args, command, commands)} ${help}`);
 }
 
@@ -110,7 +112,8 @@ function suggestHelp(word: string, commands: readonly KnownCommand[]): string {
 
 /**
  * Returns the command line that a user means by a word: one that does the same as the word in other programs, a command,
- * a command with the word as its flag, a subcommand of `apikey`, or a topic of `help`.
+ * a command with the word as its flag, a subcommand of `apikey`, or a topic of `help`. If there is none,
+ * returns what a similar word in other programs means.
  */
 function meantBy(word: string, commands: readonly KnownCommand[]): string | undefined {
   const names = commands.map(({ name }) => name);
@@ -121,7 +124,8 @@ function meantBy(word: string, commands: readonly KnownCommand[]): string | unde
     nearest(word, ["help", ...names.filter((name) => !name.includes(" "))]) ??
     (owner && `${owner.name} --${word}`) ??
     (subcommand && `apikey ${subcommand}`) ??
-    (topic && `help ${topic}`);
+    (topic && `help ${topic}`) ??
+    OTHER_NAMES.get(nearest(word, [...OTHER_NAMES.keys()]) ?? "");
 }
 
 /** Returns the subcommands of a command, without its name. */

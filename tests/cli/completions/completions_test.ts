@@ -36,12 +36,13 @@ Deno.test("the first word completes to the commands with their summaries, except
   const { words } = await complete([""]);
   expect(words).toMatchObject({
     apikey: "create, list, change, rotate and delete API keys",
-    help: "print the help of a command",
+    help: "describe a command or a topic",
   });
   expect(Object.keys(words)).toEqual(expect.arrayContaining(["request", "serve", "audit", "completions", "--version"]));
   expect(words).not.toHaveProperty("__complete");
   expect(await offered(["ser"])).toEqual(["serve"]);
   expect(await offered(["help", "com"])).toEqual(["completions"]);
+  expect(await offered(["help", "e"])).toEqual(["exit-codes", "environment"]);
 });
 
 Deno.test("the argument of the completions command completes to the shells", async () => {
