@@ -272,7 +272,9 @@ testAtTerminal(
 testAtTerminal("--help prints no error if the reader closes the pipe", {}, async ({ terminal }) => {
   await terminal.type("./service-api apikey --help | head -1");
   await terminal.press("Enter");
-  expect(outputOf(await terminal.shows(/Usage[^$]*\$$/))).toBe("Usage: service-api apikey [--create | --delete]\n$");
+  expect(outputOf(await terminal.shows(/Usage[^$]*\$$/))).toBe(
+    "Usage: service-api apikey --create [--name <name>] [options]\n$",
+  );
 });
 
 if (build.kind !== "built" || missing !== undefined) {

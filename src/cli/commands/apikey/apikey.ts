@@ -23,7 +23,7 @@ import { chooseName } from "./select/choose_name.ts";
 export function registerApikey(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withModes = command
     .description(
-      "Create, list, change, rotate and delete API keys. At a terminal, --create and --delete prompt for missing values.",
+      "Create, list, change, rotate and delete API keys. At a terminal, the command prompts for missing values.",
     )
     .usage(
       "--create [--name <name>] [options]\n" +
