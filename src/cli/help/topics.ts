@@ -134,8 +134,9 @@ apikey list --check exits with 1 if any key matches. apikey verify exits with
 # Stop a script if the command fails. After export KEY=$(...), the shell would
 # continue.
 KEY=$(service-api apikey --create --name "ci deploy" --roles VIEWER) || exit
-# Retry only if the server could not be reached.
-service-api apikey list --json > keys.json || [ $? -ne 4 ] || retry=yes`,
+# Tell a server that cannot be reached from other failures.
+service-api apikey list --json > keys.json
+case $? in 0) ;; 4) echo "Try again later." ;; *) exit 1 ;; esac`,
   ),
 ];
 
@@ -155,6 +156,7 @@ rotated    the same; with --secret-file, {"name","id","secretFile"}
 deleted    {"deleted":1,"keys":[{"id","name"}]}
            also "failed":[{"id","name","code","error"}] if some keys failed
            {"deleted":0,"error":"No API key found with name: ci deploy"}
+           (exit status 1; 0 with --if-exists)
            {"deleted":0,"message":"No API keys found to delete"}
 listed     {"keys":[KEY,...]}; with --jsonl, one KEY on each line
 shown      KEY
