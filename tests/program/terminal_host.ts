@@ -80,3 +80,8 @@ export function stabilize(screen: string): string {
     .replaceAll(/sak_\w{49}/g, `sak_${"0".repeat(49)}`)
     .replaceAll(/\d{4}-\d{2}-\d{2}/g, "2026-01-02");
 }
+
+/** The screen from the first prompt on, without the lines that name the server or store, whose paths differ between runs. */
+export function belowTarget(screen: string): string {
+  return screen.slice(Math.max(0, screen.search(/^[?✔*] /m))).replaceAll(/^ {2}Using .*\n(?: {15}\S.*\n)*/gm, "");
+}

@@ -1,5 +1,9 @@
 /** The entry point for the prompts of all commands. It is loaded only if a command prompts. */
-export { confirmKey, promptForKey } from "./apikey/create_prompts.ts";
-export { confirmDeletion, promptForKeys } from "./apikey/delete/delete_prompts.ts";
-export { promptForOneKey } from "./apikey/select/one_key_prompt.ts";
+export { confirmKey, promptForKey } from "./apikey/prompts/create_prompts.ts";
+export { confirmDeletion, promptForKeys } from "./apikey/prompts/delete_prompts.ts";
+export { describeKeys } from "./apikey/prompts/key_details.ts";
+export { promptForMode } from "./apikey/prompts/mode_prompt.ts";
+export { promptForOneKey } from "./apikey/prompts/one_key_prompt.ts";
+export { openDialog } from "./apikey/prompts/open_dialog.ts";
+export { changePrompt, confirmUpdate } from "./apikey/prompts/update_prompts.ts";
 export { openPrompts } from "../prompts/prompts.ts";

@@ -6,6 +6,7 @@ import { Failure } from "../../apikey/failure.ts";
 import { type Client, createClient, DOCUMENTS } from "../../client/client.ts";
 import type { Endpoint } from "../../client/endpoint.ts";
 import { isLoopback } from "../settings/base_url.ts";
+import type { Target } from "../host/dialog.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import type { EmbeddedServer, NetworkServer, Settings } from "./settings.ts";
@@ -34,8 +35,7 @@ type ClientTask<Result> = (
 interface ConnectionFacts {
   /** Returns the server or store, for messages. */
   readonly describePlace: () => string;
-  /** Returns the server or store and what selects it, for prompts. */
-  readonly describeTarget: () => string;
+  readonly target: Target;
   /** The value of `--timeout`, in milliseconds. */
   readonly timeout: number;
 }
@@ -45,11 +45,12 @@ export type KeyRemedies = Required<Pick<Endpoint, "keyRemedy" | "newSecretRemedy
 
 /** Runs tasks with a client for validated settings. */
 export function withClientFor(settings: Settings, host: Host, log: Log, remedies?: KeyRemedies): UseClient {
+  const target: Target = { description: describeTarget(settings), isShown: false };
   return async (task) => {
     const interruption = new AbortController();
     const restore = host.onSignal(["SIGINT", "SIGTERM"], () => interruption.abort());
     try {
-      return await runTask(task, settings, host, log, interruption.signal, remedies);
+      return await runTask(task, settings, target, host, log, interruption.signal, remedies);
     } finally {
       restore();
     }
@@ -59,6 +60,7 @@ export function withClientFor(settings: Settings, host: Host, log: Log, remedies
 async function runTask<Result>(
   task: ClientTask<Result>,
   settings: Settings,
+  target: Target,
   host: Host,
   log: Log,
   interrupted: AbortSignal,
@@ -98,7 +100,7 @@ async function runTask<Result>(
   try {
     return await task(connect, interrupted, {
       describePlace: () => describePlace(settings),
-      describeTarget: () => describeTarget(settings),
+      target,
       timeout,
     });
   } finally {

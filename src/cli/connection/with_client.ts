@@ -6,12 +6,14 @@ import type { UseClient } from "./connection.ts";
 
 /**
  * Returns a function that runs a task with a client for the server that the flags, the environment and the profile
- * select. The function throws the errors of the task. It also throws a `Failure` if the settings are invalid or the
- * embedded server cannot open its store.
+ * select. Several tasks use the same settings, which are read once. The function throws the errors of the task. It also
+ * throws a `Failure` if the settings are invalid or the embedded server cannot open its store.
  */
 export function withClient(flags: ServerFlags, host: Host, log: Log): UseClient {
-  return async (task) => {
+  const open = async (): Promise<UseClient> => {
     const { readSettings, withClientFor } = await import("#connection");
-    return await withClientFor(await readSettings(flags, host, log), host, log)(task);
+    return withClientFor(await readSettings(flags, host, log), host, log);
   };
+  let useClient: Promise<UseClient> | undefined;
+  return async (task) => await (await (useClient ??= open()))(task);
 }

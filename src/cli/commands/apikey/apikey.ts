@@ -140,8 +140,9 @@ interface ApikeyFlags extends Omit<CreateFlags, "name">, DeleteFlags {
 
 async function apikey(flags: ApikeyFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (flags.create && flags.delete) throw new Failure("USAGE", "Use either --create or --delete, not both.");
-  const mode = flags.create ? "create" : flags.delete ? "delete" : await promptForMode(flags, host);
+  const mode = flags.create ? "create" : flags.delete ? "delete" : await promptForMode(flags, host, useClient);
   if (mode === "create") return await createKey({ ...flags, name: nameToCreate(flags) }, host, useClient);
+  if (mode !== "delete") return await runOther(mode, flags, host, useClient);
   const createOnly = CREATE_ONLY_FLAGS.find((flag) => flag in flags);
   if (createOnly !== undefined) {
     throw new Failure("USAGE", `--${toFlag(createOnly)} works only with --create, not with --delete.`);
@@ -166,20 +167,28 @@ function toFlag(option: string): string {
   return option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-async function promptForMode(flags: ApikeyFlags, host: Host): Promise<"create" | "delete"> {
+type Mode = "create" | "list" | "show" | "update" | "rotate" | "delete";
+
+async function promptForMode(flags: ApikeyFlags, host: Host, useClient: UseClient): Promise<Mode> {
   if (!canPrompt(flags, host)) throw new Failure("USAGE", "Choose a mode: add --create or --delete.");
-  const { openPrompts } = await import("#prompts");
-  const prompts = await openPrompts(host);
-  const isGiven = (flags.name ?? flags.id) !== undefined;
-  const isFiltered = (flags.match ?? flags.expired ?? flags.unused) !== undefined;
-  const deletes = isGiven ? "with the given names and ids" : isFiltered ? "that match" : "selected from a list";
-  return await prompts.selectOne({
-    label: "What do you want to do?",
-    items: [
-      { value: "create", label: "Create a key", hint: "prints its secret once" },
-      { value: "delete", label: "Delete keys", hint: deletes },
-    ],
+  return await useClient(async (_connect, interrupted, { target }) => {
+    const { promptForMode } = await import("#prompts");
+    return await promptForMode(flags, { host, interrupted, target });
   });
+}
+
+/** Runs a command that the user chose at the prompt, and that has no flag like `--create`. */
+async function runOther(
+  mode: Exclude<Mode, "create" | "delete">,
+  flags: ApikeyFlags,
+  host: Host,
+  useClient: UseClient,
+): Promise<ExitCode> {
+  const { listKeys, rotate, showKey, update } = await import("#lifecycle");
+  if (mode === "list") return await listKeys(flags, host, useClient);
+  const { name: [name] = [], id: [id] = [], json, yes, input } = flags;
+  const run = { show: showKey, update, rotate }[mode];
+  return await run(name, { id, json, yes, input }, host, useClient);
 }
 
 function indentedList(words: readonly string[]): string {

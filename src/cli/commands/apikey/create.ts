@@ -47,18 +47,19 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
   if (!wasPrompted && !(parsed instanceof UnknownName)) {
     (permissionsFor === undefined ? requireComplete : requireName)(parsed);
   }
-  await useClient(async (connect, interrupted, { timeout }) => {
+  await useClient(async (connect, interrupted, { target, timeout }) => {
+    const dialog = { host, interrupted, target };
     const destination = { host, timeout, interrupted, unchanged: "Nothing was created." };
     await withDestination(flags, destination, async (secretFile) => {
       const typed = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, await connect()) : parsed;
       const draft = permissionsFor === undefined ? typed : await addPermissions(permissionsFor, typed, host, connect);
       const key = wasPrompted
-        ? await (await import("#prompts")).promptForKey(draft, flags, host, connect, interrupted)
+        ? await (await import("#prompts")).promptForKey(draft, flags, dialog, connect)
         : requireComplete(draft);
       const client = await connect();
       const isForDocument = !wasPrompted && permissionsFor !== undefined;
       if (isForDocument) {
-        await (await import("#prompts")).confirmKey(key, { initial: false }, flags, host, client, interrupted);
+        await (await import("#prompts")).confirmKey(key, flags, client, dialog);
       }
       // Asks before creating the key: nothing may delay or prevent the printing of its secret.
       const asksForRights = !wasPrompted && !isForDocument && showsRights(flags, host);

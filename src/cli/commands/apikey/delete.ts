@@ -35,23 +35,23 @@ export async function deleteKeys(
     throw new Failure("USAGE", `--${filterFlag} cannot be combined with --name or --id. Run the command twice.`);
   }
   const targets = parseTargets(flags);
-  const [target, ...others] = targets;
-  if (target === undefined && filterFlag === undefined && !canPrompt(flags, host)) {
+  const [only, ...others] = targets;
+  if (only === undefined && filterFlag === undefined && !canPrompt(flags, host)) {
     throw new Failure(
       "USAGE",
       "The command cannot prompt for the keys to delete. Add --name, --id, --match, --expired or --unused.",
     );
   }
-  const isSimple = target !== undefined && others.length === 0 && !confirms;
+  const isSimple = only !== undefined && others.length === 0 && !confirms;
   // In the executable, code that is loaded on demand cannot throw a `DeletionFailure` that this code recognizes.
   let deleted = 0;
   const countDeleted = (count: number): void => void (deleted += count);
   try {
-    return await useClient(async (connect, interrupted, { describePlace }) => {
+    return await useClient(async (connect, interrupted, { describePlace, target }) => {
       const place = describePlace();
-      const deletion = { flags, confirms, connect, host, interrupted, countDeleted };
+      const deletion = { flags, confirms, connect, dialog: { host, interrupted, target }, countDeleted };
       const result = isSimple
-        ? await deleteOne(await connect(), target)
+        ? await deleteOne(await connect(), only)
         : await (await import("#lifecycle")).deleteMany(targets, deletion);
       const search = {
         place,

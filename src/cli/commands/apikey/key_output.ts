@@ -14,3 +14,9 @@ export function statusOf({ enabled, expiresAt }: ApiKey, now: Date): KeyStatus |
   if (expiresAt !== null && new Date(expiresAt) <= now) return "expired";
   return enabled === null ? undefined : "active";
 }
+
+/** Names the roles, and counts the permissions: for example `VIEWER, 2 permissions`. */
+export function describeRights({ roles, permissions }: Pick<ApiKey, "roles" | "permissions">): string {
+  const count = permissions?.length ?? 0;
+  return [...roles ?? [], ...(count === 0 ? [] : [`${count} permission${count === 1 ? "" : "s"}`])].join(", ");
+}

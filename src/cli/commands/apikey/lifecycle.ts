@@ -13,6 +13,10 @@ import { registerEnsure } from "./reconcile/ensure.ts";
 import type { SubcommandName } from "./subcommands.ts";
 
 export { deleteMany } from "./delete/delete_many.ts";
+export { listKeys } from "./list/list.ts";
+export { rotate } from "./rotate.ts";
+export { showKey } from "./show/show.ts";
+export { update } from "./update/update.ts";
 
 /** Every subcommand except `create` and `delete`, by name. */
 export const LIFECYCLE_COMMANDS = {

@@ -3,9 +3,9 @@
  * role ADMIN. Before such a change, the user types the name of the key in full.
  */
 import { Failure, quote } from "../../../apikey/failure.ts";
-import type { Client } from "../../../client/client.ts";
+import type { ApiKey, Client } from "../../../client/client.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
-import type { Host } from "../../host/host.ts";
+import type { Dialog } from "../../host/dialog.ts";
 
 /** What decides whether a change is a risk. `undefined` and `null` stand for what the server does not report. */
 export interface GuardedKey {
@@ -74,6 +74,22 @@ export function markRisks(
   return new Map([...inUse, [lastAdmin, lastAdmin === keyInUse ? "in use, last ADMIN" : "last ADMIN"]]);
 }
 
+/** Every key that the caller may read. */
+export interface MarkedKeys {
+  readonly keys: readonly ApiKey[];
+  /** The id of the key in use; `undefined` if there is none, if it is unknown, or if there are no keys. */
+  readonly keyInUse: string | undefined;
+  /** See {@linkcode markRisks}. */
+  readonly marks: ReadonlyMap<string, string>;
+}
+
+/** Reads the keys for a list. */
+export async function readMarkedKeys(client: Client, now: Date): Promise<MarkedKeys> {
+  const keys = (await Array.fromAsync(client.readKeys())).flat();
+  const keyInUse = keys.length === 0 ? undefined : (await client.findKeyInUse())?.id;
+  return { keys, keyInUse, marks: markRisks(keys, keyInUse, now) };
+}
+
 function isAdmin(key: GuardedKey, now: Date): boolean {
   return (key.roles?.includes("ADMIN") ?? false) && isUsable(key, now);
 }
@@ -94,27 +110,33 @@ function losesRights(before: GuardedKey, after: GuardedKey | undefined, now: Dat
  * Prompts the user to type the name of each key at risk, unless `--yes` is given.
  *
  * @param verb what the command does with the key, for example `delete`
+ * @param client reads the keys, to describe them first; `undefined` if the command has described them
  * @throws {Failure} `USAGE` if there is a risk, `--yes` is not given, and the command cannot prompt; `INTERRUPTED`
  */
 export async function confirmRisks(
   risks: readonly Risk[],
   verb: string,
   flags: PromptFlags,
-  host: Host,
-  interrupted: AbortSignal,
+  dialog: Dialog,
+  client?: Client,
 ): Promise<void> {
   const [risk] = risks;
   if (risk === undefined || flags.yes) return;
-  if (!canPrompt(flags, host)) {
+  if (!canPrompt(flags, dialog.host)) {
     throw new Failure("USAGE", `${describeRisk(risk)} To ${verb} it without a prompt, add --yes.`);
   }
-  const { openPrompts } = await import("#prompts");
-  const prompts = await openPrompts(host, interrupted);
+  const { describeKeys, openDialog } = await import("#prompts");
+  const prompts = await openDialog(dialog);
+  if (client !== undefined) {
+    const { keys, marks } = await readMarkedKeys(client, dialog.host.now());
+    await describeKeys(keys.filter(({ id }) => risks.some(({ key }) => key.id === id)), marks, dialog);
+  }
   for (const risk of risks) {
     const { noun, expected } = whatToType(risk.key);
     // deno-lint-ignore no-await-in-loop -- one prompt at a time
     await prompts.text({
       label: `${describeRisk(risk)} To ${verb} it, type its ${noun}`,
+      hint: dialog.target.description,
       check: (typed) => {
         if (typed.trim().normalize("NFC") === expected) return;
         throw new Failure("USAGE", `Type ${quote(expected)}, or press Ctrl-C to cancel.`);

@@ -6,6 +6,7 @@ import type { CommandContext } from "../../command.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { withClient } from "../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
+import type { Question } from "../../host/dialog.ts";
 import type { Host } from "../../host/host.ts";
 import { parseAt, parseExpiry } from "../../settings/parse_at.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
@@ -37,7 +38,12 @@ interface RotateFlags extends SelectorFlags, OutputFlags, ExpiryFlags {
   readonly overwrite?: true | undefined;
 }
 
-async function rotate(
+/**
+ * Rotates a key. Prompts for the key if neither a name nor an id is given.
+ *
+ * @throws {Failure} with any code
+ */
+export async function rotate(
   name: string | undefined,
   flags: RotateFlags,
   host: Host,
@@ -49,12 +55,13 @@ async function rotate(
   if (flags.overwrite && flags.secretFile === undefined) {
     throw new Failure("USAGE", "--overwrite works only with --secret-file.");
   }
-  await useClient(async (connect, interrupted, { timeout }) => {
+  await useClient(async (connect, interrupted, { target, timeout }) => {
     const destination = { host, timeout, interrupted, unchanged: "Nothing was changed." };
     await withDestination(flags, destination, async (secretFile) => {
       const client = await connect();
-      const selector = given ?? await promptForSelector("Key to rotate", client, host, interrupted);
-      if (given === undefined) await confirmRotation(grace, flags, host, interrupted);
+      const question = flags.yes ? undefined : confirmationOf(grace, flags);
+      const selector = given ??
+        await promptForSelector("Key to rotate", client, { host, interrupted, target }, question);
       const rotated = await client.rotateKey({ selector, grace, expiresAt, now: host.now() });
       await printSecret(rotated, secretFile, flags, host, { event: "was rotated", remedy: remedyFor(grace) });
       if (given === undefined || showsRights(flags, host)) await printNextSteps(rotated, secretFile, "Rotated", host);
@@ -63,19 +70,15 @@ async function rotate(
   return ExitCode.OK;
 }
 
-async function confirmRotation(
-  grace: number,
-  flags: RotateFlags,
-  host: Host,
-  interrupted: AbortSignal,
-): Promise<void> {
-  if (flags.yes) return;
-  const { openPrompts } = await import("#prompts");
-  const prompts = await openPrompts(host, interrupted);
-  const label = grace === 0
-    ? "Rotate this key? Its old secret stops working immediately."
-    : `Rotate this key? Its old secret works for another ${quote(flags.grace ?? "")}.`;
-  if (!await prompts.confirm({ label, initial: false })) throw new Failure("INTERRUPTED", "Nothing was changed.");
+function confirmationOf(grace: number, flags: RotateFlags): Question {
+  const oldSecret = grace === 0
+    ? "Its old secret stops working immediately."
+    : `Its old secret works for another ${quote(flags.grace ?? "")}.`;
+  return {
+    label: `Rotate this key? ${oldSecret}`,
+    alternative: "Select another key",
+    unchanged: "Nothing was changed.",
+  };
 }
 
 /** What to do if the new secret is lost. */

@@ -73,9 +73,9 @@ export async function audit(
   const value = flags.after?.trim() || undefined;
   const after = value && parseSetting({ name: "--after", value }, EVENT_ID);
   const filter = parseEventFilter(flags, host.now());
-  return await useClient(async (connect, interrupted, { describePlace, describeTarget }) => {
+  return await useClient(async (connect, interrupted, { describePlace, target }) => {
     const pages = follow
-      ? followEvents({ connect, after, interrupted, target: describeTarget(), pause, host })
+      ? followEvents({ connect, after, interrupted, target: target.description, pause, host })
       : readEvents(await connect(), after);
     try {
       const count = await printEvents(selected(pages, filter), flags, host);

@@ -4,7 +4,7 @@ import { startServer } from "../../../client/foreign_server.ts";
 import { embedded, overHttp } from "../../../program/installations.ts";
 import { inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
-import { runAtTerminal } from "../../../program/terminal_host.ts";
+import { belowTarget, runAtTerminal } from "../../../program/terminal_host.ts";
 import { answerPrompts, createAtTerminal, keyNames } from "./create_at_terminal.ts";
 
 const CREATE_TAKEN = ["apikey", "--create", "--name", "taken", "--roles", "GUEST"] as const;
@@ -17,8 +17,19 @@ Deno.test("if the user declines the confirmation, the command creates nothing an
   const run = createAtTerminal(installation);
   await answerPrompts(run);
   run.screen.press("n");
+  const screen = await run.screen.until(/What do you want to do/);
+  expect(screen.slice(screen.indexOf("✔ Create"))).toBe(`\
+✔ Create this key? no
+? Nothing is created yet. What do you want to do?
+❯ Quit                create nothing
+  Change name         ci deploy
+  Change description  for tests
+  Change roles        VIEWER
+  Change permissions  DOCKER:UPDATE_ANY
+  enter to select · arrows to move · ? help`);
+  run.screen.press(KEYS.enter);
   expect(await run.code).toBe(130);
-  expect(await run.screen.text()).toMatch(/✔ Create this key\? no\nservice-api: Nothing was created\.$/);
+  expect(await run.screen.text()).toMatch(/\? Quit\nservice-api: Nothing was created\.$/);
   expect(run.host.stdout.text).toBe("");
   expect(await keyNames(installation)).toEqual([]);
 });
@@ -29,12 +40,17 @@ Deno.test("if the name is taken and the user declines to replace the key, the co
   const { screen, code } = createAtTerminal(installation, ALL_BUT_NAME);
   await screen.until(/\? Name/);
   screen.press(..." taken ", KEYS.enter);
-  expect(await screen.until(/Replace it/)).toBe(`\
+  expect(belowTarget(await screen.until(/Replace it/))).toBe(`\
 ✔ Name: taken
+
+  Key          taken
+  Roles        GUEST
+  Last used    never
+
 ? A key named "taken" already exists. Replace it and revoke its secret? (y/N)`);
   screen.press(KEYS.enter);
   await screen.until(/\? Name/);
-  screen.press(..."free", KEYS.enter);
+  screen.press(KEYS.ctrlU, ..."free", KEYS.enter);
   await screen.until(/\? Create this key\?/);
   screen.press("y");
   expect(await code).toBe(0);
@@ -66,6 +82,8 @@ Deno.test("if the user agrees to the replacement but declines the confirmation, 
   screen.press("y");
   await screen.until(/\? Create this key and/);
   screen.press("n");
+  await screen.until(/What do you want to do/);
+  screen.press(KEYS.enter);
   expect(await code).toBe(130);
   const env = { SERVICE_API_KEY: before.stdout.trim() };
   expect((await installation.program(["request", "--query", "{ me { name } }"], { env })).code).toBe(0);
@@ -161,7 +179,7 @@ Deno.test("on SIGINT during the look-up of the name, the command exits with 130"
   await screen.until(/\? Name/);
   screen.press("n", KEYS.enter);
   await requested.promise;
-  expect(await screen.until(/Waiting/)).toMatch(/^✔ Name: n\n[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Waiting for 127\.0\.0\.1:\d+$/);
+  expect(await screen.until(/Waiting/)).toMatch(/^✔ Name: n\n[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Waiting for 127\.0\.0\.1:\d+$/m);
   host.handlers.get("SIGINT")?.();
   expect(await code).toBe(130);
   expect(screen.isRestored).toBe(true);

@@ -3,26 +3,26 @@ import { expect } from "expect";
 import { embedded } from "../../../program/installations.ts";
 import { inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
-import { stabilize } from "../../../program/terminal_host.ts";
+import { belowTarget, stabilize } from "../../../program/terminal_host.ts";
 import { answerPrompts, createAtTerminal, keyNames } from "./create_at_terminal.ts";
 
 Deno.test("each prompt appears below the answers to the earlier ones", async () => {
   await using installation = await embedded(inProcess);
   const run = createAtTerminal(installation, [], { rows: 14 });
   const { screen } = run;
-  expect(await screen.until(/\? Name/)).toBe("? Name: █\n  letters, digits and spaces");
+  expect(belowTarget(await screen.until(/\? Name/))).toBe("? Name: █\n  letters, digits and spaces");
   screen.press(..."ci-");
-  expect(await screen.until(/✖/)).toBe(`\
+  expect(belowTarget(await screen.until(/✖/))).toBe(`\
 ? Name: ci-█
   ✖ The name "ci-" contains "-". A name may contain only letters, digits and
     spaces.`);
   screen.press(KEYS.backspace, ..." deploy", KEYS.enter);
-  expect(await screen.until(/\? Description/)).toBe(`\
+  expect(belowTarget(await screen.until(/\? Description/))).toBe(`\
 ✔ Name: ci deploy
 ? Description: █
-  what the key is for (optional)`);
+  what the key is for (optional) · esc to go back`);
   screen.press(..."for tests", KEYS.enter);
-  expect(await screen.until(/\? Roles/)).toBe(`\
+  expect(belowTarget(await screen.until(/\? Roles/))).toBe(`\
 ✔ Name: ci deploy
 ✔ Description: for tests
 ? Roles: █ (0 of 4 selected)
@@ -30,9 +30,9 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
   ◯ CONNECT  Access to the connect features of the service
   ◯ VIEWER   Read-only access
   ◯ GUEST    Limited access
-  space to select · enter to confirm · type to filter · ? help`);
+  space to select · enter to confirm · type to filter · esc to go back · ? help`);
   screen.press(..."viewer", KEYS.tab, KEYS.enter);
-  expect(await screen.until(/\? Permissions/)).toBe(`\
+  expect(belowTarget(await screen.until(/\? Permissions/))).toBe(`\
 ✔ Name: ci deploy
 ✔ Description: for tests
 ✔ Roles: VIEWER
@@ -48,7 +48,7 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
   24 below
 
   ◆ by role  ● selected  ◈ both  ○ included in ANY
-  space to select · enter to confirm · type to filter · arrows to move · ? help`);
+  space to select · enter to confirm · type to filter · esc to go back · ? help`);
   screen.press(KEYS.ctrlC);
   expect(await run.code).toBe(130);
 });
@@ -59,16 +59,11 @@ Deno.test("the summary shows the effective rights, and after the confirmation on
   await answerPrompts(run);
   run.screen.press("y");
   expect(await run.code).toBe(0);
-  expect(stabilize(await run.screen.text())).toBe(`\
+  expect(belowTarget(stabilize(await run.screen.text()))).toBe(`\
 ✔ Name: ci deploy
 ✔ Description: for tests
 ✔ Roles: VIEWER
 ✔ Permissions: DOCKER:UPDATE_ANY
-
-  Name         ci deploy
-  Description  for tests
-  Roles        VIEWER
-  Permissions  DOCKER:UPDATE_ANY
 
                 CREATE   READ     UPDATE   DELETE
                 ANY OWN  ANY OWN  ANY OWN  ANY OWN
@@ -76,6 +71,11 @@ Deno.test("the summary shows the effective rights, and after the confirmation on
   the other 28   ·   ·    ◆   ◆    ·   ·    ·   ·
 
   ◆ by role  ● by permission
+
+  Name         ci deploy
+  Description  for tests
+  Roles        VIEWER
+  Permissions  DOCKER:UPDATE_ANY
 
 ✔ Create this key? yes
 Created API key "ci deploy" (key_0000000000000000000000).
@@ -108,14 +108,8 @@ Deno.test("without a UTF-8 locale, the summary is ASCII, and it fits into 40 col
   await using installation = await embedded(inProcess);
   const run = createAtTerminal(installation, [], { columns: 40, rows: 40, env: { LANG: "C" } });
   await answerPrompts(run, "ci deploy", "for the nightly build of the web site");
-  const text = await run.screen.until(/\? Create/);
-  expect(text.slice(text.indexOf("  Name "))).toBe(`\
-  Name         ci deploy
-  Description  for the nightly build of
-               the web site
-  Roles        VIEWER
-  Permissions  DOCKER:UPDATE_ANY
-
+  const text = belowTarget(await run.screen.until(/\? Create/));
+  expect(text.slice(text.indexOf("                 Cre"))).toBe(`\
                  Cre Rea Upd Del
                  a o a o a o a o
   DOCKER         . . R R P P . .
@@ -124,10 +118,16 @@ Deno.test("without a UTF-8 locale, the summary is ASCII, and it fits into 40 col
   R by role  P by permission  a any
   o own
 
-? Create this key? (Y/n)`);
+  Name         ci deploy
+  Description  for the nightly build of
+               the web site
+  Roles        VIEWER
+  Permissions  DOCKER:UPDATE_ANY
+
+? Create this key? (Y/n/e)`);
   // deno-lint-ignore no-control-regex -- matches escape sequences
   expect(run.screen.raw.replaceAll(/[\x1b\n\r]/g, "")).toMatch(/^[ -~]+$/);
-  run.screen.press("n");
+  run.screen.press(KEYS.ctrlC);
   await run.code;
 });
 

@@ -67,7 +67,7 @@ Deno.test("if the user selected deletion at the mode prompt, the JSON of a failu
   await using server = startKeyServer(THREE, forbidden);
   const { host, screen, code } = runAtTerminal(["apikey", "--json"], { env: { SERVICE_API_URL: server.url } });
   await screen.until(/What do you want to do/);
-  screen.press(KEYS.down, KEYS.enter);
+  screen.press(KEYS.up, KEYS.enter);
   await screen.until(/Keys to delete/);
   screen.press(KEYS.ctrlC);
   expect(await code).toBe(130);

@@ -10,7 +10,9 @@ import { listedKeys, startKeyServer } from "./key_server.ts";
 Deno.test("a list of matching keys marks the key in use and the last ADMIN, which is deleted after the user typed its name", async () => {
   await withKeys(await ciKeys(1), async ({ env, names }) => {
     const { host, screen, code } = atTerminal(env, "--match", "*");
-    expect(await screen.until(/Keys to delete/)).toContain("❯ ◉ admin  ADMIN  2026-02-03  [in use, last ADMIN]\n");
+    expect(await screen.until(/Keys to delete/)).toContain(
+      "❯ ◉ admin  ADMIN  used now    [in use, last ADMIN]  2026-02-03\n",
+    );
     screen.press(KEYS.enter);
     await screen.until(/Delete 2 keys\?/);
     screen.press("y");
@@ -79,7 +81,7 @@ Deno.test("if the user chose deletion at the prompt, the key in use is deleted o
   withKeys([], async ({ env, names }) => {
     const { screen, code } = runAtTerminal(["apikey", "--name", "admin"], { env, columns: 100 });
     await screen.until(/What do you want to do/);
-    screen.press(KEYS.down, KEYS.enter);
+    screen.press(KEYS.up, KEYS.enter);
     await screen.until(/Delete the key "admin"\?/);
     screen.press("y");
     await screen.until(/"admin" is the key in use\./);
@@ -100,7 +102,9 @@ Deno.test("a single key with a given name is deleted without a prompt and with t
 Deno.test("the list of keys marks the key in use, which is deleted only after the user typed its name", () =>
   withKeys([], async ({ env, names }) => {
     const { screen, code } = atTerminal(env);
-    expect(await screen.until(/Keys to delete/)).toContain("❯ ◯ admin  ADMIN  2026-02-03  [in use, last ADMIN]\n");
+    expect(await screen.until(/Keys to delete/)).toContain(
+      "❯ ◯ admin  ADMIN  used now  [in use, last ADMIN]  2026-02-03\n",
+    );
     screen.press(KEYS.space, KEYS.enter);
     await screen.until(/Delete the key "admin"\?/);
     screen.press("y");

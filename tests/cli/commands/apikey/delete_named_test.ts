@@ -117,7 +117,7 @@ Deno.test("delete with several ids lists the keys once, and again only if anothe
 async function chooseDelete(url: string, ...flags: readonly string[]): Promise<Running> {
   const running = runAtTerminal(["apikey", ...flags], { env: { SERVICE_API_URL: url } });
   await running.screen.until(/What do you want to do/);
-  running.screen.press(KEYS.down, KEYS.enter);
+  running.screen.press(KEYS.up, KEYS.enter);
   return running;
 }
 

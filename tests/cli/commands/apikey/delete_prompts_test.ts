@@ -5,7 +5,13 @@ import { startServer } from "../../../client/foreign_server.ts";
 import { embedded } from "../../../program/installations.ts";
 import { inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
-import { type AtTerminal, runAtTerminal, type Running, stabilize } from "../../../program/terminal_host.ts";
+import {
+  type AtTerminal,
+  belowTarget,
+  runAtTerminal,
+  type Running,
+  stabilize,
+} from "../../../program/terminal_host.ts";
 import { type KeyServer, listedKeys, startKeyServer } from "./key_server.ts";
 
 function deleteAtTerminal(
@@ -23,30 +29,34 @@ Deno.test("apikey alone prompts for the mode, and deletion lists the keys, asks 
   await installation.program([...create, "部署密钥", "--roles", "VIEWER,GUEST"]);
   await installation.program([...create, "مفتاح", "--permissions", "DOCKER:READ_ANY", "--description", "two\nlines"]);
   const { host, screen, code } = runAtTerminal(["apikey"], { env: installation.env });
-  expect(await screen.until(/\?/)).toBe(`\
+  const shown = await screen.until(/\? What/);
+  expect(shown.replaceAll("\n", "")).toMatch(/^Using the store in .*\(SERVICE_API_DATA_DIR\)\? What/);
+  expect(belowTarget(shown)).toBe(`\
 ? What do you want to do?
 ❯ Create a key  prints its secret once
+  List keys     their rights and last use
+  Show a key    everything except its secret
+  Update a key  its name, description, rights or state
+  Rotate a key  issues a new secret
   Delete keys   selected from a list
   enter to select · arrows to move · ? help`);
-  screen.press(KEYS.down, KEYS.enter);
-  expect(stabilize(await screen.until(/Keys to delete/))).toBe(`\
+  screen.press(KEYS.up, KEYS.enter);
+  expect(belowTarget(stabilize(await screen.until(/Keys to delete/)))).toBe(`\
 ✔ What do you want to do? Delete keys
 ? Keys to delete: █ (0 of 3 selected)
-❯ ◯ ci deploy  VIEWER        2026-01-02  for the pipeline
-  ◯ 部署密钥   VIEWER,GUEST  2026-01-02
-  ◯ مفتاح                    2026-01-02  two\\u{a}lines
+❯ ◯ ci deploy  VIEWER         never used  2026-01-02  for the pipeline
+  ◯ 部署密钥   VIEWER, GUEST  never used  2026-01-02
+  ◯ مفتاح      1 permission   never used  2026-01-02  two\\u{a}lines
   space to select · enter to confirm · type to filter · ? help`);
   screen.press(KEYS.space, KEYS.down, KEYS.space, KEYS.enter);
-  expect(await screen.until(/Delete 2/)).toBe(`\
-✔ What do you want to do? Delete keys
-✔ Keys to delete: ci deploy, 部署密钥
-? Delete 2 keys? Their secrets stop working immediately. (y/N)`);
+  expect(stabilize(await screen.until(/Delete 2/)).replace(/.* {2}Using .*?\n( {2}Keys)/s, "  Using …\n$1")).toBe(`\
+  Using …
+  Keys         ci deploy  VIEWER         never used  2026-01-02  for the pipel…
+               部署密钥   VIEWER, GUEST  never used  2026-01-02
+
+? Delete 2 keys? Their secrets stop working immediately. (y/N/e)`);
   screen.press("y");
   expect(await code).toBe(0);
-  expect(await screen.text()).toBe(`\
-✔ What do you want to do? Delete keys
-✔ Keys to delete: ci deploy, 部署密钥
-✔ Delete 2 keys? Their secrets stop working immediately. yes`);
   expect(host.stdout.text).toBe("Successfully deleted 2 API keys\n");
   expect(screen.isRestored).toBe(true);
   const { stdout } = await installation.program(["request", "--query", "{ apiKeys { name } }"]);
@@ -58,7 +68,7 @@ Deno.test("a name with a space can be typed, and Enter selects no key before Tab
   const { screen, code } = deleteAtTerminal(server);
   await screen.until(/Keys to delete/);
   screen.press(..."ci deploy", KEYS.enter);
-  expect(await screen.until(/✖/)).toBe(`\
+  expect(belowTarget(await screen.until(/✖/))).toBe(`\
 ? Keys to delete: ci deploy█ (0 of 2 selected, 1 shown)
 ❯ ◯ ci deploy  GUEST  2026-01-02
   ✖ Nothing is selected. Press Tab to select "ci deploy", or Esc to clear the
@@ -84,9 +94,12 @@ Deno.test("the filter matches name, description, role and day of creation", asyn
     expect(await screen.until(new RegExp(`${typed}█ \\(0 of 3 selected, 1 shown\\)`))).toContain(`❯ ◯ ${name} `);
   }
   screen.press(KEYS.tab, KEYS.enter);
-  expect(await screen.until(/Delete/)).toMatch(
-    /\? Delete the key "three"\? Its secret stops working immediately\. \(y\/N\)$/,
-  );
+  expect((await screen.until(/\? Delete/)).replace(/^.*? {2}Using/s, "  Using")).toBe(`\
+  Using        ${server.url} (SERVICE_API_URL)
+  Key          three
+  Roles        GUEST
+
+? Delete the key "three"? Its secret stops working immediately. (y/N/e)`);
   screen.press("y");
   expect(await code).toBe(0);
   expect(server.keys.map(({ name }) => name)).toEqual(["one", "two"]);
@@ -99,7 +112,7 @@ for (const [columns, LANG] of [[80, "C.UTF-8"], [30, "C"]] as const) {
       listedKeys(["\x1b[31mred", "两".repeat(120), "مفتاح ".repeat(40), "n".repeat(255)], { description }),
     );
     const { screen, code } = deleteAtTerminal(server, [], { columns, env: { LANG } });
-    const lines = (await screen.until(/Keys to delete/)).split("\n");
+    const lines = belowTarget(await screen.until(/Keys to delete/)).split("\n");
     expect(lines).toHaveLength(6);
     expect(lines[1]).toContain("\\u{1b}[31mred");
     expect(Math.max(...lines.map(widthOf))).toBeLessThan(columns);
@@ -107,6 +120,8 @@ for (const [columns, LANG] of [[80, "C.UTF-8"], [30, "C"]] as const) {
     screen.press(KEYS.ctrlA, KEYS.enter);
     await screen.until(/Delete 4/);
     screen.press("n");
+    await screen.until(/What do/);
+    screen.press(KEYS.enter);
     await code;
   });
 }
@@ -147,8 +162,10 @@ Deno.test("on Enter at the confirmation, the command deletes nothing and exits w
   screen.press(KEYS.space, KEYS.enter);
   await screen.until(/Delete/);
   screen.press(KEYS.enter);
+  await screen.until(/\? Nothing was deleted\. What do you want to do\?\n❯ Quit\n {2}Change the selection/);
+  screen.press(KEYS.enter);
   expect(await code).toBe(130);
-  expect(await screen.text()).toMatch(/ no\nservice-api: Nothing was deleted\.$/);
+  expect(await screen.text()).toMatch(/ Quit\nservice-api: Nothing was deleted\.$/);
   expect(host.stdout.text).toBe("");
   expect(server.keys).toHaveLength(1);
 });
@@ -159,9 +176,36 @@ Deno.test("--yes skips the confirmation", async () => {
   await screen.until(/Keys to delete/);
   screen.press(KEYS.space, KEYS.enter);
   expect(await code).toBe(0);
-  expect(await screen.text()).toBe("✔ Keys to delete: one");
+  expect(belowTarget(await screen.text())).toBe("✔ Keys to delete: one");
   expect(server.keys.map(({ name }) => name)).toEqual(["two"]);
 });
+
+for (
+  const [how, keys] of [
+    ["with e at the confirmation", ["e"]],
+    ["with Shift-Tab at the confirmation", [KEYS.shiftTab]],
+    ["after no", ["n", KEYS.down, KEYS.enter]],
+  ] as const
+) {
+  Deno.test(`the user goes back to the list of keys ${how}, and the keys are still selected`, async () => {
+    await using server = startKeyServer(listedKeys(["one", "two", "three"]));
+    const { screen, code } = deleteAtTerminal(server);
+    await screen.until(/Keys to delete/);
+    screen.press(KEYS.space, KEYS.down, KEYS.space, KEYS.enter);
+    await screen.until(/Delete 2/);
+    for (const key of keys) {
+      screen.press(key);
+      // deno-lint-ignore no-await-in-loop -- one key at a time
+      if (key === "n") await screen.until(/What do you want/);
+    }
+    await screen.until(/\? Keys to delete: █ \(2 of 3[^]*◉ one[^]*◉ two[^]*◯ three/);
+    screen.press(KEYS.space, KEYS.enter);
+    await screen.until(/Delete the key "two"\?/);
+    screen.press("y");
+    expect(await code).toBe(0);
+    expect(server.keys.map(({ name }) => name)).toEqual(["one", "three"]);
+  });
+}
 
 for (const prompt of ["the list", "the confirmation"] as const) {
   Deno.test(`on Ctrl-C at ${prompt}, the command deletes nothing and exits with 130`, async () => {

@@ -51,6 +51,10 @@ export function startKeyServer(
     drop,
     ...startServer(async ({ body }) => {
       const { query, variables } = RequestBody.parse(JSON.parse(body));
+      // Like other servers, it has neither pages, nor look-ups, nor introspection.
+      if (/apiKeyConnection|apiKeysByName|__type/.test(query)) {
+        return Response.json({ errors: [{ message: "Cannot query field" }] });
+      }
       if (!query.includes("delete")) return Response.json({ data: { apiKeys: keys } });
       const ids = variables?.input?.ids ?? [];
       const response = await beforeDelete(ids, server);

@@ -7,12 +7,21 @@ import {
   markRisks,
   type Risk,
 } from "../../../../src/cli/commands/apikey/lockout.ts";
+import type { Dialog } from "../../../../src/cli/host/dialog.ts";
+import type { Host } from "../../../../src/cli/host/host.ts";
 import { failureOfPromise } from "../../../apikey/failure_of.ts";
 import { FakeHost } from "../../../program/program.ts";
 import { TerminalHost } from "../../../program/terminal_host.ts";
 
 const NOW = new Date("2026-05-01T00:00:00Z");
-const NEVER = new AbortController().signal;
+/** A dialog about a server that earlier prompts have shown. */
+function dialogOf(host: Host): Dialog {
+  return {
+    host,
+    interrupted: new AbortController().signal,
+    target: { description: "https://keys.example.com (--base-url)", isShown: true },
+  };
+}
 
 const guest: GuardedKey = { id: "1", name: "guest", roles: ["GUEST"], permissions: ["DOCKER:READ_ANY"] };
 const admin: GuardedKey = { id: "2", name: "first admin", roles: ["ADMIN"] };
@@ -66,7 +75,7 @@ const RISK: Risk = { key: admin, isInUse: true, endsAdmin: true };
 
 Deno.test("a risky change continues only after the user has typed the name of the key in full", async () => {
   const host = new TerminalHost([]);
-  const confirmed = confirmRisks([RISK], "delete", {}, host, NEVER);
+  const confirmed = confirmRisks([RISK], "delete", {}, dialogOf(host));
   await host.screen.until(
     /"first admin" is the key in use\. Without it, no key has the role ADMIN\.\s+To\s+delete it, type its name: █/,
   );
@@ -78,7 +87,7 @@ Deno.test("a risky change continues only after the user has typed the name of th
 
 Deno.test("Ctrl-C at the prompt for the name cancels a risky change", async () => {
   const host = new TerminalHost([]);
-  const failure = failureOfPromise(confirmRisks([RISK], "update", {}, host, NEVER));
+  const failure = failureOfPromise(confirmRisks([RISK], "update", {}, dialogOf(host)));
   await host.screen.until(/update it, type its name: █/);
   host.screen.press("\x03");
   expect(await failure).toMatchObject({ code: "INTERRUPTED" });
@@ -90,7 +99,7 @@ for (
   Deno.test(`a risky change of a key whose name ${kind} is confirmed with the id, which the prompt shows`, async () => {
     const host = new TerminalHost([], { columns: 200 });
     const key = { ...guest, id: "key_1", name };
-    const confirmed = confirmRisks([{ key, isInUse: true, endsAdmin: false }], "delete", {}, host, NEVER);
+    const confirmed = confirmRisks([{ key, isInUse: true, endsAdmin: false }], "delete", {}, dialogOf(host));
     await host.screen.until(/type its id, which is "key_1": █/);
     host.screen.press(..."key_1", "\r");
     await confirmed;
@@ -99,10 +108,10 @@ for (
 
 Deno.test("without a terminal, a risky change fails with USAGE and says to add --yes, which allows it", async () => {
   const host = new FakeHost([]);
-  expect(await failureOfPromise(confirmRisks([RISK], "delete", {}, host, NEVER))).toMatchObject({
+  expect(await failureOfPromise(confirmRisks([RISK], "delete", {}, dialogOf(host)))).toMatchObject({
     code: "USAGE",
     message:
       '"first admin" is the key in use. Without it, no key has the role ADMIN. To delete it without a prompt, add --yes.',
   });
-  await confirmRisks([RISK], "delete", { yes: true }, host, NEVER);
+  await confirmRisks([RISK], "delete", { yes: true }, dialogOf(host));
 });

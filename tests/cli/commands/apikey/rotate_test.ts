@@ -6,7 +6,7 @@ import { startForeignServer, startServer, type TestServer } from "../../../clien
 import { embedded } from "../../../program/installations.ts";
 import { FakeHost, inProcess, type Surroundings } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
-import { runAtTerminal } from "../../../program/terminal_host.ts";
+import { belowTarget, runAtTerminal, stabilize } from "../../../program/terminal_host.ts";
 
 const ROTATE = ["apikey", "rotate"];
 
@@ -180,14 +180,19 @@ Deno.test("at a terminal, rotate without a name lists the keys to select from, a
   const { host, screen, code } = runAtTerminal(ROTATE, { env });
   await screen.until(/Key to rotate/);
   screen.press(..."deploy");
-  expect(await screen.until(/deploy█/)).toBe(`\
+  expect(belowTarget(stabilize(await screen.until(/deploy█/)))).toBe(`\
 ? Key to rotate: deploy█ (1 of 3 shown)
-❯ ci deploy  GUEST
+❯ ci deploy  GUEST  never used  2026-01-02
   enter to select · type to filter · esc to clear · arrows to move · ? help`);
   screen.press(KEYS.enter);
-  expect(await screen.until(/\(y\/N\)/)).toBe(`\
+  expect(belowTarget(await screen.until(/\(y\/N\/e\)/))).toBe(`\
 ✔ Key to rotate: ci deploy
-? Rotate this key? Its old secret stops working immediately. (y/N)`);
+
+  Key          ci deploy
+  Roles        GUEST
+  Last used    never
+
+? Rotate this key? Its old secret stops working immediately. (y/N/e)`);
   screen.press("y");
   expect(await code).toBe(0);
   expect(host.stdout.text).toMatch(/^sak_\w{49}\n$/);

@@ -1,7 +1,8 @@
 /** Deletes the keys with several names and ids, the keys that filters match, or the keys that the user selects. */
 import type { FailureCode } from "../../../../apikey/failure.ts";
 import type { Client, FoundKey, KeyReference } from "../../../../client/client.ts";
-import type { Host } from "../../../host/host.ts";
+import type { Dialog } from "../../../host/dialog.ts";
+import { readMarkedKeys } from "../lockout.ts";
 import { parseFilter } from "../filter_flags.ts";
 import type { DeleteFlags } from "../delete.ts";
 import { confirmLockout, isRefusal, keyInUseLast } from "./delete_safely.ts";
@@ -16,8 +17,7 @@ export interface Deletion {
   /** Whether to ask for confirmation also if names or ids are given, unless `--yes` is given. */
   readonly confirms: boolean;
   readonly connect: () => Promise<Client>;
-  readonly host: Host;
-  readonly interrupted: AbortSignal;
+  readonly dialog: Dialog;
   /** Called after each deletion with the number of deleted keys, so that the message of a failure can say it. */
   readonly countDeleted: (count: number) => void;
 }
@@ -30,17 +30,13 @@ export interface Deletion {
  */
 export async function deleteMany(targets: readonly Target[], deletion: Deletion): Promise<DeleteResult> {
   if (targets.length > 0) return await deleteTargets(targets, deletion);
-  const filter = parseFilter(deletion.flags, deletion.host.now());
+  const filter = parseFilter(deletion.flags, deletion.dialog.host.now());
   return filter === undefined ? await deleteSelected(deletion) : await deleteMatching(filter, deletion);
 }
 
 /** Continues with the next target if a key is missing or, with several targets, if the server refuses to delete it. */
 async function deleteTargets(targets: readonly Target[], deletion: Deletion): Promise<DeleteResult> {
-  const { flags, confirms, connect, host, interrupted, countDeleted } = deletion;
-  if (confirms) {
-    const { confirmDeletion } = await import("#prompts");
-    await confirmDeletion(targets.map(({ value }) => value), flags, host, interrupted);
-  }
+  const { flags, confirms, connect, dialog, countDeleted } = deletion;
   const client = await connect();
   const deleted: KeyReference[] = [];
   const failures = new Map<Target, { readonly code: FailureCode; readonly error: string }>();
@@ -58,8 +54,10 @@ async function deleteTargets(targets: readonly Target[], deletion: Deletion): Pr
   };
 
   const found = await findTargets(client, targets, attempt);
+  const keysToDelete = [...found.values()].flat();
+  if (confirms && !flags.yes && keysToDelete.length > 0) await confirmTargets(client, keysToDelete, flags, dialog);
   const keyInUse = await client.findKeyInUse();
-  await confirmLockout(client, [...found.values()].flat(), keyInUse?.id, deletion);
+  await confirmLockout(client, keysToDelete, keyInUse?.id, deletion, !confirms);
   for (const [target, keys] of keyInUseLast([...found], ([, keys]) => keys, keyInUse?.id)) {
     // deno-lint-ignore no-await-in-loop -- one request at a time, so that each refusal belongs to one target
     const deletedNow = await attempt(target, () => deleteTarget(client, target, keys));
@@ -77,6 +75,19 @@ async function deleteTargets(targets: readonly Target[], deletion: Deletion): Pr
       : [{ id: kind === "id" ? value : null, name: kind === "name" ? value : null, ...failure }];
   });
   return { kind: "deleted", keys: deleted, failed };
+}
+
+/** Describes the keys and asks for confirmation. */
+async function confirmTargets(
+  client: Client,
+  found: readonly FoundKey[],
+  flags: DeleteFlags,
+  dialog: Dialog,
+): Promise<void> {
+  const { keys, marks } = await readMarkedKeys(client, dialog.host.now());
+  const ids = new Set(found.map(({ id }) => id));
+  const { confirmDeletion } = await import("#prompts");
+  await confirmDeletion(keys.filter(({ id }) => ids.has(id)), marks, flags, dialog);
 }
 
 type FindAttempt = (target: Target, find: () => Promise<readonly FoundKey[]>) => Promise<readonly FoundKey[]>;

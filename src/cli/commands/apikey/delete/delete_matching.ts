@@ -16,7 +16,7 @@ import { MAX_ATTEMPTS, notDeleted } from "../delete_target.ts";
  * report what the filter needs; any other code, also after keys were deleted
  */
 export async function deleteMatching(filter: KeyFilter, deletion: Deletion): Promise<DeleteResult> {
-  const { connect, flags, host } = deletion;
+  const { connect, flags, dialog: { host } } = deletion;
   const client = await connect();
   const keys = (await Array.fromAsync(client.readKeys({ filter, now: host.now(), filtersAgain: true }))).flat();
   if (keys.length === 0) return { kind: "no matches", kept: [] };
@@ -40,26 +40,20 @@ async function select(
   keys: readonly ApiKey[],
   filter: KeyFilter,
   keyInUse: string | undefined,
-  { flags, host, interrupted }: Deletion,
+  { flags, dialog }: Deletion,
 ): Promise<readonly ApiKey[]> {
-  const marks = markRisks(await listAdmins(client), keyInUse, host.now());
+  const marks = markRisks(await listAdmins(client), keyInUse, dialog.host.now());
   const notes = new Map(keys.map((key) => [key.id, describe(key, filter, marks.get(key.id))]));
   const { promptForKeys } = await import("#prompts");
-  return await promptForKeys(keys, { notes, isSelected: true }, flags, host, interrupted);
+  return await promptForKeys(keys, { marks, notes, isSelected: true }, flags, dialog);
 }
 
-/** Says why the key matches, with the mark of a risk. */
-function describe({ expiresAt, lastUsedAt }: ApiKey, { expired, unusedSince }: KeyFilter, mark?: string): string {
-  const use = lastUsedAt === null ? "never used" : `used ${dayOf(lastUsedAt)}`;
+/** The mark of a risk, and the expiry if the filter asks for it. The list itself shows the last use. */
+function describe({ expiresAt }: ApiKey, { expired }: KeyFilter, mark?: string): string {
   return [
     ...(mark === undefined ? [] : [mark]),
-    ...(expired && expiresAt !== null ? [`expired ${dayOf(expiresAt)}`] : []),
-    ...(unusedSince ? [use] : []),
+    ...(expired && expiresAt !== null ? [`expired ${expiresAt.slice(0, "2026-01-02".length)}`] : []),
   ].join(", ");
-}
-
-function dayOf(time: string): string {
-  return time.slice(0, "2026-01-02".length);
 }
 
 /** The number of keys in a batch. The embedded server accepts at most 100 aliases in a request. */
@@ -82,7 +76,7 @@ async function deleteUnchanged(
   client: Client,
   keys: readonly ApiKey[],
   filter: KeyFilter,
-  { host, countDeleted }: Deletion,
+  { dialog: { host }, countDeleted }: Deletion,
 ): Promise<DeleteResult> {
   const { openProgress } = await import("#terminal");
   const progress = openProgress("Deleting keys", keys.length, host);

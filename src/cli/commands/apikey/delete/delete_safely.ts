@@ -8,20 +8,28 @@ import type { Deletion } from "./delete_many.ts";
  * Unless `--yes` is given, prompts for the names of the keys whose deletion can lock the user out.
  *
  * @param keys the keys to delete
+ * @param describes whether to describe the keys first, because no prompt has shown them
  * @throws {Failure} `USAGE` if the command cannot prompt; `INTERRUPTED`
  */
 export async function confirmLockout(
   client: Client,
   keys: readonly GuardedKey[],
   keyInUse: string | undefined,
-  { flags, host, interrupted }: Pick<Deletion, "flags" | "host" | "interrupted">,
+  { flags, dialog }: Pick<Deletion, "flags" | "dialog">,
+  describes = false,
 ): Promise<void> {
   if (flags.yes) return;
   const admins = keys.some(({ roles }) => roles?.includes("ADMIN") ?? true) ? await listAdmins(client) : [];
   const before = [...new Map([...keys, ...admins].map((key) => [key.id, key])).values()];
   const ids = new Set(keys.map(({ id }) => id));
   const after = before.filter(({ id }) => !ids.has(id));
-  await confirmRisks(findRisks(before, after, keyInUse, host.now()), "delete", flags, host, interrupted);
+  await confirmRisks(
+    findRisks(before, after, keyInUse, dialog.host.now()),
+    "delete",
+    flags,
+    dialog,
+    describes ? client : undefined,
+  );
 }
 
 /** Moves what contains the key in use to the end: without this key, the command can delete no other key. */

@@ -1,23 +1,21 @@
 /** Deletes the keys that the user selects from a list. */
 import type { Client, KeyReference } from "../../../../client/client.ts";
-import { markRisks } from "../lockout.ts";
+import { readMarkedKeys } from "../lockout.ts";
 import type { Deletion } from "./delete_many.ts";
 import type { DeleteResult } from "../delete_output.ts";
 import { confirmLockout, keyInUseLast } from "./delete_safely.ts";
 import { MAX_ATTEMPTS, notDeleted } from "../delete_target.ts";
 
 export async function deleteSelected(deletion: Deletion): Promise<DeleteResult> {
-  const { flags, connect, host, interrupted } = deletion;
+  const { flags, connect, dialog } = deletion;
   const client = await connect();
-  const keys = await client.listKeys();
+  const { keys, keyInUse, marks } = await readMarkedKeys(client, dialog.host.now());
   if (keys.length === 0) return { kind: "no keys" };
-  const keyInUse = await client.findKeyInUse();
   const { promptForKeys } = await import("#prompts");
-  const notes = markRisks(keys, keyInUse?.id, host.now());
-  const selected = await promptForKeys(keys, { notes, isSelected: false }, flags, host, interrupted);
+  const selected = await promptForKeys(keys, { marks, isSelected: false }, flags, dialog);
   if (selected.length === 0) return { kind: "none selected" };
-  await confirmLockout(client, selected, keyInUse?.id, deletion);
-  const deleted = await deleteInBatches(client, keyInUseLast(selected, (key) => [key], keyInUse?.id), deletion);
+  await confirmLockout(client, selected, keyInUse, deletion);
+  const deleted = await deleteInBatches(client, keyInUseLast(selected, (key) => [key], keyInUse), deletion);
   return deleted.length === 0 ? { kind: "no keys" } : { kind: "deleted", keys: deleted, failed: [] };
 }
 
@@ -32,7 +30,7 @@ const MAX_BATCHES = 50;
 async function deleteInBatches(
   client: Client,
   keys: readonly KeyReference[],
-  { host, countDeleted }: Deletion,
+  { dialog: { host }, countDeleted }: Deletion,
 ): Promise<readonly KeyReference[]> {
   const { openProgress } = await import("#terminal");
   const progress = openProgress("Deleting keys", keys.length, host);

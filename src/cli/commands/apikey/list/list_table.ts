@@ -2,7 +2,7 @@
 import { escapeInvisible } from "../../../../apikey/failure.ts";
 import type { ApiKey } from "../../../../client/client.ts";
 import type { Host } from "../../../host/host.ts";
-import { statusOf } from "../key_output.ts";
+import { describeRights, statusOf } from "../key_output.ts";
 
 /** The last columns are left out first if the terminal is too narrow. */
 const COLUMNS = [
@@ -35,7 +35,7 @@ export async function* formatTable(
 
   const textsOf = (key: ApiKey): readonly string[] => {
     const times = [key.expiresAt, key.lastUsedAt, key.createdAt].map((time) => time && relativeTime(time, now));
-    return [key.name, rightsOf(key), statusOf(key, now), ...times].map((text) => escapeInvisible(text ?? ""));
+    return [key.name, describeRights(key), statusOf(key, now), ...times].map((text) => escapeInvisible(text ?? ""));
   };
   const formatRow = (key: ApiKey): string => {
     const status = statusOf(key, now);
@@ -66,12 +66,6 @@ export async function* formatTable(
     if (first.length >= MEASURED_KEYS) yield formatFirst(first.splice(0), false);
   }
   if (first.length > 0) yield formatFirst(first, true);
-}
-
-/** Names the roles, and counts the permissions. */
-function rightsOf({ roles, permissions }: ApiKey): string {
-  const count = permissions?.length ?? 0;
-  return [...roles ?? [], ...(count === 0 ? [] : [`${count} permission${count === 1 ? "" : "s"}`])].join(", ");
 }
 
 function isSoon(expiresAt: string | null, now: Date): boolean {

@@ -4,6 +4,7 @@ import { Failure } from "../../../../apikey/failure.ts";
 import { parseExistingName } from "../../../../apikey/name.ts";
 import type { Client, KeySelector } from "../../../../client/client.ts";
 import { canPrompt, type PromptFlags } from "../../../host/can_prompt.ts";
+import type { Dialog, Question } from "../../../host/dialog.ts";
 import type { Host } from "../../../host/host.ts";
 import { chooseName } from "./choose_name.ts";
 
@@ -52,19 +53,16 @@ export function parseSelector(
 }
 
 /**
- * Prompts the user to select a key from a list.
+ * Prompts the user to select a key from a list. If there is a question, also asks for confirmation.
  *
  * @throws {Failure} `NOT_FOUND` if there are no keys; `INTERRUPTED`; any failure of the client
  */
 export async function promptForSelector(
   label: string,
   client: Client,
-  host: Host,
-  interrupted: AbortSignal,
+  dialog: Dialog,
+  question?: Question,
 ): Promise<KeySelector> {
-  const keys = await client.listKeys();
-  if (keys.length === 0) throw new Failure("NOT_FOUND", "There are no API keys.");
   const { promptForOneKey } = await import("#prompts");
-  const { id } = await promptForOneKey(label, keys, host, interrupted);
-  return { id };
+  return { id: (await promptForOneKey(label, client, dialog, question)).id };
 }

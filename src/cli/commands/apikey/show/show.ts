@@ -34,16 +34,22 @@ interface ShowFlags extends SelectorFlags, Pick<PromptFlags, "input"> {
  *
  * @throws {Failure} `NOT_FOUND` if there is no such key, or any other code
  */
-async function showKey(
+/**
+ * Prints a key. Prompts for the key if neither a name nor an id is given.
+ *
+ * @throws {Failure} with any code
+ */
+export async function showKey(
   name: string | undefined,
   flags: ShowFlags,
   host: Host,
   useClient: UseClient,
 ): Promise<ExitCode> {
   const given = parseSelector(name, flags, "show", host);
-  await useClient(async (connect, interrupted) => {
+  await useClient(async (connect, interrupted, { target }) => {
     const client = await connect();
-    const key = await client.findKey(given ?? await promptForSelector("Key to show", client, host, interrupted));
+    const dialog = { host, interrupted, target };
+    const key = await client.findKey(given ?? await promptForSelector("Key to show", client, dialog));
     if (flags.json) return await writeJson(host.stdout, toKeyJson(key));
     if (!host.stdout.isTerminal()) return await host.stdout.write(formatFields(key, host.now()));
     const { roles, permissions } = key;

@@ -8,6 +8,8 @@ import type { CommandContext } from "../../../command.ts";
 import type { UseClient } from "../../../connection/connection.ts";
 import { withClient } from "../../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
+import { canPrompt } from "../../../host/can_prompt.ts";
+import type { Dialog } from "../../../host/dialog.ts";
 import type { Host } from "../../../host/host.ts";
 import { writeJson } from "../../../report.ts";
 import { collect, withServerFlags } from "../../../settings/server_flags.ts";
@@ -48,25 +50,56 @@ export function registerUpdate(command: Command, { host, log, setExitCode }: Com
 
 interface UpdateFlags extends SelectorFlags, OutputFlags, ChangeFlags {}
 
-async function update(
+/**
+ * Updates a key. Prompts for the key and for the changes if they are not given.
+ *
+ * @throws {Failure} with any code
+ */
+export async function update(
   name: string | undefined,
   flags: UpdateFlags,
   host: Host,
   useClient: UseClient,
 ): Promise<ExitCode> {
   const given = parseSelector(name, flags, "update", host);
+  const asksForChange = canPrompt(flags, host) && !isChangeGiven(flags);
   const parse = (known: KnownNames): KeyChange => parseChange(flags, known, host.now());
-  const parsed = parseKnownNames(parse);
-  return await useClient(async (connect, interrupted) => {
+  const parsed = asksForChange ? undefined : parseKnownNames(parse);
+  return await useClient(async (connect, interrupted, { target }) => {
     const client = await connect();
+    const dialog = { host, interrupted, target };
     const change = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, client) : parsed;
-    const selector = given ?? await promptForSelector("Key to update", client, host, interrupted);
-    const confirm = (key: ApiKey, changes: KeyChanges): Promise<void> =>
-      confirmUpdate(key, changes, { ...flags, asks: given === undefined }, client, host, interrupted);
-    const { key, hasChanged } = await updateKey(selector, change, client, confirm);
-    await printResult(key, hasChanged, flags, host);
+    const alternative = asksForChange ? "Change an answer" : "Select another key";
+    const asks = given === undefined || asksForChange ? alternative : undefined;
+    const confirm = (key: ApiKey, changes: KeyChanges): Promise<boolean> =>
+      confirmChanges(key, changes, { ...flags, asks }, client, dialog);
+    const select = async (): Promise<KeySelector> => given ?? await promptForSelector("Key to update", client, dialog);
+    const prepare = change === undefined
+      ? await prepareChange(await select(), client, dialog)
+      : async () => ({ selector: await select(), change });
+    let result: UpdateResult | undefined;
+    while (result === undefined) {
+      // deno-lint-ignore no-await-in-loop -- until the user confirms
+      const { selector, change } = await prepare();
+      // deno-lint-ignore no-await-in-loop -- until the user confirms
+      result = await updateKey(selector, change, client, confirm);
+    }
+    await printResult(result.key, result.hasChanged, flags, host);
     return ExitCode.OK;
   });
+}
+
+/** What to change, and about which key. */
+interface Update {
+  readonly selector: KeySelector;
+  readonly change: KeyChange;
+}
+
+/** Returns a function that prompts for the change. Each call begins with the answers of the call before. */
+async function prepareChange(selector: KeySelector, client: Client, dialog: Dialog): Promise<() => Promise<Update>> {
+  const { changePrompt } = await import("#prompts");
+  const ask = changePrompt(await client.findKey(selector), client, dialog);
+  return async () => ({ selector, change: await ask() });
 }
 
 async function printResult(key: ApiKey, hasChanged: boolean, { json }: UpdateFlags, host: Host): Promise<void> {
@@ -80,6 +113,11 @@ async function printResult(key: ApiKey, hasChanged: boolean, { json }: UpdateFla
   }
 }
 
+interface UpdateResult {
+  readonly key: ApiKey;
+  readonly hasChanged: boolean;
+}
+
 /** How often to repeat an update if other callers change the key at the same time. */
 const MAX_ATTEMPTS = 5;
 
@@ -87,20 +125,21 @@ const MAX_ATTEMPTS = 5;
  * Reads a key and updates it. If another caller changes the key in between, applies the change to the new state of the
  * key, so that neither change is lost.
  *
- * @param confirm asks for confirmation before each attempt
+ * @param confirm asks for confirmation before each attempt; returns `false` if the user wants another change
+ * @returns `undefined` if the user wants another change
  */
 async function updateKey(
   selector: KeySelector,
   change: KeyChange,
   client: Client,
-  confirm: (key: ApiKey, changes: KeyChanges) => Promise<void>,
-): Promise<{ readonly key: ApiKey; readonly hasChanged: boolean }> {
+  confirm: (key: ApiKey, changes: KeyChanges) => Promise<boolean>,
+): Promise<UpdateResult | undefined> {
   let key = await client.findKey(selector);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const changes = changesOf(key, change);
     if (Object.keys(changes).length === 0) return { key, hasChanged: false };
     // deno-lint-ignore no-await-in-loop -- one attempt after the other
-    await confirm(key, changes);
+    if (!await confirm(key, changes)) return undefined;
     // deno-lint-ignore no-await-in-loop -- one attempt after the other
     const result = await client.updateKey(key, changes);
     if (result.kind === "updated") return { key: result.key, hasChanged: true };
@@ -113,26 +152,53 @@ async function updateKey(
   );
 }
 
-/** Shows the changes. Asks for confirmation if the key was selected from a list, or if the update is a risk. */
-async function confirmUpdate(
+/**
+ * Shows the changes. Asks for confirmation if the command prompted for the key or the change, or if the update is a risk.
+ *
+ * @param flags `asks`: what the user can do instead of confirming; `undefined` if the command did not prompt
+ * @returns `false` if the user wants another change
+ */
+async function confirmChanges(
   key: ApiKey,
   changes: KeyChanges,
-  flags: UpdateFlags & { readonly asks: boolean },
+  flags: UpdateFlags & { readonly asks: string | undefined },
   client: Client,
-  host: Host,
-  interrupted: AbortSignal,
-): Promise<void> {
+  dialog: Dialog,
+): Promise<boolean> {
+  const { host } = dialog;
   // The update does not depend on this note.
-  if (!flags.json) await showChanges(key, changes, host).catch(() => {});
-  if (flags.yes) return;
-  const risks = await findLockout(key, { ...key, ...changes }, client, host.now());
-  await confirmRisks(risks, "update", flags, host, interrupted);
-  if (!flags.asks || risks.length > 0) return;
-  const { openPrompts } = await import("#prompts");
-  const prompts = await openPrompts(host, interrupted);
-  if (await prompts.confirm({ label: "Update this key?", initial: true })) return;
-  throw new Failure("INTERRUPTED", "Nothing was changed.");
+  const show = async (): Promise<void> =>
+    flags.json ? undefined : await showChanges(key, changes, host).catch(() => {});
+  const after = { ...key, ...changes };
+  const risks = flags.yes ? [] : await findLockout(key, after, client, host.now());
+  if (flags.yes || flags.asks === undefined || risks.length > 0) {
+    await show();
+    await confirmRisks(risks, "update", flags, dialog, client);
+    return true;
+  }
+  const { confirmUpdate } = await import("#prompts");
+  return await confirmUpdate(key, after, { alternative: flags.asks, showChanges: show }, client, dialog);
 }
+
+/** Whether a flag says what to change. Without one, the command prompts. */
+function isChangeGiven({ expiry, ...flags }: ChangeFlags): boolean {
+  return expiry === false || CHANGE_FLAGS.some((flag) => flags[flag] !== undefined);
+}
+
+const CHANGE_FLAGS = [
+  "rename",
+  "description",
+  "roles",
+  "addRoles",
+  "removeRoles",
+  "permissions",
+  "addPermissions",
+  "removePermissions",
+  "expiresIn",
+  "expiresAt",
+  "enable",
+  "disable",
+] as const satisfies readonly (keyof ChangeFlags)[];
 
 async function showChanges(key: ApiKey, changes: KeyChanges, host: Host): Promise<void> {
   const title = redactSecrets(`Changes to the key ${quote(key.name)} (${escapeInvisible(key.id)}):`);

@@ -1,0 +1,215 @@
+/** The prompts of `apikey --create`. */
+import { escapeInvisible, Failure, quote } from "../../../../apikey/failure.ts";
+import { type Name, nameTaken, parseName } from "../../../../apikey/name.ts";
+import type { Client, NewKey } from "../../../../client/client.ts";
+import type { PromptFlags } from "../../../host/can_prompt.ts";
+import type { Dialog } from "../../../host/dialog.ts";
+import { GoBack } from "../../../prompts/options.ts";
+import type { Prompts } from "../../../prompts/prompts.ts";
+import { runSteps, type Step } from "../../../prompts/steps.ts";
+import { summarizePermissions } from "../../../terminal/permission_summary.ts";
+import { drawRights } from "../../../terminal/rights_matrix.ts";
+import { styleFor } from "../../../terminal/style.ts";
+import type { KeyDraft } from "../create.ts";
+import { readMarkedKeys } from "../lockout.ts";
+import { describeFullRights, describeKeys, formatRows } from "./key_details.ts";
+import { type Answers, askDescription, askName, askPermissions, askRoles } from "./key_questions.ts";
+import { openDialog } from "./open_dialog.ts";
+
+const UNCHANGED = "Nothing was created.";
+
+/** An answer that the user can change. */
+interface Question {
+  readonly title: string;
+  readonly answer: () => string;
+  /** Asks for the answer, and then what the new answer makes necessary. */
+  readonly steps: readonly [Step, Step?];
+}
+
+/**
+ * Prompts for the missing values of the draft and shows a summary with the effective rights. Without `--yes`, asks for
+ * confirmation. The user can go back to each question, and change each answer.
+ *
+ * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm; `ALREADY_EXISTS` if the draft's name is
+ * taken and the user does not want to replace the key; other codes if the server cannot check the name
+ */
+export async function promptForKey(
+  draft: KeyDraft,
+  flags: PromptFlags,
+  dialog: Dialog,
+  connect: () => Promise<Client>,
+): Promise<NewKey> {
+  const prompts = await openDialog(dialog);
+  const answers: Answers = {
+    name: draft.name ?? "",
+    description: draft.description ?? "",
+    roles: draft.roles ?? [],
+    permissions: draft.permissions ?? [],
+  };
+  let overwrite = draft.overwrite;
+  const toKey = (): NewKey => ({
+    ...draft,
+    ...answers,
+    name: parseName(answers.name),
+    description: answers.description.trim() === "" ? undefined : answers.description,
+    overwrite,
+  });
+  const askForName: Step = (canGoBack) => askName({ answers, prompts, canGoBack });
+  const askToReplace: Step = async (canGoBack) => {
+    overwrite = draft.overwrite;
+    const name = parseName(answers.name);
+    if (overwrite || !await isTaken(name, await connect())) return false;
+    overwrite = await confirmReplacement(name, canGoBack, prompts, await connect(), dialog);
+    if (overwrite) return;
+    throw canGoBack ? new GoBack() : nameTaken(name);
+  };
+  const askForDescription: Step = (canGoBack) => askDescription({ answers, prompts, canGoBack });
+  const askForRoles: Step = async (canGoBack) => await askRoles({ answers, prompts, canGoBack }, await connect());
+  const askForPermissions: Step = async (canGoBack) =>
+    await askPermissions({ answers, prompts, canGoBack }, await connect());
+  const askForMissingRights: Step = async (canGoBack) =>
+    answers.roles.length + answers.permissions.length > 0 ? false : await askForPermissions(canGoBack);
+
+  const questions: readonly Question[] = [
+    { title: "Name", answer: () => answers.name, steps: [askForName, askToReplace] },
+    { title: "Description", answer: () => answers.description, steps: [askForDescription] },
+    { title: "Roles", answer: () => answers.roles.join(", "), steps: [askForRoles, askForMissingRights] },
+    { title: "Permissions", answer: () => summarizePermissions(answers.permissions), steps: [askForPermissions] },
+  ];
+  await runSteps([
+    draft.name === undefined ? askForName : askNothing,
+    askToReplace,
+    draft.description === undefined ? askForDescription : askNothing,
+    draft.roles === undefined ? askForRoles : askNothing,
+    draft.permissions === undefined ? askForPermissions : askNothing,
+    async (canGoBack) => await confirmOrEdit(toKey, questions, flags, canGoBack, prompts, await connect(), dialog),
+  ]);
+  return toKey();
+}
+
+const askNothing: Step = () => Promise.resolve(false);
+
+/** Shows the summary until the user confirms it. In between, the user can change answers. */
+async function confirmOrEdit(
+  toKey: () => NewKey,
+  questions: readonly Question[],
+  flags: PromptFlags,
+  canGoBack: boolean,
+  prompts: Prompts,
+  client: Client,
+  dialog: Dialog,
+): Promise<void> {
+  for (let isConfirmed = false; !isConfirmed;) {
+    const key = toKey();
+    // deno-lint-ignore no-await-in-loop -- one question at a time
+    const { grantsAll } = await showSummary(key, client, dialog);
+    if (flags.yes) return;
+    const label = labelFor(key);
+    // deno-lint-ignore no-await-in-loop -- one question at a time
+    const decision = await prompts.confirm({ label, initial: !grantsAll, canEdit: true, canGoBack });
+    isConfirmed = decision === "yes";
+    // deno-lint-ignore no-await-in-loop -- one question at a time
+    if (!isConfirmed) await editOneAnswer(questions, decision === "no", prompts);
+  }
+}
+
+/**
+ * Asks which answer to change, and asks for it again.
+ *
+ * @param offersToQuit whether to offer first to quit
+ * @throws {Failure} `INTERRUPTED` if the user quits
+ */
+async function editOneAnswer(questions: readonly Question[], offersToQuit: boolean, prompts: Prompts): Promise<void> {
+  const quit = { value: undefined, label: "Quit", hint: "create nothing" } as const;
+  const changes = questions.map((question) => ({
+    value: question,
+    label: offersToQuit ? `Change ${question.title.toLowerCase()}` : question.title,
+    hint: escapeInvisible(question.answer()),
+  }));
+  let question: Question | undefined;
+  await runSteps([
+    async () => {
+      question = await prompts.selectOne<Question | undefined>({
+        label: offersToQuit ? "Nothing is created yet. What do you want to do?" : "Which answer do you want to change?",
+        items: offersToQuit ? [quit, ...changes] : [...changes, quit],
+        initial: question,
+      });
+      if (question === undefined) throw new Failure("INTERRUPTED", UNCHANGED);
+    },
+    async (canGoBack) => await question?.steps[0](canGoBack),
+    async (canGoBack) => await question?.steps[1]?.(canGoBack) ?? false,
+  ]);
+}
+
+/**
+ * Shows a key with its effective rights. Without `--yes`, asks for confirmation.
+ *
+ * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm
+ */
+export async function confirmKey(key: NewKey, flags: PromptFlags, client: Client, dialog: Dialog): Promise<void> {
+  await showSummary(key, client, dialog);
+  if (flags.yes) return;
+  const prompts = await openDialog(dialog);
+  if (!await prompts.confirm({ label: labelFor(key), initial: false })) throw new Failure("INTERRUPTED", UNCHANGED);
+}
+
+function labelFor({ overwrite }: NewKey): string {
+  return overwrite ? "Create this key and replace any key with the same name?" : "Create this key?";
+}
+
+/** Asks whether to replace the key that has the name. */
+async function confirmReplacement(
+  name: Name,
+  canGoBack: boolean,
+  prompts: Prompts,
+  client: Client,
+  dialog: Dialog,
+): Promise<boolean> {
+  const { keys, marks } = await readMarkedKeys(client, dialog.host.now());
+  const replaced = keys.filter((key) => key.name.normalize("NFC") === name);
+  if (replaced.length > 0) await describeKeys(replaced, marks, dialog);
+  const label = `A key named ${quote(name)} already exists. Replace it and revoke its secret?`;
+  return await prompts.confirm({ label, initial: false, canGoBack });
+}
+
+/**
+ * Returns whether a key has this name, or `false` if the user's key is not allowed to read keys. If the name is taken
+ * after all, the server rejects the new key.
+ */
+async function isTaken(name: Name, client: Client): Promise<boolean> {
+  try {
+    return (await client.findKeys(name)).length > 0;
+  } catch (error) {
+    if (error instanceof Failure && error.code === "FORBIDDEN") return false;
+    throw error;
+  }
+}
+
+/**
+ * Shows the rights of a key and then its values, so that the values are next to the confirmation even if the rights do
+ * not fit on the screen.
+ *
+ * @returns whether the key may do everything
+ */
+async function showSummary(
+  key: NewKey,
+  client: Client,
+  { host, target }: Dialog,
+): Promise<{ readonly grantsAll: boolean }> {
+  const { name, description, roles, permissions, expiresAt } = key;
+  const rights = await client.effectivePermissions(key);
+  const style = styleFor(host.stderr, host);
+  const warning = describeFullRights(rights);
+  const rows = formatRows([
+    ["Using", target.description],
+    ["Name", name],
+    ["Description", escapeInvisible(description ?? "")],
+    ["Roles", roles.join(", ")],
+    ["Permissions", summarizePermissions(permissions)],
+    ["Expires", expiresAt?.toISOString() ?? ""],
+    ["Warning", warning ?? ""],
+  ], host);
+  const matrix = drawRights(rights, host.stderr.columns(), style);
+  await host.stderr.write(["", ...matrix, "", rows, ""].join("\n"));
+  return { grantsAll: warning !== undefined };
+}

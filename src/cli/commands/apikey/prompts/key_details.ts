@@ -1,0 +1,125 @@
+/** Describes keys in lists and in confirmations: their rights, their last use, and what is special about them. */
+import { escapeInvisible } from "../../../../apikey/failure.ts";
+import { ACTIONS, RESOURCES } from "../../../../apikey/permission.ts";
+import type { ApiKey, EffectivePermissions } from "../../../../client/client.ts";
+import type { Dialog } from "../../../host/dialog.ts";
+import type { Host } from "../../../host/host.ts";
+import type { ListItem } from "../../../prompts/options.ts";
+import { summarizePermissions } from "../../../terminal/permission_summary.ts";
+import { relativeTime } from "../../../terminal/relative_time.ts";
+import { styleFor } from "../../../terminal/style.ts";
+import { fit, truncate, widthOf, wrapText } from "../../../terminal/text_width.ts";
+import { describeRights, statusOf } from "../key_output.ts";
+
+/** The width of the titles in a confirmation, in columns. */
+const TITLE_WIDTH = 15;
+
+/** A title and its lines or its text, which is wrapped. */
+export type Row = readonly [title: string, value: string | readonly string[]];
+
+/** Formats rows with their titles in a column. Omits rows without a value. */
+export function formatRows(rows: readonly Row[], host: Host): string {
+  const { dim } = styleFor(host.stderr, host);
+  const room = host.stderr.columns() - TITLE_WIDTH - 1;
+  return rows.flatMap(([title, value]) => {
+    const lines = value === "" ? [] : typeof value === "string" ? wrapText(value, room) : value;
+    return lines.map((line, index) => `${dim((index === 0 ? `  ${title}` : "").padEnd(TITLE_WIDTH))}${line}\n`);
+  }).join("");
+}
+
+/** What is special about keys, by their ids: for example `in use, last ADMIN`. */
+export type Marks = ReadonlyMap<string, string>;
+
+/** The items of a list of keys. Their hints are in columns: rights, last use, notes, day of creation, description. */
+export function listItems<Key extends ApiKey>(
+  keys: readonly Key[],
+  notes: Marks,
+  now: Date,
+): readonly ListItem<Key>[] {
+  const cells = keys.map((key) => [describeRights(key), describeUse(key, now)] as const);
+  const widthOfCell = (index: 0 | 1): number => cells.reduce((width, cell) => Math.max(width, widthOf(cell[index])), 0);
+  const [rightsWidth, useWidth] = [widthOfCell(0), widthOfCell(1)];
+  return keys.map((key, index) => {
+    const [rights = "", use = ""] = cells[index] ?? [];
+    const note = describeNotes(key, notes, now);
+    const columns = [
+      ...(rightsWidth === 0 ? [] : [fit(rights, rightsWidth, "")]),
+      ...(useWidth === 0 ? [] : [fit(use, useWidth, "")]),
+      ...(note === "" ? [] : [`[${note}]`]),
+      key.createdAt === null ? "" : /^\d{4}-\d{2}-\d{2}/.exec(key.createdAt)?.[0] ?? key.createdAt,
+      key.description ?? "",
+    ];
+    return { value: key, label: escapeInvisible(key.name), hint: escapeInvisible(columns.join("  ").trimEnd()) };
+  });
+}
+
+/** The maximum number of keys that a confirmation describes. */
+const MAX_KEYS = 8;
+
+/** Describes the keys that a command is about to change: their rights, their last use, and whether they are special. */
+export async function describeKeys(keys: readonly ApiKey[], marks: Marks, dialog: Dialog): Promise<void> {
+  await dialog.host.stderr.write(`\n${formatKeys(keys, marks, dialog)}\n`);
+}
+
+function formatKeys(keys: readonly ApiKey[], marks: Marks, { host, target }: Dialog): string {
+  const now = host.now();
+  const [key, ...others] = keys;
+  const { symbols: { ellipsis }, yellow } = styleFor(host.stderr, host);
+  const using: Row = ["Using", target.description];
+  if (key !== undefined && others.length === 0) {
+    return formatRows([using, ...rowsOfKey(key, marks, now, yellow)], host);
+  }
+  // The marked keys come first, so that they are always shown.
+  const sorted = keys.toSorted((one, other) => Number(marks.has(other.id)) - Number(marks.has(one.id)));
+  const room = host.stderr.columns() - TITLE_WIDTH - 1;
+  const shown = listItems(sorted.slice(0, MAX_KEYS), marks, now);
+  const nameWidth = Math.min(Math.floor(room / 2), Math.max(...shown.map(({ label }) => widthOf(label))));
+  const lines = shown.map(({ label, hint = "" }) =>
+    truncate(`${fit(label, nameWidth, ellipsis)}  ${hint}`, room, ellipsis).trimEnd()
+  );
+  const more = keys.length > MAX_KEYS ? [`and ${keys.length - MAX_KEYS} more`] : [];
+  return formatRows([using, ["Keys", [...lines, ...more]]], host);
+}
+
+function rowsOfKey(key: ApiKey, marks: Marks, now: Date, paint: (text: string) => string): readonly Row[] {
+  const { name, description, roles, permissions } = key;
+  const status = statusOf(key, now);
+  return [
+    ["Key", escapeInvisible(name)],
+    ["Description", escapeInvisible(description ?? "")],
+    ["Roles", roles === null ? "" : escapeInvisible(roles.join(", ")) || "none"],
+    ["Permissions", escapeInvisible(summarizePermissions(permissions ?? []))],
+    ["Last used", describeUse(key, now).replace(/^used /, "").replace("never used", "never")],
+    ["Status", status === undefined || status === "active" ? "" : status],
+    ["Warning", (marks.get(key.id)?.split(", ") ?? []).map((mark) => paint(MEANINGS.get(mark) ?? mark))],
+  ];
+}
+
+/** The marks as sentences. */
+const MEANINGS: ReadonlyMap<string, string> = new Map([
+  ["in use", "This is the key in use."],
+  ["last ADMIN", "Without it, no key has the role ADMIN."],
+]);
+
+/** Returns `used 3d ago`, `never used`, or an empty text if the server does not report it. */
+function describeUse({ lastUsedAt, enabled }: ApiKey, now: Date): string {
+  if (lastUsedAt !== null) return `used ${relativeTime(lastUsedAt, now)}`;
+  // A server that does not report whether keys are enabled does not report their use either.
+  return enabled === null ? "" : "never used";
+}
+
+function describeNotes(key: ApiKey, notes: Marks, now: Date): string {
+  const status = statusOf(key, now);
+  const note = notes.get(key.id);
+  const isStated = status === undefined || status === "active" || note?.includes(status);
+  return [...(note ? [note] : []), ...(isStated ? [] : [status])].join(", ");
+}
+
+/** Says what a key may do if it may do everything. Returns `undefined` for every other key. */
+export function describeFullRights({ roles, byRoles, byPermissions }: EffectivePermissions): string | undefined {
+  const allows = "every action on every resource, including creating and deleting keys.";
+  if (roles.includes("ADMIN")) return `The role ADMIN allows ${allows}`;
+  const isGranted = (right: string): boolean => byPermissions.has(right) || (byRoles?.has(right) ?? false);
+  const grantsAll = RESOURCES.every((resource) => ACTIONS.every((action) => isGranted(`${resource}:${action}`)));
+  return grantsAll ? `The key is allowed ${allows}` : undefined;
+}

@@ -1,0 +1,71 @@
+/** The prompt of `apikey` alone: what the user wants to do. */
+import type { Dialog } from "../../../host/dialog.ts";
+import { openDialog } from "./open_dialog.ts";
+
+const FILTERS = ["match", "expired", "unused"] as const;
+
+/** What a user can do, with the flags that only some of these commands take. */
+const MODES = [
+  {
+    value: "create",
+    label: "Create a key",
+    hint: "prints its secret once",
+    takes: [
+      "name",
+      "roles",
+      "permissions",
+      "permissionsFor",
+      "description",
+      "expiresIn",
+      "expiresAt",
+      "overwrite",
+      "secretFile",
+    ],
+  },
+  { value: "list", label: "List keys", hint: "their rights and last use", takes: FILTERS },
+  { value: "show", label: "Show a key", hint: "everything except its secret", takes: ["name", "id"] },
+  { value: "update", label: "Update a key", hint: "its name, description, rights or state", takes: ["name", "id"] },
+  { value: "rotate", label: "Rotate a key", hint: "issues a new secret", takes: ["name", "id"] },
+  { value: "delete", label: "Delete keys", hint: "", takes: ["name", "id", ...FILTERS, "ifExists"] },
+] as const satisfies readonly {
+  readonly value: string;
+  readonly label: string;
+  readonly hint: string;
+  readonly takes: readonly string[];
+}[];
+
+export type Mode = typeof MODES[number]["value"];
+
+/** The flags that decide which commands are possible, as typed. */
+interface ModeFlags {
+  readonly name?: readonly string[] | undefined;
+  readonly id?: readonly string[] | undefined;
+}
+
+/**
+ * Asks what to do. Offers what the given flags allow.
+ *
+ * @throws {Failure} `INTERRUPTED`
+ */
+export async function promptForMode(flags: ModeFlags, dialog: Dialog): Promise<Mode> {
+  const known = new Set<string>(MODES.flatMap(({ takes }) => takes));
+  const given = Object.entries(flags).flatMap(([flag, value]) => known.has(flag) && value !== undefined ? [flag] : []);
+  const keys = [...flags.name ?? [], ...flags.id ?? []];
+  const possible = MODES.filter(({ value, takes }) =>
+    given.every((flag) => takes.some((taken) => taken === flag)) && (keys.length < 2 || value === "delete")
+  );
+  const deletes = keys.length > 0
+    ? "with the given names and ids"
+    : given.some((flag) => FILTERS.some((filter) => filter === flag))
+    ? "that match"
+    : "selected from a list";
+  // If nothing is possible, the chosen command says which flag it does not take.
+  const offered = possible.length > 0
+    ? possible
+    : MODES.filter(({ value }) => value === "create" || value === "delete");
+  const prompts = await openDialog(dialog);
+  return await prompts.selectOne<Mode>({
+    label: "What do you want to do?",
+    items: offered.map(({ value, label, hint }) => ({ value, label, hint: value === "delete" ? deletes : hint })),
+  });
+}

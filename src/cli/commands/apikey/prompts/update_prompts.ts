@@ -1,0 +1,156 @@
+/** The prompts of `apikey update`. */
+import { escapeInvisible, quote } from "../../../../apikey/failure.ts";
+import { parseDuration } from "../../../../apikey/lifetime.ts";
+import { parseName } from "../../../../apikey/name.ts";
+import type { ApiKey, Client } from "../../../../client/client.ts";
+import type { Dialog } from "../../../host/dialog.ts";
+import { runSteps, type Step } from "../../../prompts/steps.ts";
+import { summarizePermissions } from "../../../terminal/permission_summary.ts";
+import { readMarkedKeys } from "../lockout.ts";
+import { changesOf, haveSameItems, type KeyChange } from "../update/key_change.ts";
+import { describeFullRights, describeKeys, formatRows } from "./key_details.ts";
+import { type Answers, askDescription, askName, askPermissions, askRoles, knownPermissions } from "./key_questions.ts";
+import { confirmOrChange, openDialog } from "./open_dialog.ts";
+
+/** What the user can choose in the menu of changes. */
+interface Choice {
+  readonly label: string;
+  readonly hint: string;
+  readonly step: Step;
+}
+
+/**
+ * Returns a function that asks what to change about a key until the user is done. If it is called again, it begins with
+ * the earlier answers.
+ *
+ * @throws {Failure} `INTERRUPTED`; any failure of the client
+ */
+export function changePrompt(key: ApiKey, client: Client, dialog: Dialog): () => Promise<KeyChange> {
+  const known = knownPermissions(key.permissions ?? []);
+  const others = (key.permissions ?? []).filter((permission) => !known.some((one) => one === permission));
+  const answers: Answers = {
+    name: key.name,
+    description: key.description ?? "",
+    roles: key.roles ?? [],
+    permissions: known,
+  };
+  let { enabled } = key;
+  let expiresIn: string | undefined;
+
+  const toChange = (): KeyChange => {
+    const { name, description, roles } = answers;
+    const permissions = [...answers.permissions, ...others];
+    const isChanged = (list: readonly string[], before: readonly string[] | null): boolean =>
+      !haveSameItems(list, before ?? []);
+    return {
+      name: name === key.name ? undefined : parseName(name),
+      description: description === (key.description ?? "") ? undefined : description || null,
+      roles: isChanged(roles, key.roles) ? { set: roles, add: [], remove: [] } : undefined,
+      permissions: isChanged(permissions, key.permissions) ? { set: permissions, add: [], remove: [] } : undefined,
+      expiresAt: expiresIn === undefined
+        ? undefined
+        : expiresIn === ""
+        ? null
+        : new Date(dialog.host.now().getTime() + parseDuration(expiresIn)),
+      enabled: enabled === key.enabled ? undefined : enabled ?? undefined,
+    };
+  };
+
+  return async () => {
+    const prompts = await openDialog(dialog);
+    const askForPermissions: Step = (canGoBack) => askPermissions({ answers, prompts, canGoBack }, client);
+    const askForRoles: Step = async (canGoBack) => {
+      await askRoles({ answers, prompts, canGoBack }, client);
+      if (answers.roles.length + answers.permissions.length + others.length === 0) await askForPermissions(canGoBack);
+    };
+    const askForExpiry: Step = async (canGoBack) => {
+      const typed = await prompts.text({
+        label: "Expires in",
+        hint: "for example 90d; leave it empty if the key does not expire",
+        initial: expiresIn ?? "",
+        check: (text) => void (text.trim() === "" || parseDuration(text.trim())),
+        canGoBack,
+      });
+      expiresIn = typed.trim();
+    };
+    const toggleState: Step = () => {
+      enabled = !enabled;
+      return Promise.resolve(false);
+    };
+    for (;;) {
+      const isChanged = Object.keys(changesOf(key, toChange())).length > 0;
+      // Only servers that report the state of keys can change it.
+      const lifecycle: readonly Choice[] = key.enabled === null ? [] : [
+        {
+          label: "Expiry",
+          hint: expiresIn === undefined ? key.expiresAt ?? "never" : expiresIn === "" ? "never" : `in ${expiresIn}`,
+          step: askForExpiry,
+        },
+        enabled
+          ? { label: "Disable", hint: "reject the key until you enable it again", step: toggleState }
+          : { label: "Enable", hint: "accept the key again", step: toggleState },
+      ];
+      const changes: readonly Choice[] = [
+        { label: "Name", hint: answers.name, step: (canGoBack) => askName({ answers, prompts, canGoBack }) },
+        {
+          label: "Description",
+          hint: answers.description,
+          step: (canGoBack) => askDescription({ answers, prompts, canGoBack }),
+        },
+        { label: "Roles", hint: answers.roles.join(", "), step: askForRoles },
+        { label: "Permissions", hint: summarizePermissions(answers.permissions), step: askForPermissions },
+        ...lifecycle,
+      ];
+      const done = { value: undefined, label: "Done", hint: "show the changes and ask for confirmation" } as const;
+      let choice: Choice | undefined;
+      // deno-lint-ignore no-await-in-loop -- one question at a time
+      await runSteps([
+        async () => {
+          choice = await prompts.selectOne<Choice | undefined>({
+            label: `What do you want to change about ${quote(key.name)}?`,
+            items: [
+              ...(isChanged ? [done] : []),
+              ...changes.map((value) => ({ value, label: value.label, hint: escapeInvisible(value.hint) })),
+            ],
+          });
+        },
+        async (canGoBack) => await choice?.step(canGoBack),
+      ]);
+      if (choice === undefined) return toChange();
+    }
+  };
+}
+
+/**
+ * Describes the key and its changes, and asks for confirmation.
+ *
+ * @param alternative what the user can do instead of confirming
+ * @param showChanges shows the values before and after
+ * @returns `false` if the user wants the alternative
+ * @throws {Failure} `INTERRUPTED` if the user quits
+ */
+export async function confirmUpdate(
+  before: ApiKey,
+  after: ApiKey,
+  { alternative, showChanges }: { readonly alternative: string; readonly showChanges: () => Promise<void> },
+  client: Client,
+  dialog: Dialog,
+): Promise<boolean> {
+  const prompts = await openDialog(dialog);
+  const { marks } = await readMarkedKeys(client, dialog.host.now());
+  await describeKeys([before], marks, dialog);
+  await showChanges();
+  const warning = await newFullRights(before, after, client);
+  await dialog.host.stderr.write(`${formatRows([["Warning", warning ?? ""]], dialog.host)}\n`);
+  const question = { label: "Update this key?", alternative, unchanged: "Nothing was changed." };
+  return await confirmOrChange(question, warning === undefined, prompts);
+}
+
+/** Says what the key may do if the update lets it do everything. */
+async function newFullRights(before: ApiKey, after: ApiKey, client: Client): Promise<string | undefined> {
+  const fullRights = async ({ roles, permissions }: ApiKey): Promise<string | undefined> =>
+    describeFullRights(await client.effectivePermissions({ roles: roles ?? [], permissions: permissions ?? [] }));
+  if (before.roles === after.roles && before.permissions === after.permissions) return undefined;
+  const warning = await fullRights(after);
+  return warning === undefined || await fullRights(before) !== undefined ? undefined : warning;
+}
