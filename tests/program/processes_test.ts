@@ -144,6 +144,19 @@ testWithSignals("a command that waits for a server exits with 130 on SIGINT", as
   expect(JSON.parse(stdout)).toMatchObject({ code: "INTERRUPTED" });
 });
 
+testWithSignals("audit --follow prints the events of another process, and exits with 130 on SIGINT", async () => {
+  await using sandbox = await openSandbox();
+  const child = spawn(["audit", "--follow"], { SERVICE_API_DATA_DIR: `${sandbox.directory}/data` });
+  const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  await sandbox.program(["apikey", "--create", "--name", "first", "--roles", "GUEST"]);
+  await readUntil(output, '"name":"first"');
+  child.kill("SIGINT");
+  await child.stdin.close().catch(() => {});
+  expect((await child.status).code).toBe(130);
+  expect(await new Response(child.stderr).text()).toBe("");
+  await output.cancel();
+});
+
 testWithSignals("a command that waits for a locked store exits with 130 on SIGINT", async () => {
   await using sandbox = await openSandbox();
   await sandbox.program(["apikey", "--create", "--name", "first", "--roles", "GUEST"]);
