@@ -192,6 +192,16 @@ testAtTerminal("Ctrl-Z suspends a prompt, and fg shows it again with what was ty
   await terminal.shows(/Interrupted/);
 });
 
+testAtTerminal("a prompt is drawn again when the window is resized", {}, async ({ terminal }) => {
+  await terminal.type("./service-api apikey");
+  await terminal.press("Enter");
+  await terminal.shows(/to select · arrows to move · /);
+  await terminal.resize(40, 15);
+  await terminal.shows(/ {2}enter select · arrows move · \? help$/);
+  await terminal.resize(80, 24);
+  expect(await terminal.shows(/to select · arrows to move · /)).not.toContain("enter select");
+});
+
 testAtTerminal("answers can be typed ahead, but not the confirmation", { rows: 50 }, async ({ terminal, program }) => {
   await terminal.type("./service-api apikey --create");
   await terminal.press("Enter");

@@ -34,6 +34,8 @@ export interface Terminal extends AsyncDisposable {
   paste(text: string): Promise<void>;
   /** Presses keys by their tmux names: `Tab`, `Enter`, `Escape`, `Up`, `C-c`, `BSpace`. */
   press(...keys: readonly string[]): Promise<void>;
+  /** Changes the size of the window. */
+  resize(columns: number, rows: number): Promise<void>;
   /** The text on the screen, without trailing spaces and without empty lines at the end. */
   screen(): Promise<string>;
   /** The text on the screen with escape sequences for colours. */
@@ -104,6 +106,9 @@ export async function openTerminal(
       await tmux("paste-buffer", "-p");
     },
     press,
+    resize: async (columns, rows) => {
+      await tmux("resize-window", "-x", String(columns), "-y", String(rows));
+    },
     screen,
     styledScreen: () => tmux("capture-pane", "-p", "-e"),
     shows: async (pattern, ...again) => {
