@@ -69,7 +69,7 @@ export async function promptAtTerminal<Answer>(
   const host = new TerminalHost([], at);
   const answer = show(await openPrompts(host));
   answer.catch(() => {});
-  await host.screen.until(/\?/);
+  await host.screen.until(/[?:]/);
   return { host, screen: host.screen, answer };
 }
 

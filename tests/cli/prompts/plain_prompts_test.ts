@@ -5,6 +5,7 @@ import { parseName } from "../../../src/apikey/name.ts";
 import { RESOURCES } from "../../../src/apikey/permission.ts";
 import { GoBack } from "../../../src/cli/prompts/options.ts";
 import { openPrompts, type Prompts } from "../../../src/cli/prompts/prompts.ts";
+import { inProcess } from "../../program/program.ts";
 import { KEYS, type Screen } from "../../program/screen.ts";
 import { TerminalHost } from "../../program/terminal_host.ts";
 
@@ -404,3 +405,11 @@ A name may contain only
 letters, digits and spaces.
 Name: a`);
 });
+
+for (const command of ["apikey list", "apikey ensure", "audit", "config", "serve"]) {
+  Deno.test(`${command} never prompts, so it rejects --plain`, async () => {
+    const { code, stderr } = await inProcess([...command.split(" "), "--plain"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('Unknown option "--plain".');
+  });
+}
