@@ -82,13 +82,16 @@ export const SCENES: readonly Scene[] = [
 /** The current time in every scene. */
 const NOW = new Date("2026-03-02T09:30:00Z");
 
+/** The directory of the store that the pictures show. */
+const SHOWN_DIRECTORY = "/home/me/.local/share";
+
 /** Runs a scene with an empty store and with repeatable random numbers. */
 async function withStore(play: (directory: string) => Promise<string>): Promise<string> {
-  const directory = await Deno.makeTempDir({ prefix: "service-api-pictures-" });
+  const directory = await Deno.makeTempDir();
   const { getRandomValues } = crypto;
   crypto.getRandomValues = repeatableRandomValues();
   try {
-    return await play(directory);
+    return (await play(directory)).replaceAll(directory, SHOWN_DIRECTORY);
   } finally {
     crypto.getRandomValues = getRandomValues;
     await Deno.remove(directory, { recursive: true });
@@ -119,7 +122,7 @@ interface RunningProgram {
 
 /** Starts the program at a terminal that already shows the command line `typed`. */
 function start(store: string, columns: number, typed: string, args: readonly string[], now = NOW): RunningProgram {
-  const env = { SERVICE_API_DATA_DIR: store, NO_COLOR: "", TERM: "xterm-256color" };
+  const env = { XDG_DATA_HOME: store, NO_COLOR: "", TERM: "xterm-256color" };
   const isCaptured = typed.includes("$(");
   const host = new TerminalHost(args, { env, columns, rows: ROWS, showsOutput: !isCaptured });
   host.now = () => now;
