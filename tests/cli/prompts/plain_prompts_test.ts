@@ -222,7 +222,7 @@ for (const [typed, chosen] of [["", ["Banana", "Cherry"]], ["none", []], ["1", [
       prompts.select({ label: "Fruit", items: FRUIT, initial: ["Cherry", "Banana"] })
     );
     expect(await screen.until(/names:/)).toContain("  2. Banana (selected)\n");
-    await reply(screen, /Enter\s+keeps\s+the\s+2\s+selected;\s+none\s+selects\s+none\n/, typed);
+    await reply(screen, /Enter\s+keeps\s+the\s+selection;\s+none\s+selects\s+none\n/, typed);
     expect(await answer).toEqual(chosen);
   });
 }

@@ -59,9 +59,7 @@ export async function chooseMany<Value>(
     hints: [
       "separate them with commas, for example 1,3-5",
       "all selects all",
-      ...(preset.length === 0
-        ? ["Enter selects none"]
-        : [`Enter keeps the ${preset.length} selected`, "none selects none"]),
+      ...(preset.length === 0 ? ["Enter selects none"] : ["Enter keeps the selection", "none selects none"]),
     ],
     canGoBack,
     read: (answer) => {
