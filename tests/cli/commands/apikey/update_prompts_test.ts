@@ -1,0 +1,47 @@
+/** `apikey update` at a terminal without a change: the prompts for the change, and the confirmation. */
+import { expect } from "expect";
+import { embedded } from "../../../program/installations.ts";
+import { inProcess } from "../../../program/program.ts";
+import { KEYS } from "../../../program/screen.ts";
+import { belowTarget, runAtTerminal } from "../../../program/terminal_host.ts";
+
+Deno.test("update at the prompt of apikey asks for the key and for the changes, and shows both before the confirmation", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST"]);
+  const { host, screen, code } = runAtTerminal(["apikey"], { env, rows: 60 });
+  await screen.until(/What do you want to do/);
+  screen.press(KEYS.down, KEYS.down, KEYS.down, KEYS.enter);
+  await screen.until(/\? Key to update/);
+  screen.press(KEYS.enter);
+  const menu = await screen.until(/\? What do you want to change about "ci"/);
+  expect(menu.slice(menu.indexOf('? What do you want to change about "ci"'))).toContain(`\
+? What do you want to change about "ci"?
+❯ Name         ci
+  Description
+  Roles        GUEST
+  Permissions
+  Expiry       never
+  Disable      reject the key until you enable it again
+`);
+  screen.press(KEYS.enter);
+  await screen.until(/\? Name: ci█/);
+  screen.press(..." 2", KEYS.enter);
+  await screen.until(/❯ Done/);
+  screen.press(KEYS.enter);
+  expect(belowTarget(await screen.until(/\? Update this key\?/))).toMatch(
+    / {2}Key +ci\n {2}Roles +GUEST\n {2}Last used +never\n\nChanges to the key "ci" \(key_\w+\):\n {2}name +"ci" → "ci 2"\n\n\? Update this key\? \(Y\/n\/e\)$/,
+  );
+  screen.press("e");
+  await screen.until(/Update this key\? edit\n\? What do you want to change[^]*Name +ci 2/);
+  screen.press(KEYS.up, KEYS.enter);
+  await screen.until(/ {2}Enable /);
+  screen.press(KEYS.home, KEYS.enter);
+  await screen.until(/ {2}enabled +yes → no\n\n\? Update this key\?/);
+  screen.press("y");
+  expect(await code).toBe(0);
+  expect(host.stdout.text).toBe('Updated API key "ci 2"\n');
+  expect((await program(["request", "--query", "{ apiKeys { name enabled } }"])).stdout).toContain(
+    '{"name":"ci 2","enabled":false}',
+  );
+});
