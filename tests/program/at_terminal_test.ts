@@ -3,6 +3,7 @@ import { expect } from "expect";
 import { buildExecutable } from "./executable.ts";
 import { asProcess, type Program, withEnv } from "./program.ts";
 import { openTerminal, type Terminal, type TerminalOptions } from "./terminal.ts";
+import { belowTarget } from "./terminal_host.ts";
 import { missingPrograms } from "../tools.ts";
 
 const build = await buildExecutable();
@@ -41,7 +42,11 @@ async function withShell(
 function outputOf(screen: string): string {
   const lines = screen.split("\n");
   const start = lines.findLastIndex((line) => line.startsWith("$ ./") || line.startsWith("$ KEY="));
-  return lines.slice(start + 1).join("\n").replaceAll(/key_\w+/g, "key_…").replaceAll(/sak_\w+/g, "sak_…")
+  const output = lines.slice(start + 1).join("\n");
+  return (output.startsWith("Using ") ? belowTarget(output) : output).replaceAll(/key_\w+/g, "key_…").replaceAll(
+    /sak_\w+/g,
+    "sak_…",
+  )
     .replaceAll(/\d{4}-\d\d-\d\d/g, "2026-11-20");
 }
 
@@ -112,24 +117,32 @@ testAtTerminal("keys selected from a list are deleted", {}, async ({ terminal, p
   expect(outputOf(await terminal.shows(/Delete keys/))).toBe(`\
 ? What do you want to do?
 ❯ Create a key  prints its secret once
+  List keys     their rights and last use
+  Show a key    everything except its secret
+  Update a key  its name, description, rights or state
+  Rotate a key  issues a new secret
   Delete keys   selected from a list
   enter to select · arrows to move · ? help`);
-  await terminal.press("Down", "Enter");
+  await terminal.press("Up", "Enter");
   await terminal.shows(/Keys to delete/);
   await terminal.type("ci ");
   await terminal.press("Tab", "Down", "Tab");
   expect(outputOf(await terminal.shows(/\(2 of \d+ selected/))).toBe(`\
 ✔ What do you want to do? Delete keys
 ? Keys to delete: ci █ (2 of 3 selected, 2 shown)
-  ◉ ci deploy       VIEWER  2026-11-20  of ci deploy
-❯ ◉ ci test         VIEWER  2026-11-20  of ci test
+  ◉ ci deploy       VIEWER  never used  2026-11-20  of ci deploy
+❯ ◉ ci test         VIEWER  never used  2026-11-20  of ci test
   tab to select · enter to confirm · esc to clear · ? help`);
   await terminal.press("Enter");
-  await terminal.shows(/\(y\/N\)/);
+  await terminal.shows(/\(y\/N\/e\)/);
   await terminal.press("y");
   expect(outputOf(await terminal.shows(/Successfully.*\n\$$/))).toBe(`\
 ✔ What do you want to do? Delete keys
 ✔ Keys to delete: ci deploy, ci test
+
+  Keys         ci deploy  VIEWER  never used  2026-11-20  of ci deploy
+               ci test    VIEWER  never used  2026-11-20  of ci test
+
 ✔ Delete 2 keys? Their secrets stop working immediately. yes
 Successfully deleted 2 API keys
 $`);
@@ -146,7 +159,7 @@ testAtTerminal("a pasted name with a space filters the list and selects nothing"
   await terminal.paste(" ci\tdeploy\n");
   expect(outputOf(await terminal.shows(/deploy █/))).toBe(`\
 ? Keys to delete: ci deploy █ (0 of 2 selected, 1 shown)
-❯ ◯ ci deploy  VIEWER  2026-11-20
+❯ ◯ ci deploy  VIEWER  never used  2026-11-20
   tab to select · enter to confirm · esc to clear · ? help`);
   await terminal.press("Tab", "Enter");
   await terminal.shows(/Delete the key "ci deploy"\?/);
@@ -208,9 +221,11 @@ testAtTerminal("answers can be typed ahead, but not the confirmation", { rows: 5
   await terminal.shows(/Name: █/);
   await terminal.type("ahead\rof its time\rguest\t\rme:read_o\t\ryy\r");
   expect(outputOf(await terminal.shows(/Create this key/))).toMatch(
-    /^✔ Name: ahead\n✔ Description: of its time\n✔ Roles: GUEST\n✔ Permissions: ME:READ_OWN\n[^]*\? Create this key\? \(Y\/n\)$/,
+    /^✔ Name: ahead\n✔ Description: of its time\n✔ Roles: GUEST\n✔ Permissions: ME:READ_OWN\n[^]*\? Create this key\? \(Y\/n\/e\)$/,
   );
   await terminal.press("n");
+  await terminal.shows(/What do you want to do/);
+  await terminal.press("Enter");
   await terminal.shows(/Nothing was created/);
   expect((await program(["apikey", "--delete", "--name", "ahead"])).stdout).toBe("No API keys found to delete\n");
 });

@@ -277,17 +277,22 @@ Prompting:
   The command can prompt if standard input and standard error are terminals and
   --no-input is not given. If it cannot prompt, a missing value is a usage
   error.
+  Before the first question and with every confirmation, the command shows which
+  server or store it uses, and which flag, variable or profile selects it.
   --create with a name and a role or permission never prompts. Otherwise it
   prompts for each missing value, shows the rights of the new key, and asks for
-  confirmation.
+  confirmation. Shift-Tab and Esc go back to the question before, and answers
+  are kept. At the confirmation, e changes one answer. After n, you can quit or
+  change an answer.
   If the name is taken and --overwrite is not given, --create asks before
   replacing the key, even with --yes. It fails instead if it does not prompt or
   if the calling key is not allowed to read keys.
   --delete with one name or id never prompts. Without names, ids and filters, it
   shows a list to select keys from, and asks for confirmation. Without --create
-  and --delete, the command prompts for the mode, and deleting always asks for
-  confirmation. --yes skips the final confirmation of both modes, and the
-  prompts for the names of keys to delete.
+  and --delete, the command asks whether to create, list, show, update, rotate
+  or delete keys, and deleting always asks for confirmation. --yes skips the
+  final confirmation of both modes, and the prompts for the names of keys to
+  delete.
   In the lists of roles and keys, the arrow keys move the cursor, Tab selects,
   and Enter confirms. Space selects too, unless a filter is set. Typing filters
   the list, and a filter can contain spaces. Backspace deletes the last

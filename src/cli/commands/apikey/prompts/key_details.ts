@@ -72,10 +72,14 @@ function formatKeys(keys: readonly ApiKey[], marks: Marks, { host, target }: Dia
   // The marked keys come first, so that they are always shown.
   const sorted = keys.toSorted((one, other) => Number(marks.has(other.id)) - Number(marks.has(one.id)));
   const room = host.stderr.columns() - TITLE_WIDTH - 1;
-  const shown = listItems(sorted.slice(0, MAX_KEYS), marks, now);
-  const nameWidth = Math.min(Math.floor(room / 2), Math.max(...shown.map(({ label }) => widthOf(label))));
-  const lines = shown.map(({ label, hint = "" }) =>
-    truncate(`${fit(label, nameWidth, ellipsis)}  ${hint}`, room, ellipsis).trimEnd()
+  // A mark follows the name, because the end of a line may not fit.
+  const shown = listItems(sorted.slice(0, MAX_KEYS), new Map(), now).map(({ value, label, hint = "" }) => {
+    const mark = marks.get(value.id);
+    return { name: mark === undefined ? label : `${label} [${mark}]`, hint };
+  });
+  const nameWidth = Math.min(room, Math.max(...shown.map(({ name }) => widthOf(name))));
+  const lines = shown.map(({ name, hint }) =>
+    truncate(`${fit(name, nameWidth, ellipsis)}  ${hint}`, room, ellipsis).trimEnd()
   );
   const more = keys.length > MAX_KEYS ? [`and ${keys.length - MAX_KEYS} more`] : [];
   return formatRows([using, ["Keys", [...lines, ...more]]], host);
