@@ -21,6 +21,8 @@ export interface Endpoint {
   readonly interrupted: AbortSignal;
   /** Writes a message to the debug log. `properties` must not contain secrets. */
   readonly debug: (message: string, properties: Record<string, unknown>) => void;
+  /** Shows at a terminal that the program waits for several requests. Without it, only `fetch` shows a wait. */
+  readonly showWaiting?: <Result>(work: Promise<Result>) => Promise<Result>;
   /** Sends a request over the network, or passes it to a server inside this process. */
   readonly fetch: (request: Request) => Promise<Response>;
 }

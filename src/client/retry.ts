@@ -54,6 +54,15 @@ async function retryWhile<Result>(
   endpoint: Endpoint,
   request: () => Promise<Result>,
 ): Promise<Result> {
+  const repeating = repeatWhile(isTemporary, endpoint, request);
+  return await (endpoint.showWaiting?.(repeating) ?? repeating);
+}
+
+async function repeatWhile<Result>(
+  isTemporary: (failure: Failure) => boolean,
+  endpoint: Endpoint,
+  request: () => Promise<Result>,
+): Promise<Result> {
   const end = performance.now() + Math.min(RETRY_TIME, endpoint.timeout);
   for (let time = FIRST_PAUSE;; time *= 2) {
     try {
@@ -79,6 +88,16 @@ export async function poll<Result>(
   request: () => Promise<Result>,
   isDone: (result: Result) => boolean,
   limit: number = endpoint.timeout,
+): Promise<Result> {
+  const polling = repeatUntil(endpoint, request, isDone, limit);
+  return await (endpoint.showWaiting?.(polling) ?? polling);
+}
+
+async function repeatUntil<Result>(
+  endpoint: Endpoint,
+  request: () => Promise<Result>,
+  isDone: (result: Result) => boolean,
+  limit: number,
 ): Promise<Result> {
   const end = performance.now() + limit;
   for (let time = FIRST_PAUSE;; time *= 2) {

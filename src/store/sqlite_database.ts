@@ -18,6 +18,8 @@ export interface WaitOptions {
   readonly busyTimeout: number;
   /** Aborting this signal ends the wait. */
   readonly signal?: AbortSignal | undefined;
+  /** Called each time another process holds a lock. */
+  readonly onBusy?: (() => void) | undefined;
 }
 
 /**
@@ -245,9 +247,10 @@ export function randomDelay(): Promise<void> {
 export function waitFailure(
   busy: Error,
   path: string,
-  { busyTimeout, signal }: WaitOptions,
+  { busyTimeout, signal, onBusy }: WaitOptions,
   since: number,
 ): Failure | undefined {
+  onBusy?.();
   if (signal?.aborted) {
     return new Failure(
       "INTERRUPTED",

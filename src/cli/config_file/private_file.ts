@@ -4,6 +4,7 @@
  */
 import { Failure, quote, reasonOf } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
+import { showWaiting } from "../host/show_waiting.ts";
 import { type ConfigPath, directoryOf, lockPath } from "./path.ts";
 
 /** A file that is written under a temporary name. */
@@ -63,7 +64,7 @@ export async function withLock<Result>(
   try {
     await makeDirectoryOf(path, host);
     file = await Deno.open(path, { create: true, write: true, mode: 0o600 });
-    await file.lock(true);
+    await showWaiting(() => `another login or logout that changes ${quote(config.path)}`, host, file.lock(true));
   } catch (error) {
     throw cannotWrite(path, error);
   }

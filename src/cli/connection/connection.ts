@@ -9,6 +9,7 @@ import { isLoopback } from "../settings/base_url.ts";
 import type { Target } from "../host/dialog.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
+import { showWaiting } from "../host/show_waiting.ts";
 import type { EmbeddedServer, NetworkServer, Settings } from "./settings.ts";
 import { describePlace, describeTarget } from "./target.ts";
 
@@ -74,22 +75,26 @@ async function runTask<Result>(
     connection = undefined;
     await closing?.catch((error) => log.error("Closing the connection failed: {error}", { error }));
   };
+  let isStoreLocked = false;
+  const awaited = (): string => `${isStoreLocked ? "another process that uses " : ""}${describeTarget(settings)}`;
+  const showWait = async <Result>(work: Promise<Result>): Promise<Result> => {
+    isStoreLocked = false;
+    return await showWaiting(awaited, host, work);
+  };
+  const onBusy = (): void => {
+    isStoreLocked = true;
+  };
   const connect = async (isAgain = false): Promise<Client> => {
     if (isAgain) await close();
     connection ??= server.kind === "network"
       ? await connectToNetwork(server, host)
-      : await openEmbedded(server, timeout, interrupted, host, log);
-    const { label } = connection;
+      : await showWait(openEmbedded(server, { timeout, signal: interrupted, onBusy }, host, log));
     const fetch = log.isDebug ? (await import("#debug-log")).logRequests(connection.fetch, log) : connection.fetch;
     return createClient({
       ...connection,
       ...remedies,
-      fetch: async (request) => {
-        const response = fetch(request);
-        if (!host.stderr.isTerminal()) return await response;
-        const { withSpinner } = await import("#terminal");
-        return await withSpinner(`Waiting for ${label}`, host, response);
-      },
+      fetch: async (request) => await showWait(fetch(request)),
+      showWaiting: showWait,
       headers,
       timeout,
       maxResponseSize: server.kind === "network" ? maxResponseSize : Infinity,
@@ -114,8 +119,11 @@ interface Connection extends Pick<Endpoint, "url" | "label" | "keyRemedy" | "kno
 
 async function openEmbedded(
   { location }: EmbeddedServer,
-  timeout: number,
-  signal: AbortSignal,
+  { timeout, signal, onBusy }: {
+    readonly timeout: number;
+    readonly signal: AbortSignal;
+    readonly onBusy: () => void;
+  },
   host: Host,
   log: Log,
 ): Promise<Connection> {
@@ -124,6 +132,7 @@ async function openEmbedded(
     location,
     busyTimeout: timeout,
     signal,
+    onBusy,
     validDocuments: DOCUMENTS,
     now: () => host.now(),
     logError: log.error,

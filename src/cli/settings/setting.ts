@@ -2,6 +2,7 @@
 import { Failure, NOTHING_CHANGED, quote, reasonOf } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
 import { unlessInterrupted } from "../host/interrupt.ts";
+import { showWaiting } from "../host/show_waiting.ts";
 import { flagOf, type SettingKey, SETTINGS } from "./table.ts";
 
 export interface Setting {
@@ -112,7 +113,8 @@ async function readBytes(path: string, setting: string, timeout: number): Promis
  */
 export async function readStandardInput(setting: string, host: Host): Promise<string> {
   if (!host.stdin.isTerminal()) {
-    return await unlessInterrupted(host.stdin.readText(), NOTHING_CHANGED, host);
+    const reading = unlessInterrupted(host.stdin.readText(), NOTHING_CHANGED, host);
+    return await showWaiting(() => `the end of standard input, for ${setting}`, host, reading);
   }
   throw new Failure("USAGE", `${setting} - reads standard input, which is a terminal. Pipe the value in.`);
 }

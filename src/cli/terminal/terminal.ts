@@ -3,9 +3,10 @@
  * on demand, because commands in scripts do not need it.
  */
 export { indentJson } from "./indent_json.ts";
-export { openProgress, withSpinner } from "./progress.ts";
+export { openProgress } from "./progress.ts";
 export { relativeTime } from "./relative_time.ts";
 export { drawRights } from "./rights_matrix.ts";
 export { isPlain, styleFor } from "./style.ts";
 export { layoutTable, tableRow } from "./table.ts";
 export { widthOf, wrapText } from "./text_width.ts";
+export { whileWaiting } from "./waiting.ts";

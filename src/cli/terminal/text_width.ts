@@ -67,3 +67,6 @@ export function wrapText(text: string, columns: number): readonly string[] {
   }
   return [...lines, rest];
 }
+
+/** Moves the cursor to the start of its line and erases the line. */
+export const ERASE_LINE = "\r\x1b[2K";

@@ -1,69 +1,8 @@
-/** The spinner and the progress bar. */
+/** The progress bar. */
 import { expect } from "expect";
-import { openProgress, withSpinner } from "../../../src/cli/terminal/progress.ts";
+import { openProgress } from "../../../src/cli/terminal/progress.ts";
 import { FakeHost } from "../../program/program.ts";
 import { TerminalHost } from "../../program/terminal_host.ts";
-
-Deno.test("a spinner with the label appears after 300 ms, turns, and disappears when the work ends", async () => {
-  const host = new TerminalHost([]);
-  const work = Promise.withResolvers<string>();
-  const start = performance.now();
-  const waiting = withSpinner("Waiting for host.example", host, work.promise);
-  expect(await host.screen.until(/Waiting/)).toMatch(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Waiting for host\.example$/);
-  expect(performance.now() - start).toBeGreaterThan(290);
-  await host.screen.until(/⠙/);
-  work.resolve("answer");
-  expect(await waiting).toBe("answer");
-  expect(await host.screen.text()).toBe("");
-});
-
-Deno.test("work that is already done shows no spinner", async () => {
-  const host = new TerminalHost([]);
-  expect(await withSpinner("Waiting", host, Promise.resolve(1))).toBe(1);
-  expect(host.screen.raw).toBe("");
-});
-
-Deno.test("there is no spinner in a pipe or with TERM=dumb", async () => {
-  const pipe = new FakeHost([], { env: { LANG: "C.UTF-8" } });
-  const dumb = new TerminalHost([], { env: { TERM: "dumb" } });
-  const terminal = new TerminalHost([]);
-  const work = Promise.withResolvers<void>();
-  const all = [pipe, dumb, terminal].map((host) => withSpinner("Waiting", host, work.promise));
-  await terminal.screen.until(/⠙/);
-  work.resolve();
-  await Promise.all(all);
-  expect(pipe.stderr.text).toBe("");
-  expect(dumb.screen.raw).toBe("");
-});
-
-Deno.test("if the work fails, the spinner disappears and the caller receives the failure", async () => {
-  const host = new TerminalHost([]);
-  const work = Promise.withResolvers<void>();
-  const waiting = withSpinner("Waiting", host, work.promise);
-  await host.screen.until(/Waiting/);
-  work.reject(new Error("refused"));
-  await expect(waiting).rejects.toThrow("refused");
-  expect(await host.screen.text()).toBe("");
-});
-
-Deno.test("a long label is truncated, so that the spinner stays on one line", async () => {
-  const host = new TerminalHost([], { columns: 30 });
-  const work = Promise.withResolvers<void>();
-  const waiting = withSpinner("Waiting for a-host-with-a-long-name.example", host, work.promise);
-  expect(await host.screen.until(/⠹/)).toBe("⠹ Waiting for a-host-with-a-…");
-  work.resolve();
-  await waiting;
-  expect(await host.screen.text()).toBe("");
-});
-
-Deno.test("without a UTF-8 locale the spinner is ASCII", async () => {
-  const host = new TerminalHost([], { env: { LANG: "C" } });
-  const work = Promise.withResolvers<void>();
-  const waiting = withSpinner("Waiting", host, work.promise);
-  expect(await host.screen.until(/Waiting/)).toMatch(/^[-|/\\] Waiting$/);
-  work.resolve();
-  await waiting;
-});
 
 Deno.test("the progress bar grows, and disappears when the work ends", async () => {
   const host = new TerminalHost([]);

@@ -6,6 +6,7 @@ import { escapeInvisible, Failure, quote, reasonOf } from "../../../apikey/failu
 import type { EffectivePermissions, IssuedKey, KeyReference } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
 import type { SecretFile } from "../../host/secret_file.ts";
+import { showWaiting } from "../../host/show_waiting.ts";
 import { writeJson } from "../../report.ts";
 
 /** A key that the server has created. */
@@ -52,7 +53,8 @@ export async function withDestination(
   if (path !== undefined) {
     const { lockSecretFile } = await import("#secret-file");
     const { platform } = host;
-    const secretFile = await lockSecretFile(path, { overwrite }, { timeout, interrupted, platform });
+    const locking = lockSecretFile(path, { overwrite }, { timeout, interrupted, platform });
+    const secretFile = await showWaiting(() => `another process that changes ${quote(path)}`, host, locking);
     return await task(secretFile).finally(() => secretFile.discard());
   }
   if (!await host.isOutputClosed()) return await task(undefined);

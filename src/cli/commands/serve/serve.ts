@@ -19,6 +19,7 @@ import { chooseStore, readStoreLocation, type StoreFlags } from "../../settings/
 import { helpOf, SETTINGS } from "../../settings/table.ts";
 import { reportStart, sourceOf, storeOf } from "./start_report.ts";
 import { readTlsFiles } from "./tls_files.ts";
+import { showWaiting } from "../../host/show_waiting.ts";
 import { unlessInterrupted } from "../../host/interrupt.ts";
 
 /** Registers the command. */
@@ -232,7 +233,8 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
     logDebug: log.debug,
     logAccess: flags.accessLog ? accessLog.record : undefined,
   });
-  const server = await unlessInterrupted(opening, "Interrupted before the server was ready.", host);
+  const ready = unlessInterrupted(opening, "Interrupted before the server was ready.", host);
+  const server = await showWaiting(() => `the store ${storeOf(location)}`, host, ready);
   reload = () => void reloadCertificate(flags, server, log);
   const [first, second] = waitForStopSignals(host);
   const metrics = server.metricsUrl === undefined ? "" : ` and ${server.metricsUrl}`;
@@ -243,7 +245,9 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   const reporting = reportStart({ ...started, profile, flags }, host, () => isStopping);
   await first;
   isStopping = true;
+  const notice = setTimeout(noteDraining, NOTICE_DELAY, flags.drainTimeout, host);
   const outcome = await Promise.race([server.stop(drainTimeout), second]);
+  clearTimeout(notice);
   await flushWithTimeout(reporting.then(accessLog.flush));
   if (outcome === "second signal") return ExitCode.INTERRUPTED;
   if (outcome === 0) return ExitCode.OK;
@@ -309,6 +313,15 @@ async function reloadCertificate(
   } catch (error) {
     log.error("SIGHUP: the server keeps its certificate. {reason}", { reason: reasonOf(error) });
   }
+}
+
+/** How long the server stops before a terminal shows what it waits for, in milliseconds. */
+const NOTICE_DELAY = 500;
+
+async function noteDraining(drainTimeout: string, host: Host): Promise<void> {
+  if (!host.stderr.isTerminal()) return;
+  const text = `Waiting for running requests, for at most ${drainTimeout}. Press Ctrl-C again to stop at once.\n`;
+  await host.stderr.write(text).catch(() => {});
 }
 
 /** Returns two promises. The first resolves at the first SIGINT or SIGTERM, the second at the second signal. */

@@ -179,7 +179,9 @@ Deno.test("on SIGINT during the look-up of the name, the command exits with 130"
   await screen.until(/\? Name/);
   screen.press("n", KEYS.enter);
   await requested.promise;
-  expect(await screen.until(/Waiting/)).toMatch(/^✔ Name: n\n[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Waiting for 127\.0\.0\.1:\d+$/m);
+  expect(await screen.until(/Waiting/)).toMatch(
+    /^✔ Name: n\n[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Waiting for http:\/\/127\.0\.0\.1:\d+ \(SERVICE_API_URL\) · Ctrl-C stops$/m,
+  );
   host.handlers.get("SIGINT")?.();
   expect(await code).toBe(130);
   expect(screen.isRestored).toBe(true);

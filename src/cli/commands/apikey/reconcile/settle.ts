@@ -6,6 +6,7 @@ import { Failure, type FailureCode, quote, toSentence } from "../../../../apikey
 import type { ApiKey, Client, IssuedKey, KeyChanges } from "../../../../client/client.ts";
 import type { Host } from "../../../host/host.ts";
 import { lockFile, type LockOptions } from "../../../host/lock_file.ts";
+import { showWaiting } from "../../../host/show_waiting.ts";
 import { openSecretFile, removeTemporaryFiles, type SecretFile } from "../../../host/secret_file.ts";
 import { planKey, type PlannedKey, type WantedKey } from "./plan.ts";
 import { readSecret } from "./read_secret.ts";
@@ -101,8 +102,10 @@ export async function settle(wanted: readonly WantedKey[], session: Session): Pr
     // Every process takes the locks in the same order, so that no two wait for each other.
     for (const one of wanted.toSorted((a, b) => a.secretFile < b.secretFile ? -1 : 1)) {
       try {
+        const holder = (): string => `another process that changes ${quote(one.secretFile)}`;
         // deno-lint-ignore no-await-in-loop -- one lock after the other
-        locked.push({ one, release: await lockFile(one.secretFile, session) });
+        const release = await showWaiting(holder, session.host, lockFile(one.secretFile, session));
+        locked.push({ one, release });
       } catch (error) {
         if (!(error instanceof Failure) || error.code === "INTERRUPTED") throw error;
         failed.push({ name: one.name, id: null, failure: error });
