@@ -86,7 +86,7 @@ testAtTerminal(
 ❯ DOCKER                   ·   ·    ◆   ◆   [●]  ○    ·   ·
   DOCKER:UPDATE_ANY
   ◆ by role  ● selected  ◈ both  ○ included in ANY
-  tab to select · enter to confirm · esc to clear · arrows to move · ? help`);
+  tab to select · enter to confirm · esc to clear · ? help`);
     await terminal.press("Enter");
     await terminal.shows(/Create this key/);
     await terminal.press("y");
@@ -290,7 +290,7 @@ testAtTerminal(
     const screen = await terminal.shows(/Create this key\?/);
     expect(screen).toContain("R by role  B by both");
     expect(screen).toMatch(/^[ -~\n]+$/);
-    expect(await terminal.styledScreen()).toContain("\x1b[32m*");
+    expect(await terminal.styledScreen()).toContain("\x1b[36m?");
   },
 );
 
