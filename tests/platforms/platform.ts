@@ -178,7 +178,7 @@ export function testPrompts(platform: Platform): void {
     // Wine's console does not pass on arrow keys.
     await terminal.type("viewer");
     await press("Tab", /\(1 of \d+ selected/);
-    await press("Enter", /arrows to move/);
+    await press("Enter", /Permissions:/);
     await terminal.type("docker:update");
     await press("Tab", /\([1-9]\d* of \d+ selected/);
     await press("Enter", /Create this key/);
