@@ -286,7 +286,7 @@ testShim(
       env: { ...env, PS1: "$ " },
     });
     await terminal.shows(/^\$$/);
-    await terminal.type(`KEY=$(${shim} apikey --create --roles GUEST); echo "status $? with \${#KEY} characters"`);
+    await terminal.type(`KEY=$(${shim} apikey --create --roles GUEST)`);
     await terminal.press("Enter");
     await terminal.shows(/Name: █/);
     await terminal.type("from npm");
@@ -295,6 +295,9 @@ testShim(
     await terminal.press("Enter");
     await terminal.shows(/Permissions: █/);
     await terminal.press("C-c");
+    await terminal.shows(/^\$$/m);
+    await terminal.type('echo "status $? with ${#KEY} characters"');
+    await terminal.press("Enter");
     await terminal.shows(/^status 130 with 0 characters$/m);
   },
 );
