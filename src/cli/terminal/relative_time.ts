@@ -13,6 +13,14 @@ const UNITS = [
 ] as const;
 
 /**
+ * Does what `relativeTime` does for a time that has passed. Returns `now` for a time in the future, because the clock of a
+ * server may be ahead.
+ */
+export function timeAgo(time: string, now: Date): string {
+  return new Date(time) > now ? "now" : relativeTime(time, now);
+}
+
+/**
  * Returns, for example, `3d ago`, `in 89d` or `now`. Rounds down. Months have 30 days and years have 365.
  *
  * @param time a text from a server, which should be RFC 3339

@@ -1,6 +1,6 @@
 /** Times as a distance from now. */
 import { expect } from "expect";
-import { relativeTime } from "../../../src/cli/terminal/relative_time.ts";
+import { relativeTime, timeAgo } from "../../../src/cli/terminal/relative_time.ts";
 
 const NOW = new Date("2026-05-01T12:00:00Z");
 
@@ -28,3 +28,9 @@ for (
     expect(relativeTime(time, NOW)).toBe(shown);
   });
 }
+
+Deno.test("the time of an event that the clock of the server puts into the future is now", () => {
+  const now = new Date("2026-05-01T12:00:00Z");
+  expect(timeAgo("2026-05-01T12:00:01Z", now)).toBe("now");
+  expect(timeAgo("2026-05-01T11:58:00Z", now)).toBe("2m ago");
+});

@@ -170,7 +170,12 @@ function toFlag(option: string): string {
 type Mode = "create" | "list" | "show" | "update" | "rotate" | "delete";
 
 async function promptForMode(flags: ApikeyFlags, host: Host, useClient: UseClient): Promise<Mode> {
-  if (!canPrompt(flags, host)) throw new Failure("USAGE", "Choose a mode: add --create or --delete.");
+  if (!canPrompt(flags, host)) {
+    throw new Failure(
+      "USAGE",
+      "Choose what to do: add --create or --delete, or a command, for example list. See service-api apikey -h.",
+    );
+  }
   return await useClient(async (_connect, interrupted, { target }) => {
     const { promptForMode } = await import("#prompts");
     return await promptForMode(flags, { host, interrupted, target });

@@ -19,7 +19,7 @@ import { followEvents, type Pause, readEvents, waitFor } from "./read_events.ts"
 /** Registers the command. */
 export function registerAudit(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
-    .description("Print the audit trail of the server, oldest event first.")
+    .description("Print the audit trail of the server, in the order in which it was recorded.")
     .optionsGroup("Events:")
     .option(
       "--since <time>",

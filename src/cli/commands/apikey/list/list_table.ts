@@ -28,13 +28,17 @@ export async function* formatTable(
   pages: AsyncIterable<readonly ApiKey[]>,
   host: Host,
 ): AsyncGenerator<string> {
-  const { layoutTable, relativeTime, styleFor, tableRow } = await import("#terminal");
+  const { layoutTable, relativeTime, styleFor, tableRow, timeAgo } = await import("#terminal");
   const { dim, red, symbols: { ellipsis }, yellow } = styleFor(host.stdout, host);
   const now = host.now();
   let layout: ReturnType<typeof layoutTable> | undefined;
 
   const textsOf = (key: ApiKey): readonly string[] => {
-    const times = [key.expiresAt, key.lastUsedAt, key.createdAt].map((time) => time && relativeTime(time, now));
+    const times = [
+      key.expiresAt && relativeTime(key.expiresAt, now),
+      key.lastUsedAt && timeAgo(key.lastUsedAt, now),
+      key.createdAt && timeAgo(key.createdAt, now),
+    ];
     return [key.name, describeRights(key), statusOf(key, now), ...times].map((text) => escapeInvisible(text ?? ""));
   };
   const formatRow = (key: ApiKey): string => {

@@ -6,7 +6,7 @@ import type { Dialog } from "../../../host/dialog.ts";
 import type { Host } from "../../../host/host.ts";
 import type { ListItem } from "../../../prompts/options.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
-import { relativeTime } from "../../../terminal/relative_time.ts";
+import { timeAgo } from "../../../terminal/relative_time.ts";
 import { styleFor } from "../../../terminal/style.ts";
 import { fit, truncate, widthOf, wrapText } from "../../../terminal/text_width.ts";
 import { describeRights, statusOf } from "../key_output.ts";
@@ -102,12 +102,12 @@ function rowsOfKey(key: ApiKey, marks: Marks, now: Date, paint: (text: string) =
 /** The marks as sentences. */
 const MEANINGS: ReadonlyMap<string, string> = new Map([
   ["in use", "This is the key in use."],
-  ["last ADMIN", "Without it, no key has the role ADMIN."],
+  ["last ADMIN", "No other key has the role ADMIN."],
 ]);
 
 /** Returns `used 3d ago`, `never used`, or an empty text if the server does not report it. */
 function describeUse({ lastUsedAt, enabled }: ApiKey, now: Date): string {
-  if (lastUsedAt !== null) return `used ${relativeTime(lastUsedAt, now)}`;
+  if (lastUsedAt !== null) return `used ${timeAgo(lastUsedAt, now)}`;
   // A server that does not report whether keys are enabled does not report their use either.
   return enabled === null ? "" : "never used";
 }

@@ -20,7 +20,7 @@ export async function formatForTerminal(
   rights: EffectivePermissions | undefined,
   host: Host,
 ): Promise<string> {
-  const { drawRights, relativeTime, styleFor, wrapText } = await import("#terminal");
+  const { drawRights, relativeTime, styleFor, timeAgo, wrapText } = await import("#terminal");
   const style = styleFor(host.stdout, host);
   const columns = host.stdout.columns();
   const now = host.now();
@@ -28,6 +28,7 @@ export async function formatForTerminal(
   // Only the embedded server has revisions. It reports every field, so `null` is not an unknown time.
   const never = key.revision === null ? null : "never";
   const time = (text: string | null): string | null => text && `${text} (${relativeTime(text, now)})`;
+  const past = (text: string | null): string | null => text && `${text} (${timeAgo(text, now)})`;
   const fields = [
     ["Name", key.name],
     ["Id", key.id],
@@ -35,10 +36,10 @@ export async function formatForTerminal(
     ["Status", status],
     ["Roles", key.roles?.join(", ")],
     ["Expires", time(key.expiresAt) ?? never],
-    ["Last used", time(key.lastUsedAt) ?? never],
-    ["Created", time(key.createdAt)],
+    ["Last used", past(key.lastUsedAt) ?? never],
+    ["Created", past(key.createdAt)],
     ["Created by", key.createdBy],
-    ["Updated", time(key.updatedAt)],
+    ["Updated", past(key.updatedAt)],
     ["Old secret", key.graceUntil && `valid until ${time(key.graceUntil)}`],
     ["Managed by", key.managedBy],
   ] as const;
