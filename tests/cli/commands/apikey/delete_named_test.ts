@@ -12,21 +12,13 @@ const forbidden = (): Response =>
   Response.json({ errors: [{ message: "API_KEY:DELETE_ANY is missing.", extensions: { code: "FORBIDDEN" } }] });
 
 Deno.test("if no store exists, delete names the full path of the store that it searched", async () => {
-  const directory = await Deno.makeTempDir();
-  const workingDirectory = Deno.cwd();
-  try {
-    Deno.chdir(directory);
-    const { code, stderr } = await inProcess(["apikey", "--delete", "--name", "ci deploy", "--data-dir", "none"]);
-    expect(code).toBe(1);
-    expect(stderr).toBe(
-      "service-api: No API key found with name: ci deploy.\n" +
-        `service-api: Searched the store "${Deno.cwd()}/none/keys.db", which does not exist. ` +
-        "To search elsewhere, use --base-url, --data-dir, --database-url or --profile.\n",
-    );
-  } finally {
-    Deno.chdir(workingDirectory);
-    await Deno.remove(directory, { recursive: true });
-  }
+  const { code, stderr } = await inProcess(["apikey", "--delete", "--name", "ci deploy", "--data-dir", "no store"]);
+  expect(code).toBe(1);
+  expect(stderr).toBe(
+    "service-api: No API key found with name: ci deploy.\n" +
+      `service-api: Searched the store "${Deno.cwd()}/no store/keys.db", which does not exist. ` +
+      "To search elsewhere, use --base-url, --data-dir, --database-url or --profile.\n",
+  );
 });
 
 Deno.test("delete --id reaches a key whose name breaks the rules for names", async () => {
