@@ -30,7 +30,8 @@ function urlOf(endpoint: URL): string {
   return endpoint.href.replace(/\/graphql$/, "");
 }
 
-function absolute(path: string): string {
+/** Returns the full path of a file. */
+export function absolute(path: string): string {
   return /^([\\/]|[A-Za-z]:)/.test(path) ? path : `${Deno.cwd()}/${path}`;
 }
 

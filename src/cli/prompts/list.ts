@@ -134,7 +134,7 @@ export async function selectMany<Value>(
     },
     handleKey,
     validate,
-    answer: () => formatSelection(selected, items),
+    answer: () => formatSelection(items.filter((item) => selected.has(item)).map(({ label }) => label)),
     clearFilter: () => {
       const hasFilter = filter !== "";
       applyFilter("");
@@ -160,12 +160,15 @@ export function labelColumnWidth(items: readonly ListItem<unknown>[]): number {
   return Math.min(MAX_LABEL_WIDTH, items.reduce((width, { label }) => Math.max(width, widthOf(label)), 0));
 }
 
+/** The answer if nothing is selected. */
+export const NONE = "none";
+
 /** The maximum number of labels in the answer. */
 const MAX_NAMED = 10;
 
-function formatSelection<Value>(selected: ReadonlySet<ListItem<Value>>, items: readonly ListItem<Value>[]): string {
-  const labels = items.filter((item) => selected.has(item)).map(({ label }) => label);
-  const named = labels.slice(0, MAX_NAMED).join(", ") || "none";
+/** Names the selected items, or says that there are none. */
+export function formatSelection(labels: readonly string[]): string {
+  const named = labels.slice(0, MAX_NAMED).join(", ") || NONE;
   return labels.length > MAX_NAMED ? `${named} and ${labels.length - MAX_NAMED} more` : named;
 }
 

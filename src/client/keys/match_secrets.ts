@@ -166,7 +166,7 @@ async function matchInList(endpoint: Endpoint, wanted: readonly NameAndSecret[])
   return { matches, isEmbedded: false, tellsSecrets: apiKeys.length > 0 };
 }
 
-/** Returns whether `key` is a whole secret, and not a mask such as `abcd…` or `****abcd`. */
+/** Returns whether `key` is a whole secret. Some servers return only a part of it, like `abcd…` or `****abcd`. */
 function isWholeSecret(key: string | null | undefined): boolean {
   return typeof key === "string" && /^[\x21-\x7e]{16,}$/.test(key) && !/\*|\.{3}/.test(key);
 }

@@ -17,6 +17,7 @@ import { wrapWords } from "../../terminal/wrap.ts";
 import { type CreateFlags, createKey } from "./create.ts";
 import { type DeleteFlags, deleteKeys } from "./delete.ts";
 import { withDeleteFlags, withKeyFlags, withOutputFlags } from "./key_flags.ts";
+import { CREATE_ONLY_FLAGS, DELETE_ONLY_FLAGS, type Mode } from "./mode.ts";
 import { chooseName } from "./select/choose_name.ts";
 
 /** Registers the command. */
@@ -118,21 +119,6 @@ Examples:
   service-api apikey delete --match 'ci *' --expired --yes
 `;
 
-/** Flags that `--delete` rejects. */
-const CREATE_ONLY_FLAGS = [
-  "roles",
-  "permissions",
-  "permissionsFor",
-  "description",
-  "expiresIn",
-  "expiresAt",
-  "overwrite",
-  "secretFile",
-] as const;
-
-/** Flags that `--create` rejects. */
-const DELETE_ONLY_FLAGS = ["id", "match", "expired", "unused", "ifExists"] as const;
-
 interface ApikeyFlags extends Omit<CreateFlags, "name">, DeleteFlags {
   readonly create?: true | undefined;
   readonly delete?: true | undefined;
@@ -166,8 +152,6 @@ function nameToCreate(flags: ApikeyFlags): string | undefined {
 function toFlag(option: string): string {
   return option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
-
-type Mode = "create" | "list" | "show" | "update" | "rotate" | "delete";
 
 async function promptForMode(flags: ApikeyFlags, host: Host, useClient: UseClient): Promise<Mode> {
   if (!canPrompt(flags, host)) {

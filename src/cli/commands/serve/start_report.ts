@@ -2,6 +2,7 @@
 import { escapeInvisible, quote, reasonOf } from "../../../apikey/failure.ts";
 import { shellWord } from "../../../apikey/shell_word.ts";
 import type { StoreLocation } from "#server";
+import { absolute } from "../../connection/target.ts";
 import type { Host } from "../../host/host.ts";
 import { isLoopback } from "../../settings/base_url.ts";
 import type { ProfileFlags } from "../../settings/server_flags.ts";
@@ -97,10 +98,6 @@ function describeTls({ isTls, hostname }: StartedServer): string {
 /** Returns the file of a local store, or the database without its password. */
 export function storeOf(location: StoreLocation): string {
   return location.kind === "database" ? location.address.label : absolute(`${location.path}/keys.db`);
-}
-
-function absolute(path: string): string {
-  return /^([\\/]|[A-Za-z]:)/.test(path) ? path : `${Deno.cwd()}/${path}`;
 }
 
 /** Returns what selects the store. */

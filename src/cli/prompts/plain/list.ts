@@ -1,6 +1,6 @@
 /** Asks the user to choose from a numbered list, in plain lines. */
 import { quote } from "../../../apikey/failure.ts";
-import { toSearchText } from "../list.ts";
+import { formatSelection, NONE, toSearchText } from "../list.ts";
 import type { ListItem, ListOptions, SelectOptions } from "../options.ts";
 import { punctuate, type Screen } from "../run_prompt.ts";
 import { ask, type Reply, writeLines } from "./line.ts";
@@ -68,7 +68,7 @@ export async function chooseMany<Value>(
       return typed === "" ? { value: preset } : findRows(typed, rows);
     },
   }, screen);
-  await writeLines(`Selected: ${formatNames(chosen)}`, screen);
+  await writeLines(`Selected: ${formatSelection(chosen.map(({ label }) => label))}`, screen);
   return chosen.map(({ value }) => value);
 }
 
@@ -92,17 +92,7 @@ function listRows(rows: readonly Row<unknown>[], limit = Infinity): readonly str
   return rest === 0 ? lines : [...lines, `  and ${rest} more. To list all of them, type ${LIST_ALL}.`];
 }
 
-const NONE = "none";
-
-/** The maximum number of names after `Selected:`. */
-const MAX_NAMED = 10;
-
-function formatNames(rows: readonly Row<unknown>[]): string {
-  const names = rows.slice(0, MAX_NAMED).map(({ label }) => label).join(", ") || NONE;
-  return rows.length > MAX_NAMED ? `${names} and ${rows.length - MAX_NAMED} more` : names;
-}
-
-/** Finds the items of a list such as `1, 3-5, ci deploy`. Every part of it must stand for at least one item. */
+/** Finds the items for an answer like `1, 3-5, ci deploy`. Each part between commas must match at least one item. */
 function findRows<Value>(typed: string, rows: readonly Row<Value>[]): Reply<readonly Row<Value>[]> {
   if (typed.toLowerCase() === "all") return { value: rows };
   if (typed.toLowerCase() === NONE) return { value: [] };
@@ -119,7 +109,7 @@ function findRows<Value>(typed: string, rows: readonly Row<Value>[]): Reply<read
   return { value: rows.filter((row) => found.has(row)) };
 }
 
-/** @returns `undefined` if the text is not a range such as `3-5` */
+/** @returns `undefined` if the text is not a range like `3-5` */
 function findRange<Value>(typed: string, rows: readonly Row<Value>[]): Reply<readonly Row<Value>[]> | undefined {
   const [, first, last] = /^(\d+)\s*-\s*(\d+)$/.exec(typed)?.map(Number) ?? [];
   if (first === undefined || last === undefined) return undefined;

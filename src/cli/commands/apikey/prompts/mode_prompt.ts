@@ -1,8 +1,7 @@
 /** The prompt of `apikey` alone: what the user wants to do. */
 import type { Dialog } from "../../../host/dialog.ts";
+import { CREATE_ONLY_FLAGS, DELETE_ONLY_FLAGS, FILTER_FLAGS, type Mode } from "../mode.ts";
 import { openDialog } from "./open_dialog.ts";
-
-const FILTERS = ["match", "expired", "unused"] as const;
 
 /** What a user can do, with the flags that only some of these commands take. */
 const MODES = [
@@ -10,31 +9,19 @@ const MODES = [
     value: "create",
     label: "Create a key",
     hint: "prints its secret once",
-    takes: [
-      "name",
-      "roles",
-      "permissions",
-      "permissionsFor",
-      "description",
-      "expiresIn",
-      "expiresAt",
-      "overwrite",
-      "secretFile",
-    ],
+    takes: ["name", ...CREATE_ONLY_FLAGS],
   },
-  { value: "list", label: "List keys", hint: "their rights and last use", takes: FILTERS },
+  { value: "list", label: "List keys", hint: "their rights and last use", takes: FILTER_FLAGS },
   { value: "show", label: "Show a key", hint: "everything except its secret", takes: ["name", "id"] },
   { value: "update", label: "Update a key", hint: "its name, description, rights or state", takes: ["name", "id"] },
   { value: "rotate", label: "Rotate a key", hint: "issues a new secret", takes: ["name", "id"] },
-  { value: "delete", label: "Delete keys", hint: "", takes: ["name", "id", ...FILTERS, "ifExists"] },
+  { value: "delete", label: "Delete keys", hint: "", takes: ["name", ...DELETE_ONLY_FLAGS] },
 ] as const satisfies readonly {
-  readonly value: string;
+  readonly value: Mode;
   readonly label: string;
   readonly hint: string;
   readonly takes: readonly string[];
 }[];
-
-export type Mode = typeof MODES[number]["value"];
 
 /** The flags that decide which commands are possible, as typed. */
 interface ModeFlags {
@@ -56,7 +43,7 @@ export async function promptForMode(flags: ModeFlags, dialog: Dialog): Promise<M
   );
   const deletes = keys.length > 0
     ? "with the given names and ids"
-    : given.some((flag) => FILTERS.some((filter) => filter === flag))
+    : given.some((flag) => FILTER_FLAGS.some((filter) => filter === flag))
     ? "that match"
     : "selected from a list";
   // If nothing is possible, the chosen command says which flag it does not take.
