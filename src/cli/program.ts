@@ -1,6 +1,6 @@
 /**
  * The program: finds the requested command, runs it, and turns its result into output and an exit status. Each command
- * has its own module with its flags and behaviour, for example `commands/login.ts`.
+ * has its own module with its flags and behaviour, for example `commands/config.ts`.
  */
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { Failure } from "../apikey/failure.ts";

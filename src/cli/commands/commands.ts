@@ -6,7 +6,7 @@ import { registerAudit } from "./audit/audit.ts";
 import type { RegisterCommand } from "../command.ts";
 import { registerCompletions } from "../completions/completions.ts";
 import { registerConfig } from "./config.ts";
-import { registerLogin } from "./login.ts";
+import { registerLogin } from "./login/login.ts";
 import { registerLogout } from "./logout.ts";
 import { registerNeeds } from "./needs/needs.ts";
 import { registerRequest } from "./request.ts";

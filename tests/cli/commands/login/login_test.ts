@@ -1,16 +1,16 @@
 /** `login` and `logout`: what they store, remove and keep. */
 import { expect } from "expect";
-import { KEYS } from "../../program/screen.ts";
-import { runAtTerminal } from "../../program/terminal_host.ts";
+import { KEYS } from "../../../program/screen.ts";
+import { runAtTerminal } from "../../../program/terminal_host.ts";
 import { relative } from "node:path";
-import { makeSecret, SECRET_BYTES } from "../../../src/apikey/secret.ts";
-import { login, type LoginFlags } from "../../../src/cli/commands/login.ts";
-import { stageFile } from "../../../src/cli/config_file/private_file.ts";
-import type { TextOptions } from "../../../src/cli/prompts/options.ts";
-import type { Prompts } from "../../../src/cli/prompts/prompts.ts";
-import { startServer, type TestServer } from "../../client/foreign_server.ts";
-import { onPosix } from "../../posix.ts";
-import { type ConfigHome, configHome, SILENT } from "../config_file/config_home.ts";
+import { makeSecret, SECRET_BYTES } from "../../../../src/apikey/secret.ts";
+import { login, type LoginFlags } from "../../../../src/cli/commands/login/login.ts";
+import { stageFile } from "../../../../src/cli/config_file/private_file.ts";
+import type { TextOptions } from "../../../../src/cli/prompts/options.ts";
+import type { Prompts } from "../../../../src/cli/prompts/prompts.ts";
+import { startServer, type TestServer } from "../../../client/foreign_server.ts";
+import { onPosix } from "../../../posix.ts";
+import { type ConfigHome, configHome, SILENT } from "../../config_file/config_home.ts";
 
 const testWithModes = onPosix("file modes");
 

@@ -1,0 +1,77 @@
+/** The profile that `login` stores. */
+import type { Changes } from "../../config_file/edit.ts";
+import { type ConfigPath, directoryOf, keyFileOf, resolvePath } from "../../config_file/path.ts";
+import { removeFile, type StagedFile, stageFile } from "../../config_file/private_file.ts";
+import type { EffectiveSettings } from "../../connection/effective_settings.ts";
+import type { Host } from "../../host/host.ts";
+import { parseBaseUrl } from "../../settings/base_url.ts";
+import type { AddressFlags } from "../../settings/server_flags.ts";
+import type { Profile, SourcedSetting } from "../../settings/setting.ts";
+import { PROFILE_SETTINGS } from "../../settings/table.ts";
+
+/** The GraphQL endpoint of the profile's server; `undefined` if its base-url is missing or invalid. */
+export function endpointOf(profile: Profile | undefined): string | undefined {
+  const url = profile?.values.get("baseUrl");
+  try {
+    return url && parseBaseUrl(url, { allowHttp: true }).href;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns the changes to make to the profile. If the profile had another server or a store, these include the removal
+ * of the settings that were only for that server or store.
+ */
+export function changesFor(
+  name: string,
+  server: string,
+  { keyHeader, header, caFile, allowHttp }: AddressFlags,
+  { headers, ignored }: EffectiveSettings,
+  host: Host,
+): Changes {
+  const membersToRemove = PROFILE_SETTINGS.map(({ member, belongsToServer }) => belongsToServer ? member : undefined)
+    .filter((member) => ignored.some((setting) => setting.member === member));
+  return {
+    ...Object.fromEntries(membersToRemove.map((member) => [member, undefined])),
+    "base-url": server,
+    "key-file": keyFileOf(name),
+    ...(keyHeader === undefined ? {} : { "key-header": keyHeader }),
+    ...(header === undefined ? {} : { headers: Object.fromEntries(headers.map(nameAndValue)) }),
+    ...(caFile === undefined ? {} : { "ca-file": resolvePath(caFile, `${Deno.cwd()}/`, host) }),
+    ...(allowHttp ? { "allow-http": true } : {}),
+  };
+}
+
+function nameAndValue({ value: line }: SourcedSetting): [string, string] {
+  const colon = line.indexOf(":");
+  return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+}
+
+export interface NewProfile {
+  readonly file: ConfigPath;
+  readonly name: string;
+  readonly changes: Changes;
+  readonly key: string;
+  /** Whether the profile had a different server, or none. */
+  readonly isNewServer: boolean;
+}
+
+/**
+ * Stores the key and the profile. For a new server, first removes the old key, so that the profile never combines a
+ * server with the key of another server.
+ */
+export async function storeProfile({ file, name, changes, key, isNewServer }: NewProfile, host: Host): Promise<void> {
+  const { stageChanges } = await import("#config-document");
+  const keyPath = `${directoryOf(file.path, host)}${keyFileOf(name)}`;
+  const stagedKey = await stageFile(keyPath, `${key}\n`, 0o600, host);
+  let stagedConfig: StagedFile | undefined;
+  try {
+    stagedConfig = await stageChanges(file, name, changes, host);
+    if (isNewServer) await removeFile(keyPath);
+    await stagedConfig.commit();
+    await stagedKey.commit();
+  } finally {
+    await Promise.all([stagedKey.discard(), stagedConfig?.discard()]);
+  }
+}
