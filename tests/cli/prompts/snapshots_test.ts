@@ -3,6 +3,7 @@ import { expect } from "expect";
 import { RESOURCES } from "../../../src/apikey/permission.ts";
 import { rightsOf } from "../../../src/apikey/rights.ts";
 import type { Prompts } from "../../../src/cli/prompts/prompts.ts";
+import { testPictures } from "../../program/snapshots.ts";
 import { promptAtTerminal } from "../../program/terminal_host.ts";
 
 const KEYS = Array.from({ length: 200 }, (_, index) => ({
@@ -30,41 +31,15 @@ const PROMPTS = {
     }),
 } satisfies Record<string, (prompts: Prompts) => Promise<unknown>>;
 
-const SIZES = [[40, 15], [80, 24], [160, 50]] as const;
-
-const STYLES = {
-  colour: { NO_COLOR: "" },
-  "no colour": {},
-  ASCII: { LANG: "C" },
-  plain: { TERM: "dumb" },
-} as const;
-
-/** The screens below lines that name them. With `UPDATE_SNAPSHOTS=1`, the tests write this file. */
-const FILE = new URL("snapshots.txt", import.meta.url);
-
-const screens: string[] = [];
-const expected = Deno.env.get("UPDATE_SNAPSHOTS") === "1" ? undefined : await Deno.readTextFile(FILE);
-
-for (const [kind, show] of Object.entries(PROMPTS)) {
-  for (const [columns, rows] of SIZES) {
-    for (const [style, env] of Object.entries(STYLES)) {
-      Deno.test(`the prompt ${kind} at ${columns} x ${rows}, ${style}`, async () => {
-        const { screen, answer } = await promptAtTerminal<unknown>(show, { columns, rows, env });
-        const raw = screen.raw.replaceAll("\x1b", "␛");
-        screen.input.end();
-        await expect(answer).rejects.toThrow("Interrupted");
-        const section = `=== ${kind}, ${columns} x ${rows}, ${style} ===\n${raw.trimEnd()}\n`;
-        // Plain lines scroll.
-        if (style !== "plain") expect(raw.split("\n").length).toBeLessThanOrEqual(rows);
-        if (expected === undefined) screens.push(section);
-        else expect(expected.split(/^(?==== )/m)).toContain(section);
-      });
-    }
-  }
-}
-
-if (expected === undefined) {
-  Deno.test("the snapshots are written", async () => {
-    await Deno.writeTextFile(FILE, screens.join(""));
-  });
-}
+testPictures(
+  new URL("snapshots.txt", import.meta.url),
+  "the prompt",
+  Object.fromEntries(
+    Object.entries(PROMPTS).map(([kind, show]) => [kind, async (window, see) => {
+      const { screen, answer } = await promptAtTerminal<unknown>(show, window);
+      see(screen.raw);
+      screen.input.end();
+      await expect(answer).rejects.toThrow("Interrupted");
+    }]),
+  ),
+);
