@@ -69,14 +69,15 @@ export async function login(
   const oldProfile = profiles.get(name);
 
   let prompts: Promise<Prompts> | undefined;
-  const requirePrompts = async (missing: string, flag: string): Promise<Prompts> => {
+  const requirePrompts = async (problem: string): Promise<Prompts> => {
     if (canPrompt(flags, host)) return await (prompts ??= openPrompts(host));
-    throw new Failure("USAGE", `login needs a ${missing} and cannot prompt for it here. Use ${flag}.`);
+    throw new Failure("USAGE", problem);
   };
-  const baseUrl = chooseServer(flags, host) ??
-    settingFrom("flag", SERVER, await promptForServer(await requirePrompts("server", "--base-url"), flags, oldProfile));
+  const baseUrl = chooseServer(flags, host, oldProfile) ??
+    settingFrom("flag", SERVER, await promptForServer(await requirePrompts(noServer(oldProfile)), flags, oldProfile));
   const endpoint = parseBaseUrl(baseUrl, { allowHttp: true }).href;
   const server = endpoint.replace(/\/graphql$/, "");
+  const isNewServer = endpointOf(oldProfile) !== endpoint;
   const flagsWithUrl = baseUrl.source === "variable" ? flags : { ...flags, baseUrl: baseUrl.value };
   const { resolveSettings } = await import("#connection");
   const resolved = resolveSettings(flagsWithUrl, host, { file: configPath, profileSetting, profile: oldProfile });
@@ -84,34 +85,70 @@ export async function login(
     const effective = { ...resolved, key, keyFile: undefined };
     return { effective, key, ...await identify(effective, host, log) };
   };
-  const given = await readKeyFromFlagOrVariable(resolved, host, log);
-  const shownServer = baseUrl.name === SERVER ? server : `${server} (${baseUrl.from})`;
-  const { effective, key, caller, foundKeyHeader, verification } = given !== undefined
-    ? await check(given)
-    : await promptForKey(
-      await requirePrompts("key", "--key-file <file>, or --key-file - to read standard input"),
-      `for ${shownServer}; stored as profile ${quote(name)}`,
-      check,
-      host,
-    );
-  const changes = changesFor(name, server, { ...flags, keyHeader: flags.keyHeader ?? foundKeyHeader }, effective, host);
-  const profile = { file, name, changes, key: key.value, isNewServer: endpointOf(oldProfile) !== endpoint };
-  await withLock(file, host, () => storeProfile(profile, host));
+  const chooseKey = async (): Promise<AcceptedKey> => {
+    const given = await readKeyFromFlagOrVariable(resolved, host, log);
+    if (given !== undefined) return await check(given);
+    const keyFile = oldProfile?.values.get("keyFile");
+    const readCurrent = (): Promise<SourcedSetting | undefined> =>
+      readKey({ key: undefined, keyFile, timeout: resolved.timeout }, host, log);
+    if (keyFile !== undefined && !isNewServer && !canPrompt(flags, host)) {
+      const current = await readCurrent();
+      if (current !== undefined) return await check(current);
+    }
+    const prompts = await requirePrompts(noKey(server, keyFile && oldProfile));
+    // A key that cannot be read cannot be kept either.
+    const current = await readCurrent().catch(() => undefined);
+    const source = baseUrl.name === SERVER
+      ? ""
+      : ` (${baseUrl.source === "file" ? `profile ${quote(name)}` : baseUrl.from})`;
+    const target = `The key for ${server}${source} is stored as profile ${quote(name)}.`;
+    return await promptForKey(prompts, { target, server, current, isNewServer }, check, host);
+  };
+  const { effective, key, caller, foundKeyHeader, verification } = await chooseKey();
+  const keepsKey = key.source === "file";
+  const newFlags = { ...flags, keyHeader: flags.keyHeader ?? foundKeyHeader };
+  await withLock(file, host, async () => {
+    const changes = changesFor(name, isNewServer ? server : undefined, keepsKey, newFlags, effective, host);
+    await storeProfile({ file, name, oldProfile, changes, key: keepsKey ? undefined : key.value, isNewServer }, host);
+  });
   const identity = caller === undefined ? "" : ` as ${quote(caller.name)} (${escapeInvisible(caller.id)})`;
   const note = foundKeyHeader === undefined ? "" : ` The server expects the key in the header ${foundKeyHeader}.`;
-  await host.stdout.write(`Logged in to ${server}${identity}.${note}\n`);
+  const kept = keepsKey ? " The profile keeps its key." : "";
+  await host.stdout.write(`Logged in to ${server}${identity}.${note}${kept}\n`);
   await describeKey(verification, host);
   await warnAboutVariables(baseUrl, key, host);
   return ExitCode.OK;
 }
 
-/** Returns the server of the flag or the variable. */
-function chooseServer(flags: LoginFlags, host: Host): SourcedSetting | undefined {
+/** Returns the server of the flag or the variable or, if the user gives only a key, of the profile. */
+function chooseServer(flags: LoginFlags, host: Host, oldProfile: Profile | undefined): SourcedSetting | undefined {
   const setting = chooseSetting("baseUrl", flags, host);
-  return setting?.source === "flag" ? { ...setting, value: withScheme(setting.value) } : setting;
+  if (setting !== undefined) {
+    return setting.source === "flag" ? { ...setting, value: withScheme(setting.value) } : setting;
+  }
+  const hasVariable = KEY_VARIABLES.some((name) => host.env(name) !== undefined);
+  const givesKey = flags.keyFile !== undefined || (hasVariable && !canPrompt(flags, host));
+  return givesKey ? oldProfile?.values.get("baseUrl") : undefined;
 }
 
-/** Reads the key from a flag or variable. Ignores the key of the profile, because `login` replaces it. */
+function noServer(oldProfile: Profile | undefined): string {
+  return oldProfile?.values.has("baseUrl")
+    ? "login needs a server or a key to store, and cannot prompt for them here. Use --base-url, --key-file or both."
+    : "login needs a server and cannot prompt for it here. Use --base-url.";
+}
+
+/** @param oldProfile the profile if it has a key */
+function noKey(server: string, oldProfile: Profile | undefined): string {
+  const advice = "Use --key-file <file>, or --key-file - to read standard input.";
+  return oldProfile === undefined
+    ? `login needs a key and cannot prompt for it here. ${advice}`
+    : `login needs a key for ${server}. It does not send the key of profile ${quote(oldProfile.name)} to another ` +
+      `server. ${advice}`;
+}
+
+const KEY_VARIABLES = ["SERVICE_API_KEY", "SERVICE_API_KEY_FILE"] as const;
+
+/** Reads the key from a flag or variable. Ignores the key of the profile. */
 async function readKeyFromFlagOrVariable(
   settings: EffectiveSettings,
   host: Host,
@@ -128,7 +165,7 @@ async function warnAboutVariables(server: SourcedSetting, key: SourcedSetting, h
     ...url === undefined
       ? ["SERVICE_API_DATA_DIR", "SERVICE_API_DATABASE_URL"].filter(isSet)
       : ["SERVICE_API_URL"].filter(() => url !== server.value),
-    ...["SERVICE_API_KEY", "SERVICE_API_KEY_FILE"].filter((name) => isSet(name) && key.from !== name),
+    ...KEY_VARIABLES.filter((name) => isSet(name) && key.from !== name),
   ];
   for (const name of overridingVariables) {
     // deno-lint-ignore no-await-in-loop -- the lines keep their order
@@ -149,6 +186,10 @@ shows what the key may do. If the key has the role ADMIN, there is a warning.
 Without --key-header, login sends the key as a bearer token. If the server
 refuses it, login tries the header x-api-key, and stores this header if the
 server accepts the key.
+If the profile exists, login keeps what you do not change. At a prompt, Enter
+keeps the server or the key. Without a prompt, --key-file alone keeps the
+server, and --base-url alone keeps the key if the server is the same. login
+never sends the key of a profile to another server unless you agree at a prompt.
 If the profile was for another server or for a store, login removes its old
 key-header, headers, ca-file and allow-http. login leaves the rest of the config
 file unchanged.
@@ -159,4 +200,6 @@ Examples:
   service-api login --profile staging --base-url https://keys.example.com
   echo "$KEY" | service-api login --base-url https://keys.example.com \\
     --key-file -
+  # Replace only the key of a profile.
+  service-api login --profile staging --key-file new.key
 ${EXIT_STATUS}`;

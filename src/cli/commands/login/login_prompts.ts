@@ -40,6 +40,16 @@ export async function promptForServer(
 /** How many keys the user can try. */
 const MAX_ATTEMPTS = 3;
 
+export interface KeyQuestion {
+  /** Which server the key is for and where it is stored, in one sentence. */
+  readonly target: string;
+  readonly server: string;
+  /** The key of the profile, which the user can keep. */
+  readonly current: SourcedSetting | undefined;
+  /** Whether the profile had a different server, or none. The current key is then sent only if the user agrees. */
+  readonly isNewServer: boolean;
+}
+
 /**
  * Asks for a key until the server accepts one, at most three times.
  *
@@ -47,15 +57,23 @@ const MAX_ATTEMPTS = 3;
  */
 export async function promptForKey(
   prompts: Prompts,
-  hint: string,
+  { target, server, current, isNewServer }: KeyQuestion,
   check: (key: SourcedSetting) => Promise<AcceptedKey>,
   host: Host,
 ): Promise<AcceptedKey> {
   const { styleFor, wrapText } = await import("#terminal");
-  const { yellow, symbols } = styleFor(host.stderr, host);
+  const { dim, yellow, symbols } = styleFor(host.stderr, host);
+  const lines = wrapText(target, host.stderr.columns() - 1);
+  await host.stderr.write(lines.map((line) => `${dim(line)}\n`).join(""));
+  const sendsCurrent = current !== undefined && isNewServer &&
+    await prompts.confirm({ label: `Send the current key of the profile to ${server}?`, initial: false });
+  let agreed = sendsCurrent ? current : undefined;
+  let kept = isNewServer ? undefined : current;
   for (let left = MAX_ATTEMPTS - 1;; left--) {
     // deno-lint-ignore no-await-in-loop -- one attempt at a time
-    const key = await promptForSecret(prompts, hint);
+    const key = agreed ?? await promptForSecret(prompts, kept);
+    // If the server refuses the current key, the user cannot keep it.
+    if (key === current) agreed = kept = undefined;
     const showTyping = host.hideTyping?.();
     try {
       // deno-lint-ignore no-await-in-loop -- one attempt at a time
@@ -73,9 +91,17 @@ export async function promptForKey(
   }
 }
 
-async function promptForSecret(prompts: Prompts, hint: string): Promise<SourcedSetting> {
+/** @param kept the key if the user only presses Enter */
+async function promptForSecret(prompts: Prompts, kept: SourcedSetting | undefined): Promise<SourcedSetting> {
   const name = "The key";
-  const parse = (value: string): string => parseSetting({ name, value }, keySchema());
-  const typed = await prompts.secret({ label: "API key", hint, check: (answer) => void parse(answer) });
-  return settingFrom("flag", name, parse(typed));
+  const parse = (value: string): SourcedSetting =>
+    kept !== undefined && value.trim() === ""
+      ? kept
+      : settingFrom("flag", name, parseSetting({ name, value }, keySchema()));
+  const typed = await prompts.secret({
+    label: "API key",
+    ...(kept === undefined ? {} : { hint: "Enter keeps the current key" }),
+    check: (answer) => void parse(answer),
+  });
+  return parse(typed);
 }

@@ -1,6 +1,8 @@
 /** The profile that `login` stores. */
+import { Failure, quote } from "../../../apikey/failure.ts";
 import type { Changes } from "../../config_file/edit.ts";
 import { type ConfigPath, directoryOf, keyFileOf, resolvePath } from "../../config_file/path.ts";
+import { readConfigFile } from "../../config_file/read.ts";
 import { removeFile, type StagedFile, stageFile } from "../../config_file/private_file.ts";
 import type { EffectiveSettings } from "../../connection/effective_settings.ts";
 import type { Host } from "../../host/host.ts";
@@ -21,21 +23,24 @@ export function endpointOf(profile: Profile | undefined): string | undefined {
 
 /**
  * Returns the changes to make to the profile. If the profile had another server or a store, these include the removal
- * of the settings that were only for that server or store.
+ * of the settings that were only for that server or store, except the key.
+ *
+ * @param newServer the URL of the server if it changes
  */
 export function changesFor(
   name: string,
-  server: string,
+  newServer: string | undefined,
+  keepsKey: boolean,
   { keyHeader, header, caFile, allowHttp }: AddressFlags,
   { headers, ignored }: EffectiveSettings,
   host: Host,
 ): Changes {
   const membersToRemove = PROFILE_SETTINGS.map(({ member, belongsToServer }) => belongsToServer ? member : undefined)
-    .filter((member) => ignored.some((setting) => setting.member === member));
+    .filter((member) => member !== "key-file" && ignored.some((setting) => setting.member === member));
   return {
     ...Object.fromEntries(membersToRemove.map((member) => [member, undefined])),
-    "base-url": server,
-    "key-file": keyFileOf(name),
+    ...(newServer === undefined ? {} : { "base-url": newServer }),
+    ...(keepsKey ? {} : { "key-file": keyFileOf(name) }),
     ...(keyHeader === undefined ? {} : { "key-header": keyHeader }),
     ...(header === undefined ? {} : { headers: Object.fromEntries(headers.map(nameAndValue)) }),
     ...(caFile === undefined ? {} : { "ca-file": resolvePath(caFile, `${Deno.cwd()}/`, host) }),
@@ -51,27 +56,50 @@ function nameAndValue({ value: line }: SourcedSetting): [string, string] {
 export interface NewProfile {
   readonly file: ConfigPath;
   readonly name: string;
+  /** The profile before. */
+  readonly oldProfile: Profile | undefined;
   readonly changes: Changes;
-  readonly key: string;
+  /** `undefined` keeps the key file of the profile. */
+  readonly key: string | undefined;
   /** Whether the profile had a different server, or none. */
   readonly isNewServer: boolean;
 }
 
 /**
- * Stores the key and the profile. For a new server, first removes the old key, so that the profile never combines a
- * server with the key of another server.
+ * Stores the key and the profile. For a new server and a new key, first removes the old key, so that the profile never
+ * combines a server with the key of another server.
+ *
+ * @throws {Failure} `FAILED` if the profile keeps its server or its key, and another process has changed them meanwhile
  */
-export async function storeProfile({ file, name, changes, key, isNewServer }: NewProfile, host: Host): Promise<void> {
+export async function storeProfile(profile: NewProfile, host: Host): Promise<void> {
+  const { file, name, oldProfile, changes, key, isNewServer } = profile;
+  if (!isNewServer || key === undefined) await checkUnchanged(oldProfile, file, name, host);
   const { stageChanges } = await import("#config-document");
   const keyPath = `${directoryOf(file.path, host)}${keyFileOf(name)}`;
-  const stagedKey = await stageFile(keyPath, `${key}\n`, 0o600, host);
+  const stagedKey = key === undefined ? undefined : await stageFile(keyPath, `${key}\n`, 0o600, host);
   let stagedConfig: StagedFile | undefined;
   try {
     stagedConfig = await stageChanges(file, name, changes, host);
-    if (isNewServer) await removeFile(keyPath);
+    if (isNewServer && stagedKey !== undefined) await removeFile(keyPath);
     await stagedConfig.commit();
-    await stagedKey.commit();
+    await stagedKey?.commit();
   } finally {
-    await Promise.all([stagedKey.discard(), stagedConfig?.discard()]);
+    await Promise.all([stagedKey?.discard(), stagedConfig?.discard()]);
   }
+}
+
+async function checkUnchanged(
+  oldProfile: Profile | undefined,
+  file: ConfigPath,
+  name: string,
+  host: Host,
+): Promise<void> {
+  const profile = (await readConfigFile(file, host))?.profiles.get(name);
+  const isSame = (setting: "baseUrl" | "keyFile"): boolean =>
+    profile?.values.get(setting)?.value === oldProfile?.values.get(setting)?.value;
+  if (isSame("baseUrl") && isSame("keyFile")) return;
+  throw new Failure(
+    "FAILED",
+    `Another login or logout changed the profile ${quote(name)} meanwhile. Run the same command again.`,
+  );
 }

@@ -3,7 +3,6 @@ import { expect } from "expect";
 import { KEYS } from "../../../program/screen.ts";
 import { runAtTerminal } from "../../../program/terminal_host.ts";
 import { relative } from "node:path";
-import { makeSecret, SECRET_BYTES } from "../../../../src/apikey/secret.ts";
 import { login, type LoginFlags } from "../../../../src/cli/commands/login/login.ts";
 import { stageFile } from "../../../../src/cli/config_file/private_file.ts";
 import type { TextOptions } from "../../../../src/cli/prompts/options.ts";
@@ -11,36 +10,12 @@ import type { Prompts } from "../../../../src/cli/prompts/prompts.ts";
 import { startServer, type TestServer } from "../../../client/foreign_server.ts";
 import { onPosix } from "../../../posix.ts";
 import { type ConfigHome, configHome, SILENT } from "../../config_file/config_home.ts";
+import { filesIn, SECRET, startKeyServer } from "./key_server.ts";
 
 const testWithModes = onPosix("file modes");
 
-const SECRET = makeSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
-
-/** Starts a server that accepts one key. */
-function startKeyServer(secret = SECRET): TestServer {
-  return startServer(({ headers }) => {
-    const known = headers.get("authorization") === `Bearer ${secret}` || headers.get("x-api-key") === secret;
-    if (known) return Response.json({ data: { me: { id: "key_1", name: "ci admin" } } });
-    const errors = [{ message: "No such key.", extensions: { code: "UNAUTHENTICATED" } }];
-    return Response.json({ errors }, { status: 401 });
-  });
-}
-
 async function modeOf(path: string): Promise<string | undefined> {
   return ((await Deno.stat(path)).mode ?? 0).toString(8).slice(-3);
-}
-
-/** The content of every file in a directory and below it, by path. Lock files are left out. */
-async function filesIn(directory: string, prefix = ""): Promise<Record<string, string>> {
-  const entries = await Array.fromAsync(Deno.readDir(`${directory}/${prefix}`)).catch(() => []);
-  const files = entries.filter(({ name }) => !name.endsWith(".lock")).map(async (
-    { name, isDirectory },
-  ): Promise<Record<string, string>> =>
-    isDirectory
-      ? await filesIn(directory, `${prefix}${name}/`)
-      : { [`${prefix}${name}`]: await Deno.readTextFile(`${directory}/${prefix}${name}`) }
-  );
-  return Object.assign({}, ...await Promise.all(files));
 }
 
 async function logIn(home: ConfigHome, server: TestServer, ...args: readonly string[]): ReturnType<ConfigHome["run"]> {
@@ -408,7 +383,7 @@ testWithModes("at a terminal login prompts for the server and then for the key",
     ["text", "https://old.example"],
     ["secret", undefined],
   ]);
-  expect(output).toBe(`Logged in to ${server.url} as "ci admin" (key_1).\n`);
+  expect(output).toContain(`Logged in to ${server.url} as "ci admin" (key_1).\n`);
   expect(await Deno.readTextFile(`${home.directory}/keys/default.key`)).toBe(`${SECRET}\n`);
 });
 
@@ -420,7 +395,8 @@ testWithModes(
     const { prompts, asked } = preparedPrompts({ text: "none", secret: SECRET });
     await atTerminal(home, { baseUrl: server.url }, prompts);
     expect(asked.map(({ kind }) => kind)).toEqual(["secret"]);
-    await expect(atTerminal(home, { baseUrl: server.url, input: false }, prompts)).rejects.toThrow(/Use --key-file/);
+    const other = { baseUrl: "https://other.example", input: false };
+    await expect(atTerminal(home, other, prompts)).rejects.toThrow(/Use --key-file/);
   },
 );
 
@@ -543,7 +519,7 @@ testWithModes(
       });
       // deno-lint-ignore no-await-in-loop -- one step at a time
       expect(await screen.until(/API key/)).toBe(
-        `? API key: █\n  for ${server.url} (--base-url); stored as profile "default"`,
+        `The key for ${server.url} (--base-url) is stored as profile "default".\n? API key: █`,
       );
       screen.press("wrong-1", KEYS.enter);
       // deno-lint-ignore no-await-in-loop -- one step at a time
@@ -591,7 +567,7 @@ async function logInAs(
   const piped = (await logIn(home, server)).stderr;
   const { prompts } = preparedPrompts({ text: server.url, secret: SECRET });
   const shown = await atTerminal(home, {}, prompts);
-  return { piped, shown: shown.replace(/^Logged in to .*\n/, "") };
+  return { piped, shown: shown.replace(/^Logged in to .*\nThe key for .*\n/, "") };
 }
 
 testWithModes("at a terminal, login shows what the key may do and until when", async () => {
@@ -632,7 +608,8 @@ testWithModes("the key that the user types at the prompt of login is never on th
   await screen.until(/API key/);
   screen.press(SECRET, KEYS.enter);
   expect(await code).toBe(0);
-  expect(await screen.text()).toBe(`✔ Server: ${server.url}\n✔ API key: (not shown)`);
+  const target = `The key for ${server.url} is stored as profile "default".`;
+  expect(await screen.text()).toBe(`✔ Server: ${server.url}\n${target}\n✔ API key: (not shown)`);
   expect(host.stdout.text).toBe(`Logged in to ${server.url} as "ci admin" (key_1).\n`);
   expect(screen.raw + host.stderr.text).not.toContain(SECRET);
   expect(await filesIn(home.directory)).toMatchObject({ "keys/default.key": `${SECRET}\n` });

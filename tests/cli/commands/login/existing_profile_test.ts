@@ -1,0 +1,148 @@
+/** `login` with a profile that exists: what it keeps, and when it sends the key of the profile. */
+import { expect } from "expect";
+import { startServer } from "../../../client/foreign_server.ts";
+import { onPosix } from "../../../posix.ts";
+import { KEYS } from "../../../program/screen.ts";
+import { runAtTerminal } from "../../../program/terminal_host.ts";
+import { type ConfigHome, configHome } from "../../config_file/config_home.ts";
+import { filesIn, SECRET, startKeyServer } from "./key_server.ts";
+
+const testWithModes = onPosix("file modes");
+
+/** A profile that login did not write, with a comment and a key file of the user. */
+function handwritten(url: string): string {
+  return `profiles:\n  default:\n    base-url: ${url}/ # ours\n    key-file: mine.key\n    timeout: 1m\n`;
+}
+
+async function homeWithProfile(url: string): Promise<ConfigHome> {
+  const home = await configHome(handwritten(url));
+  await Deno.writeTextFile(`${home.directory}/mine.key`, SECRET, { mode: 0o600 });
+  return home;
+}
+
+testWithModes(
+  "login with only --key-file, or in a script with only a variable, keeps the server of the profile",
+  async () => {
+    await using server = startKeyServer();
+    await using home = await homeWithProfile(server.url);
+    await Deno.writeTextFile(`${home.directory}/mine.key`, "old");
+    expect(await home.run(["login", "--key-file", "-"], { stdin: SECRET })).toEqual({
+      code: 0,
+      stdout: `Logged in to ${server.url} as "ci admin" (key_1).\n`,
+      stderr: "",
+    });
+    expect(await filesIn(home.directory)).toEqual({
+      "config.yaml": handwritten(server.url).replace("mine.key", "keys/default.key"),
+      "keys/default.key": `${SECRET}\n`,
+      "mine.key": "old",
+    });
+    expect((await home.run(["login"], { env: { SERVICE_API_KEY: SECRET } })).code).toBe(0);
+  },
+);
+
+testWithModes("login with only --base-url keeps the key if the server is the same", async () => {
+  await using server = startKeyServer();
+  await using home = await homeWithProfile(server.url);
+  const before = await filesIn(home.directory);
+  expect(await home.run(["login", "--base-url", server.url])).toEqual({
+    code: 0,
+    stdout: `Logged in to ${server.url} as "ci admin" (key_1). The profile keeps its key.\n`,
+    stderr: "",
+  });
+  expect(await filesIn(home.directory)).toEqual(before);
+});
+
+testWithModes("login with only the --base-url of another server sends the key nowhere, and says why", async () => {
+  await using server = startKeyServer();
+  await using home = await homeWithProfile("https://old.example");
+  const before = await filesIn(home.directory);
+  expect(await home.run(["login", "--base-url", server.url])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr:
+      `service-api: login needs a key for ${server.url}. It does not send the key of profile "default" to another ` +
+      "server. Use --key-file <file>, or --key-file - to read standard input.\n",
+  });
+  expect(server.requests).toEqual([]);
+  expect(await filesIn(home.directory)).toEqual(before);
+});
+
+testWithModes("login without a server and a key says that one of them is enough if the profile exists", async () => {
+  await using home = await homeWithProfile("https://old.example");
+  const { code, stderr } = await home.run(["login"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("Use --base-url, --key-file or both.");
+});
+
+testWithModes("at the prompts of login, Enter keeps the server and the key of the profile", async () => {
+  await using server = startKeyServer();
+  await using home = await homeWithProfile(server.url);
+  const before = await filesIn(home.directory);
+  const { host, screen, code } = runAtTerminal(["login"], { env: { HOME: home.home } });
+  expect(await screen.until(/Server/)).toContain(`? Server: ${server.url}/█`);
+  screen.press(KEYS.enter);
+  expect(await screen.until(/API key/)).toContain("? API key: █\n  Enter keeps the current key");
+  screen.press(KEYS.enter);
+  expect(await code).toBe(0);
+  expect(host.stdout.text).toBe(`Logged in to ${server.url} as "ci admin" (key_1). The profile keeps its key.\n`);
+  expect(await filesIn(home.directory)).toEqual(before);
+});
+
+testWithModes("if the server refuses the key of the profile, Enter no longer keeps it", async () => {
+  await using server = startKeyServer();
+  await using home = await homeWithProfile(server.url);
+  await Deno.writeTextFile(`${home.directory}/mine.key`, "revoked");
+  const { screen, code } = runAtTerminal(["login", "--base-url", server.url], { env: { HOME: home.home } });
+  await screen.until(/Enter keeps/);
+  screen.press(KEYS.enter);
+  expect(await screen.until(/2 more times[^]*API key: █/)).not.toContain("Enter keeps");
+  screen.press(SECRET, KEYS.enter);
+  expect(await code).toBe(0);
+  expect(await filesIn(home.directory)).toMatchObject({ "keys/default.key": `${SECRET}\n` });
+});
+
+for (const [answer, sends] of [["y", true], [KEYS.enter, false]] as const) {
+  const what = sends ? "sends the key of the profile" : "asks for another key";
+  testWithModes(`if the user changes the server and ${sends ? "agrees" : "declines"}, login ${what}`, async () => {
+    await using server = startKeyServer();
+    await using home = await homeWithProfile("https://old.example");
+    const { screen, code } = runAtTerminal(["login", "--base-url", server.url], { env: { HOME: home.home } });
+    await screen.until(/\(y\/N\)/);
+    expect(server.requests).toEqual([]);
+    screen.press(answer);
+    if (!sends) {
+      expect(await screen.until(/API key/)).not.toContain("Enter keeps");
+      screen.press(SECRET, KEYS.enter);
+    }
+    expect(await code).toBe(0);
+    expect(await screen.text()).toContain(
+      `Send the current key of the profile to ${server.url}? ${sends ? "yes" : "no"}`,
+    );
+    const config = handwritten(server.url).replace("/ #", " #");
+    expect((await filesIn(home.directory))["config.yaml"]).toBe(
+      sends ? config : config.replace("mine.key", "keys/default.key"),
+    );
+  });
+}
+
+testWithModes(
+  "if another process changes the profile meanwhile, login stores nothing that the profile keeps",
+  async () => {
+    await using home = await homeWithProfile("https://old.example");
+    await using server = startServer(async () => {
+      await Deno.writeTextFile(home.path, handwritten("https://new.example"));
+      return Response.json({ data: { me: { id: "key_1", name: "ci admin" } } });
+    });
+    await Deno.writeTextFile(home.path, handwritten(server.url));
+    const { code, stderr } = await home.run(["login", "--key-file", "-"], { stdin: SECRET });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'service-api: Another login or logout changed the profile "default" meanwhile. Run the same command again.\n',
+    });
+    expect(await filesIn(home.directory)).toEqual({
+      "config.yaml": handwritten("https://new.example"),
+      "mine.key": SECRET,
+    });
+  },
+);
