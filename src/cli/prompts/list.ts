@@ -17,6 +17,9 @@ import { errorLines, promptLine, runView, type Screen } from "./run_prompt.ts";
 /** The widest label column, in terminal columns. */
 const MAX_LABEL_WIDTH = 40;
 
+/** If marks leave fewer columns than this for labels, an item with a mark has no hint. */
+const MIN_LABEL_WIDTH = 12;
+
 /** A hint is hidden if fewer columns than this remain for it. */
 const MIN_HINT_WIDTH = 8;
 
@@ -28,7 +31,7 @@ const MIN_HINT_WIDTH = 8;
  */
 export async function selectOne<Value>(options: ListOptions<Value>, screen: Screen): Promise<Value> {
   const { label, items, canGoBack = false } = options;
-  const labelWidth = labelColumnWidth(items);
+  const labelWidths = labelWidthsOf(items);
   let focus = initialFocus(options);
   let page = 0;
   await runView({
@@ -36,7 +39,7 @@ export async function selectOne<Value>(options: ListOptions<Value>, screen: Scre
     canGoBack,
     draw: (footer) => {
       const rows = drawRows(items.length, focus, 1 + footer.length, (index, columns) => {
-        return itemLine(items[index], index === focus, "", { labelWidth, columns }, screen);
+        return itemLine(items[index], index === focus, "", { labelWidths, columns }, screen);
       }, screen);
       page = rows.page;
       return [promptLine(label, "", screen.style), ...rows.lines, ...footer].join("\n");
@@ -67,9 +70,9 @@ export async function selectMany<Value>(
 ): Promise<readonly Value[]> {
   const { style, terminal } = screen;
   const { dim, green, symbols } = style;
-  const labelWidth = labelColumnWidth(items);
+  const labelWidths = labelWidthsOf(items);
   const labels = items.map(({ label }) => toSearchText(label));
-  const searchTexts = items.map(({ label, hint = "" }) => toSearchText(`${label} ${hint}`));
+  const searchTexts = items.map(toSearchable);
   const initialValues = new Set(initial);
   const selected = new Set(items.filter(({ value }) => initialValues.has(value)));
   let filter = "";
@@ -97,7 +100,7 @@ export async function selectMany<Value>(
     const rows = drawRows(matches.length, focus, 1 + below.length, (index, columns) => {
       const item = matches[index];
       const mark = item !== undefined && selected.has(item) ? green(symbols.selected) : symbols.unselected;
-      return itemLine(item, index === focus, `${mark} `, { labelWidth, columns }, screen);
+      return itemLine(item, index === focus, `${mark} `, { labelWidths, columns }, screen);
     }, screen);
     page = rows.page;
     return [
@@ -155,9 +158,30 @@ export function toSearchText(text: string): string {
   return text.normalize("NFC").toLowerCase().replace(/\s+/g, " ");
 }
 
-/** The width of the column with the labels, in terminal columns. */
-export function labelColumnWidth(items: readonly ListItem<unknown>[]): number {
-  return Math.min(MAX_LABEL_WIDTH, items.reduce((width, { label }) => Math.max(width, widthOf(label)), 0));
+/** The text of an item that a filter searches. */
+export function toSearchable(item: ListItem<unknown>): string {
+  return toSearchText(`${markedLabel(item)} ${item.hint ?? ""}`);
+}
+
+/** The label and the mark. */
+export function markedLabel({ label, mark }: Pick<ListItem<unknown>, "label" | "mark">): string {
+  return mark === undefined ? label : `${label} [${mark}]`;
+}
+
+/** The widths of the widest label, the widest mark and the widest label with its mark, in terminal columns. */
+export interface LabelWidths {
+  readonly label: number;
+  readonly mark: number;
+  readonly both: number;
+}
+
+export function labelWidthsOf(items: readonly ListItem<unknown>[]): LabelWidths {
+  const widths = items.map((item) => ({ label: widthOf(item.label), both: widthOf(markedLabel(item)) }));
+  return widths.reduce<LabelWidths>((widest, { label, both }) => ({
+    label: Math.max(widest.label, label),
+    mark: Math.max(widest.mark, both - label),
+    both: Math.max(widest.both, both),
+  }), { label: 0, mark: 0, both: 0 });
 }
 
 /** The answer if nothing is selected. */
@@ -172,21 +196,30 @@ export function formatSelection(labels: readonly string[]): string {
   return labels.length > MAX_NAMED ? `${named} and ${labels.length - MAX_NAMED} more` : named;
 }
 
-/** The line of an item, at most `columns` wide: its label and, if there is room, its hint. */
+/**
+ * The line of an item, at most `columns` wide: its label, its mark and, if there is room, its hint. A long label is
+ * truncated, its mark is not.
+ */
 export function itemLine(
   item: ListItem<unknown> | undefined,
   isFocused: boolean,
-  mark: string,
-  { labelWidth, columns }: { readonly labelWidth: number; readonly columns: number },
-  { style: { bold, cyan, dim, symbols } }: Screen,
+  symbol: string,
+  { labelWidths, columns }: { readonly labelWidths: LabelWidths; readonly columns: number },
+  { style: { bold, cyan, dim, symbols: { ellipsis, pointer } } }: Screen,
 ): string {
-  const { label = "", hint = "" } = item ?? {};
-  const start = `${isFocused ? cyan(symbols.pointer) : " "} ${mark}`;
+  const { label = "", mark, hint = "" } = item ?? {};
+  const start = `${isFocused ? cyan(pointer) : " "} ${symbol}`;
   const room = columns - widthOf(start);
-  const widthBesideHint = Math.min(labelWidth, Math.ceil(columns / 2));
-  const hintWidth = room - widthBesideHint - 2;
-  const showsHint = hint !== "" && hintWidth >= MIN_HINT_WIDTH;
-  const name = fit(label, showsHint ? widthBesideHint : Math.min(labelWidth, room), symbols.ellipsis);
-  const shownHint = showsHint ? `  ${dim(truncate(hint, hintWidth, symbols.ellipsis))}` : "";
+  const half = Math.min(MAX_LABEL_WIDTH, Math.ceil(columns / 2));
+  const fitsMarks = half - labelWidths.mark >= MIN_LABEL_WIDTH;
+  const column = Math.min(half, fitsMarks ? labelWidths.both : labelWidths.label);
+  const hintWidth = room - column - 2;
+  const labelWidth = widthOf(label);
+  const markWidth = widthOf(markedLabel({ label, mark })) - labelWidth;
+  const showsHint = hint !== "" && hintWidth >= MIN_HINT_WIDTH && (fitsMarks || labelWidth + markWidth <= column);
+  const nameWidth = showsHint ? column : Math.min(room, MAX_LABEL_WIDTH + markWidth, labelWidth + markWidth);
+  const shortLabel = truncate(label, nameWidth - markWidth, ellipsis);
+  const name = fit(markedLabel({ label: shortLabel, mark }), nameWidth, ellipsis);
+  const shownHint = showsHint ? `  ${dim(truncate(hint, hintWidth, ellipsis))}` : "";
   return `${start}${isFocused ? bold(name) : name}${shownHint}`.trimEnd();
 }

@@ -53,6 +53,8 @@ export interface SelectOptions<Value> extends PromptOptions {
 export interface ListItem<Value> {
   readonly value: Value;
   readonly label: string;
+  /** What is special about the item. Shown in brackets after the label, even if that leaves no room for the hint. */
+  readonly mark?: string | undefined;
   /** Shown beside the label. The filter searches it too. */
   readonly hint?: string;
 }

@@ -32,7 +32,7 @@ const ALL_COLUMN = -1;
 const GRID_KEYS = [
   ...MOVE_KEYS,
   "first row for all resources shown",
-  "left of the first column for all actions",
+  "left to the name for all actions",
 ];
 
 /** Lines above the resources: the prompt, two header lines, and the first row. */

@@ -157,7 +157,11 @@ export async function runView(view: View, screen: Screen): Promise<void> {
     ...view,
     draw: ({ state, error }) => {
       if (state === "error") return view.draw(errorLines(error, screen));
-      return view.draw(view.keys === undefined ? [] : keyHelpLines(view.keys(), showsAllKeys, screen));
+      const footer = view.keys === undefined ? [] : keyHelpLines(view.keys(), showsAllKeys, screen);
+      const lines = view.draw(footer).split("\n");
+      // In a low window, all keys take the place of the rest of the view.
+      const fits = !showsAllKeys || lines.length < screen.terminal.size().rows;
+      return (fits ? lines : [...lines.slice(0, 1), ...footer]).join("\n");
     },
     handleEscape: () => {
       const wasShown = showsAllKeys;

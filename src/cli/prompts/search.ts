@@ -1,7 +1,7 @@
 /** Prompts the user to find one item in a list of any length. */
 import { widthOf } from "../terminal/text_width.ts";
 import { drawRows, editFilter, MOVE_KEYS, moveFocus } from "./list_navigation.ts";
-import { initialFocus, itemLine, labelColumnWidth, toSearchText } from "./list.ts";
+import { initialFocus, itemLine, labelWidthsOf, toSearchable, toSearchText } from "./list.ts";
 import type { ListOptions } from "./options.ts";
 import { PROMPT_LINE_MARGIN } from "./selection.ts";
 import { errorLines, promptLine, runView, type Screen } from "./run_prompt.ts";
@@ -17,8 +17,8 @@ import { errorLines, promptLine, runView, type Screen } from "./run_prompt.ts";
 export async function searchOne<Value>(options: ListOptions<Value>, screen: Screen): Promise<Value> {
   const { label, items, canGoBack = false } = options;
   const { style, terminal } = screen;
-  const labelWidth = labelColumnWidth(items);
-  const searchTexts = items.map(({ label, hint = "" }) => toSearchText(`${label} ${hint}`));
+  const labelWidths = labelWidthsOf(items);
+  const searchTexts = items.map(toSearchable);
   let filter = "";
   let matches = items;
   let focus = initialFocus(options);
@@ -42,7 +42,7 @@ export async function searchOne<Value>(options: ListOptions<Value>, screen: Scre
     },
     draw: (footer) => {
       const rows = drawRows(matches.length, focus, 1 + footer.length, (index, columns) => {
-        return itemLine(matches[index], index === focus, "", { labelWidth, columns }, screen);
+        return itemLine(matches[index], index === focus, "", { labelWidths, columns }, screen);
       }, screen);
       page = rows.page;
       const room = terminal.size().columns - widthOf(label + filter) - PROMPT_LINE_MARGIN;

@@ -240,6 +240,26 @@ Deno.test("select: if the window shrinks, the list is redrawn and no old lines s
   expect(await answer).toEqual([]);
 });
 
+for (
+  const [columns, row] of [
+    [40, "❯ ◯ a key with a … [in use, last ADMIN]"],
+    [80, "❯ ◯ a key with a name … [in use, last ADMIN]  ADMIN  used 3d ago"],
+  ] as const
+) {
+  Deno.test(`select: the mark of an item is never cut off, and the filter finds it, in ${columns} columns`, async () => {
+    const items = [
+      { value: 1, label: "a key with a name of many words", mark: "in use, last ADMIN", hint: "ADMIN  used 3d ago" },
+      { value: 2, label: "b", hint: "VIEWER  never used" },
+    ];
+    const { screen, answer } = await promptAtTerminal((prompts) => prompts.select({ label: "Keys", items }), {
+      columns,
+    });
+    expect((await screen.text()).split("\n")[1]).toBe(row);
+    screen.press(..."last", KEYS.tab, KEYS.enter);
+    expect(await answer).toEqual([1]);
+  });
+}
+
 Deno.test("select: a long label takes half of a narrow window, so that the hint stays visible", async () => {
   const items = ["a key with a name of many words", "b"].map((label) => ({
     value: label,
@@ -291,6 +311,24 @@ Deno.test("? shows all keys of the list, and ? or Escape hides them again", asyn
   screen.press(KEYS.escape);
   await screen.until(/\? help/);
   expect(await screen.text()).toBe(hint);
+});
+
+Deno.test("if all keys do not fit below the list, they take its place", async () => {
+  const items = Array.from({ length: 100 }, (_, value) => ({ value, label: `item ${value}` }));
+  const at = { columns: 40, rows: 10 };
+  const { screen } = await promptAtTerminal((prompts) => prompts.select({ label: "Items", items }), at);
+  screen.press("?");
+  expect(await screen.until(/to hide/)).toBe(`\
+? Items: █ (0 of 100 selected)
+  space to select · enter to confirm
+  type to filter
+  ctrl-a for all or none
+  arrows to move
+  pageup and pagedown to scroll
+  home and end to jump
+  ctrl-c to cancel · ? to hide`);
+  screen.press("?");
+  await screen.until(/item 0/);
 });
 
 Deno.test("select: if the user pastes 2,000 characters, the filter appears within 100 ms", async () => {

@@ -9,6 +9,7 @@ import { promptAtTerminal } from "../../program/terminal_host.ts";
 const KEYS = Array.from({ length: 200 }, (_, index) => ({
   value: index,
   label: `ci job ${index}`,
+  mark: index === 1 ? "in use, last ADMIN" : undefined,
   hint: "VIEWER, 3 permissions  used 2 days ago",
 }));
 

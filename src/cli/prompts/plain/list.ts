@@ -1,6 +1,6 @@
 /** Asks the user to choose from a numbered list, in plain lines. */
 import { quote } from "../../../apikey/failure.ts";
-import { formatSelection, NONE, toSearchText } from "../list.ts";
+import { formatSelection, markedLabel, NONE, toSearchText } from "../list.ts";
 import type { ListItem, ListOptions, SelectOptions } from "../options.ts";
 import { punctuate, type Screen } from "../run_prompt.ts";
 import { ask, type Reply, writeLines } from "./line.ts";
@@ -82,10 +82,11 @@ interface Row<Value> extends ListItem<Value> {
 /** The lines of a list, one for each item. If there are more than `limit`, the last line says how to list the others. */
 function listRows(rows: readonly Row<unknown>[], limit = Infinity): readonly string[] {
   const width = String(rows.at(-1)?.number ?? 0).length;
-  const lines = rows.slice(0, limit).map(({ number, label, hint = "", isSelected = false }) => {
+  const lines = rows.slice(0, limit).map((row) => {
+    const { number, hint = "", isSelected = false } = row;
     // Hints align their parts in columns with spaces.
     const details = hint.trim().replaceAll(/\s{2,}/g, ", ");
-    const name = `${String(number).padStart(width)}. ${label}${isSelected ? " (selected)" : ""}`;
+    const name = `${String(number).padStart(width)}. ${markedLabel(row)}${isSelected ? " (selected)" : ""}`;
     return `  ${name}${details === "" ? "" : `: ${details}`}`;
   });
   const rest = rows.length - lines.length;

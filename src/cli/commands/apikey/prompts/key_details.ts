@@ -4,6 +4,7 @@ import { ACTIONS, RESOURCES } from "../../../../apikey/permission.ts";
 import type { ApiKey, EffectivePermissions } from "../../../../client/client.ts";
 import type { Dialog } from "../../../host/dialog.ts";
 import type { Host } from "../../../host/host.ts";
+import { markedLabel } from "../../../prompts/list.ts";
 import type { ListItem } from "../../../prompts/options.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
 import { timeAgo } from "../../../terminal/relative_time.ts";
@@ -30,7 +31,7 @@ export function formatRows(rows: readonly Row[], host: Host): string {
 /** What is special about keys, by their ids: for example `in use, last ADMIN`. */
 export type Marks = ReadonlyMap<string, string>;
 
-/** The items of a list of keys. Their hints are in columns: rights, last use, notes, day of creation, description. */
+/** The items of a list of keys. Their hints are in columns: rights, last use, day of creation, description. */
 export function listItems<Key extends ApiKey>(
   keys: readonly Key[],
   notes: Marks,
@@ -45,11 +46,15 @@ export function listItems<Key extends ApiKey>(
     const columns = [
       ...(rightsWidth === 0 ? [] : [fit(rights, rightsWidth, "")]),
       ...(useWidth === 0 ? [] : [fit(use, useWidth, "")]),
-      ...(note === "" ? [] : [`[${note}]`]),
       key.createdAt === null ? "" : /^\d{4}-\d{2}-\d{2}/.exec(key.createdAt)?.[0] ?? key.createdAt,
       key.description ?? "",
     ];
-    return { value: key, label: escapeInvisible(key.name), hint: escapeInvisible(columns.join("  ").trimEnd()) };
+    return {
+      value: key,
+      label: escapeInvisible(key.name),
+      mark: note === "" ? undefined : note,
+      hint: escapeInvisible(columns.join("  ").trimEnd()),
+    };
   });
 }
 
@@ -73,10 +78,8 @@ function formatKeys(keys: readonly ApiKey[], marks: Marks, { host, target }: Dia
   const sorted = keys.toSorted((one, other) => Number(marks.has(other.id)) - Number(marks.has(one.id)));
   const room = host.stderr.columns() - TITLE_WIDTH - 1;
   // A mark follows the name, because the end of a line may not fit.
-  const shown = listItems(sorted.slice(0, MAX_KEYS), new Map(), now).map(({ value, label, hint = "" }) => {
-    const mark = marks.get(value.id);
-    return { name: mark === undefined ? label : `${label} [${mark}]`, hint };
-  });
+  const shown = listItems(sorted.slice(0, MAX_KEYS), marks, now)
+    .map((item) => ({ name: markedLabel(item), hint: item.hint ?? "" }));
   const nameWidth = Math.min(room, Math.max(...shown.map(({ name }) => widthOf(name))));
   const lines = shown.map(({ name, hint }) =>
     truncate(`${fit(name, nameWidth, ellipsis)}  ${hint}`, room, ellipsis).trimEnd()
