@@ -223,6 +223,10 @@ for (
     [["apikey", "--crate"], /Unknown option "--crate"\. Did you mean --create\? See service-api apikey --help\.$/],
     [["apikey", "--role=ADMIN"], /Unknown option "--role"\. Did you mean --roles\?/],
     [["needs"], /The argument <document> is missing\. See service-api needs --help\.$/],
+    [
+      ["needs", "--query", "{ me { id } }"],
+      /Unknown option "--query"\. Write the document without a flag: .* needs '\{/,
+    ],
     [["serve", "--prot", "1"], /Unknown option "--prot"\. Did you mean --port\?/],
     [["apikey", "--create", "--name"], /--name <name> needs a value\. See service-api apikey --help\.$/],
   ] as const

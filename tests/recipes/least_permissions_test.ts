@@ -11,7 +11,6 @@ testWith(
   "a key for a document can send it, and CI notices that the document needs more",
   async () => {
     await using workspace = await openWorkspace();
-    await workspace.write("report.graphql", "{ apiKeys { name } auditEvents { id } }");
     expect(await workspace.run(["sh", "-euc", create])).toEqual({ code: 0, stdout: "", stderr: "" });
     expect(await workspace.read("report.permissions")).toBe("API_KEY:READ_ANY\nLOGS:READ_ANY\n");
     const request = ["service-api", "request", "--query", "@report.graphql", "--key-file", "report.key"];

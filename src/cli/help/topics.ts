@@ -80,7 +80,7 @@ function text(title: string, lines: string): Section {
 
 const RIGHTS_EXAMPLES = `
 # The permissions that a GraphQL document needs.
-service-api needs @report.graphql
+service-api needs '{ apiKeys { name } }'
 # What the key in use may do, and whether it may read containers.
 service-api apikey verify --can DOCKER:READ_ANY
 # The keys that may delete other keys.

@@ -90,6 +90,10 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
  * exactly this flag, followed by the flag. If no command has it, suggests the nearest flag of the program.
  */
 function suggestFlag(word: string, command: KnownCommand | undefined, commands: readonly KnownCommand[]): string {
+  // The command request takes the same document with this flag.
+  if (command?.name === "needs" && word === "--query") {
+    return " Write the document without a flag: service-api needs '{ me { id } }'.";
+  }
   if (command !== undefined) return didYouMean(word, ["--help", ...command.flags]);
   const owner = commands.find(({ flags }) => flags.includes(word));
   if (owner !== undefined) return ` Did you mean service-api ${owner.name} ${word}?`;
