@@ -52,10 +52,18 @@ async function runBlocks(
 
 const needsDatabase = (block: string): boolean => block.includes(DATABASE_URL);
 
-testWith(["bash"], "the commands of README.md work as written", async () => {
+testWith(["bash", "jq"], "the commands of README.md work as written", async () => {
   expect(await runBlocks(commandsIn(README))).toEqual([
+    "sak_…",
     '{"key":"sak_…","name":"nightly backup","id":"key_…"}',
-    "Successfully deleted 1 API key",
+    "API_KEY:READ_ANY",
+    "first key\tVIEWER",
+    "nightly backup\tVIEWER",
+    "first key",
+    "nightly backup",
+    "ci deploy",
+    "key report",
+    "Successfully deleted 2 API keys",
     '{"deleted":1,"keys":[{"id":"key_…","name":"nightly backup"}]}',
     "No API keys found to delete",
     "created    nightly backup",
@@ -64,13 +72,15 @@ testWith(["bash"], "the commands of README.md work as written", async () => {
     "           would write the secret to report.key",
     "created    report",
     "           secret in report.key",
-    '{"data":{"apiKeys":[{"name":"ci deploy","roles":["VIEWER"],"createdAt":"…"},' +
+    '{"data":{"apiKeys":[{"name":"first key","roles":["VIEWER"],"createdAt":"…"},' +
+    '{"name":"ci deploy","roles":["VIEWER"],"createdAt":"…"},' +
     '{"name":"nightly backup","roles":["VIEWER"],"createdAt":"…"},' +
     '{"name":"report","roles":["VIEWER"],"createdAt":"…"},' +
     '{"name":"first admin","roles":["ADMIN"],"createdAt":"…"},' +
     '{"name":"temporary","roles":[],"createdAt":"…"}]}}',
     "Successfully deleted 1 API key",
-    "Added the resource ORDERS",
+    expect.stringMatching(/"action":"CREATE".*"temporary"/),
+    expect.stringMatching(/"action":"DELETE".*"temporary"/),
     expect.stringMatching(/^Logged in to http:\/\/127\.0\.0\.1:\d+ as "first admin" \(key_…\)\.$/),
     '{"data":{"me":{"name":"first admin"}}}',
     expect.stringMatching(/^Logged out of http:\/\/127\.0\.0\.1:\d+\. Profile local keeps this URL\.$/),
@@ -104,13 +114,54 @@ async function testBackup(): Promise<void> {
 }
 
 await testOnPostgres("the commands of src/server/README.md on PostgreSQL", {}, (server) => {
-  Deno.test("the commands of src/server/README.md on PostgreSQL work as written", () =>
+  /** Runs blocks with a new database instead of the one that they name, and expects these lines on standard output. */
+  const expectOnDatabase = (blocks: readonly string[], lines: readonly string[]): Promise<void> =>
     server.withNewDatabase(async (name) => {
       const { host, port, user, password } = server.address(name);
       const url = `postgres://${user}@${host}:${port}/${name}`;
-      const blocks = commandsIn(SERVER_README).filter(needsDatabase).map((block) => block.replace(DATABASE_URL, url));
-      expect(await runBlocks(blocks, { PGPASSWORD: password })).toEqual(['{"data":{"me":{"name":"fleet admin"}}}']);
-    }));
+      const adapted = blocks.map((block) => block.replace(DATABASE_URL, url));
+      expect(await runBlocks(adapted, { PGPASSWORD: password })).toEqual(lines);
+    });
+  const blocks = commandsIn(SERVER_README).filter(needsDatabase);
+  const readsOldStore = (block: string): boolean => block.includes("keys.json");
+
+  Deno.test("the commands of src/server/README.md on PostgreSQL work as written", () =>
+    expectOnDatabase(blocks.filter((block) => !readsOldStore(block)), ['{"data":{"me":{"name":"fleet admin"}}}']));
+
+  testWith(
+    ["bash", "jq"],
+    "the commands of src/server/README.md create the valid keys and the resources of an SQLite store in PostgreSQL",
+    () => {
+      const oldStore = `service-api resource add ORDERS --description "orders of the shop" > /dev/null
+service-api resource add STOCK > /dev/null
+service-api apikey create "ci deploy" --description "for CI" --permissions ORDERS:READ_ANY --expires-in 30d > /dev/null
+service-api apikey create reader --roles VIEWER > /dev/null
+service-api apikey create blocked --roles VIEWER > /dev/null
+service-api apikey update blocked --disable > /dev/null
+`;
+      const read = `export SERVICE_API_DATABASE_URL=${DATABASE_URL}
+service-api resource list
+service-api apikey list --sort name | cut -f 1,4,5,9
+service-api apikey list --expiring 30d | cut -f 1
+service-api request --key-file new-keys/ci-deploy.key --query '{ me { name } }'
+`;
+      return expectOnDatabase([oldStore, ...blocks.filter(readsOldStore), read], [
+        "Added the resource ORDERS",
+        "Added the resource STOCK",
+        "created    ci deploy",
+        "           secret in new-keys/ci-deploy.key",
+        "created    reader",
+        "           secret in new-keys/reader.key",
+        "2 created, 0 updated, 0 rotated, 0 deleted, 0 unchanged",
+        "ORDERS\torders of the shop",
+        "STOCK\t",
+        "ci deploy\t\tORDERS:READ_ANY\tfor CI",
+        "reader\tVIEWER\t\t",
+        "ci deploy",
+        '{"data":{"me":{"name":"ci deploy"}}}',
+      ]);
+    },
+  );
 });
 
 /**
@@ -145,22 +196,28 @@ exec '${Deno.execPath()}' task --config '${ROOT}/deno.json' "$@"
   }
 }
 
-const [CREATE = "", TEST = "", COMPILE = ""] = textsIn(sectionOf("First key in 30 seconds"), "sh");
+const [CHECKOUT = ""] = textsIn(sectionOf("Install"), "sh");
+
+/** The one line of the commands for a checkout that contains a text; empty if there is none. */
+function checkoutLine(text: string): string {
+  const [line = "", ...others] = CHECKOUT.split("\n").filter((line) => !line.startsWith("#") && line.includes(text));
+  return others.length === 0 ? line : "";
+}
 
 testWith(
   ["sh"],
-  "the first command of README.md prints a key and nothing else on standard output",
+  "the command of README.md that runs the sources prints a key and nothing else on standard output",
   async () => {
-    expect((await runInCheckout(CREATE)).stdout).toMatch(/^sak_\w{49}\n$/);
+    expect((await runInCheckout(checkoutLine("--create"))).stdout).toMatch(/^sak_\w{49}\n$/);
   },
 );
 
 testWith(["sh"], "the commands of README.md install the compiled executable in ~/.local/bin", async () => {
-  expect((await runInCheckout(COMPILE)).installed).toBe(true);
+  expect((await runInCheckout(checkoutLine("compile"))).installed).toBe(true);
 });
 
 Deno.test("the test command in README.md is one line that .ci/run finds", async () => {
-  expect(TEST).toMatch(/^npx -y deno@2\.\d+\.\d+ task test\n$/);
+  expect(checkoutLine("task test")).toMatch(/^npx -y deno@2\.\d+\.\d+ task test$/);
   expect(await Deno.readTextFile(`${ROOT}/.ci/run`)).toContain(
     "grep -m 1 -oE '^npx -y deno@[0-9.]+ task test$' README.md",
   );

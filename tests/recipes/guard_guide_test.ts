@@ -6,7 +6,6 @@ import { installProgram } from "../program/from_sources.ts";
 import { sectionOf, textsIn } from "../readme.ts";
 import { findProgram, testWith } from "../tools.ts";
 import { nginxConfiguration, startProgram } from "./guarded_service.ts";
-import { RECIPES } from "./workspace.ts";
 
 testWith(
   ["bash", "curl", "nginx"],
@@ -21,12 +20,10 @@ testWith(
         .replaceAll("3000", String(service.addr.port))
         .replaceAll("/etc/nginx", `${home}/nginx`);
     await Promise.all(
-      ["bin", "nginx/conf.d", "scripts/recipes/gate"].map((path) => Deno.mkdir(`${home}/${path}`, { recursive: true })),
+      ["bin", "nginx/conf.d"].map((path) => Deno.mkdir(`${home}/${path}`, { recursive: true })),
     );
     await installProgram(`${home}/bin/service-api`);
     await Deno.writeTextFile(`${home}/nginx/nginx.conf`, nginxConfiguration("conf.d/*.conf"));
-    const recipe = await Deno.readTextFile(`${RECIPES}/gate/nginx.conf`);
-    await Deno.writeTextFile(`${home}/scripts/recipes/gate/nginx.conf`, adapt(recipe));
     const options = ["-p", home, "-c", `${home}/nginx/nginx.conf`, "-e", `${home}/error.log`];
     const nginx = findProgram("nginx") ?? "nginx";
     await Deno.writeTextFile(`${home}/bin/nginx`, `#!/bin/sh\nexec ${nginx} ${options.join(" ")} "$@"\n`, {
@@ -36,8 +33,11 @@ testWith(
       Deno.readTextFile(`${home}/nginx.pid`).then((pid) => pid !== "", () => false);
     const running = await startProgram(nginx, options, home, isReady);
     try {
-      const [guide = "", ...others] = textsIn(sectionOf("Guarding a service"), "sh");
+      const section = sectionOf("Guarding a service");
+      const [guide = "", ...others] = textsIn(section, "sh");
       expect(others).toEqual([]);
+      const [configuration = ""] = textsIn(section, "nginx");
+      await Deno.writeTextFile(`${home}/nginx/conf.d/orders.conf`, adapt(configuration));
       const { code, stdout } = await execute("bash", ["-euc", adapt(guide)], {
         cwd: home,
         env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, HOME: home },

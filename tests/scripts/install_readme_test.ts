@@ -7,7 +7,7 @@ import { filesIn, INSTALLER, openMachine } from "./machine.ts";
 import { archived, archiveName, checksumLine, makeRelease, serveRelease } from "./release_server.ts";
 
 const SECTION = sectionOf("Install");
-const [LATEST = ""] = textsIn(SECTION, "sh");
+const LATEST = textsIn(SECTION, "sh").find((block) => block.includes("install.sh")) ?? "";
 const SCRIPTS_README = READMES.get("scripts/README.md") ?? "";
 const CHOSEN = blockWith("/download/v");
 const UNINSTALL = blockWith("rm -r");
