@@ -1,8 +1,9 @@
 /** Turns failures into text or JSON and an exit status. Only this module does so. */
-import { escapeInvisible, Failure } from "../apikey/failure.ts";
+import { Failure } from "../apikey/failure.ts";
 import { redactSecrets } from "../apikey/secret.ts";
 import { EXIT_CODES, type ExitCode } from "./exit_code.ts";
 import type { Host, Output } from "./host/host.ts";
+import { writeNotes } from "./host/notes.ts";
 
 /** A failure of `--delete`, with the number of keys that were deleted before it. */
 export class DeletionFailure extends Failure {
@@ -41,7 +42,7 @@ export function escapeInJson(json: string): string {
 export async function reportFailure(error: unknown, host: Host): Promise<ExitCode> {
   const { code, message } = asFailure(error);
   const text = redactSecrets(message);
-  const writeText = (): Promise<void> => host.stderr.write(`service-api: ${escapeInvisible(text)}\n`);
+  const writeText = (): Promise<void> => writeNotes([text], host);
   if (host.args.includes("--json")) {
     const deleted = error instanceof DeletionFailure ? error.deleted : isDeletion(host.args) ? 0 : undefined;
     await writeJson(host.stdout, { deleted, error: text, code }).catch(writeText).catch(() => {});

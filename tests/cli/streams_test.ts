@@ -5,6 +5,7 @@ import { run } from "../../src/cli/program.ts";
 import { startServer } from "../client/foreign_server.ts";
 import { embedded, overHttp } from "../program/installations.ts";
 import { FakeHost, inProcess } from "../program/program.ts";
+import { TerminalHost } from "../program/terminal_host.ts";
 
 const CREATE = ["apikey", "--create", "--name", "new", "--roles", "GUEST"] as const;
 
@@ -59,6 +60,27 @@ Deno.test("a failed write to standard output is reported on standard error", asy
   const host = Object.assign(new FakeHost(["--help"]), { stdout: brokenOutput(new Error("full")) });
   expect(await run(host)).toBe(1);
   expect(host.stderr.text).toBe("service-api: Cannot write the output: gone.\n");
+});
+
+Deno.test("at a terminal, an error breaks between words, but in a pipe it is one line", async () => {
+  const args = [
+    "request",
+    "--query",
+    "{ me { id } }",
+    "--data-dir",
+    "/none",
+    "--key-file",
+    "/home/me/.config/service-api/keys/missing.key",
+  ];
+  const lines = [
+    "service-api: --key-file: cannot read",
+    '"/home/me/.config/service-api/keys/missing.key":',
+    "No such file or directory.",
+  ];
+  const host = new TerminalHost(args, { columns: 40 });
+  expect(await run(host)).toBe(2);
+  expect(host.stderr.text).toBe(`${lines.join("\n")}\n`);
+  expect((await inProcess(args)).stderr).toBe(`${lines.join(" ")}\n`);
 });
 
 Deno.test("at a terminal, messages about a created key are on standard error and only the secret is on standard output", async () => {

@@ -3,7 +3,7 @@ import type { Command } from "@commander-js/extra-typings";
 import { escapeInvisible } from "../../apikey/failure.ts";
 import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
-import type { Host } from "../host/host.ts";
+import type { Host, Output } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import { writeJson } from "../report.ts";
 import { readKey } from "../connection/headers.ts";
@@ -45,7 +45,7 @@ export async function config(flags: ConfigFlags, host: Host, log: Log): Promise<
   const inEffect = known.filter(({ ignored }) => ignored === undefined);
   const rows = [...inEffect, await plainRow(host), ...known.slice(inEffect.length)];
   if (flags.json) await writeJson(host.stdout, { settings: rows });
-  else await host.stdout.write(toText(rows));
+  else await host.stdout.write(await toText(rows, host.stdout));
   return ExitCode.OK;
 }
 
@@ -62,15 +62,32 @@ async function plainRow(host: Host): Promise<SettingRow> {
 /** The maximum width of a column, in UTF-16 code units. After a longer text, the next column begins on a new line. */
 const MAX_COLUMN_WIDTH = 48;
 
-function toText(rows: readonly SettingRow[]): string {
+/** The width that the sources have at least on a terminal. */
+const MIN_SOURCE_WIDTH = 12;
+
+async function toText(rows: readonly SettingRow[], output: Output): Promise<string> {
   const lines = rows.map(({ name, value, source, from, ignored }) => [
     escapeInvisible(name),
     escapeInvisible(value ?? "-"),
     escapeInvisible(`${from ?? source}${ignored === undefined ? "" : ` (ignored: ${ignored})`}`),
   ]);
-  const width = (column: number): number =>
-    Math.max(...lines.map((line) => line[column]?.length ?? 0).filter((length) => length <= MAX_COLUMN_WIDTH));
-  const [names, values] = [width(0), width(1)];
+  const width = (column: number, maximum = MAX_COLUMN_WIDTH): number =>
+    Math.max(0, ...lines.map((line) => line[column]?.length ?? 0).filter((length) => length <= maximum));
+  const names = width(0);
+  if (output.isTerminal()) {
+    const values = width(1, Math.min(MAX_COLUMN_WIDTH, output.columns() - names - MIN_SOURCE_WIDTH));
+    const { wrapMessage } = await import("#terminal");
+    const room = output.columns() - 1;
+    return lines.flatMap(([name = "", value = "", from = ""]) => {
+      const row = `${name.padEnd(names)}  ${value.padEnd(values)}  ${from}`;
+      if (row.length <= room) return [row];
+      if (names + 2 + Math.max(value.length, from.length) <= room) {
+        return [`${name.padEnd(names)}  ${value}`, `${" ".repeat(names + 2)}${from}`];
+      }
+      return [name, `  ${value}`, ...wrapMessage(from, room - 2).map((line) => `  ${line}`)];
+    }).map((line) => `${line}\n`).join("");
+  }
+  const values = width(1);
   const cell = (text: string, width: number, start: number): string =>
     text.length <= width ? `${text.padEnd(width)}  ` : `${text}\n${" ".repeat(start + width + 2)}`;
   return lines.map(([name = "", value = "", from]) =>

@@ -4,6 +4,7 @@ import { Failure, quote } from "../../apikey/failure.ts";
 import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
+import { wrapFor } from "../host/notes.ts";
 import { readConfig } from "../config_file/read.ts";
 import { directoryOf, keyFileOf } from "../config_file/path.ts";
 import { removeFile, withLock } from "../config_file/private_file.ts";
@@ -45,11 +46,10 @@ export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode>
     return isRemoved;
   });
   const server = profile.values.get("baseUrl")?.value;
-  await host.stdout.write(
-    existed || keyFile !== undefined
-      ? `Logged out${server === undefined ? "" : ` of ${server}. Profile ${profile.name} keeps this URL`}.\n`
-      : `Not logged in: profile ${profile.name} has no key.\n`,
-  );
+  const result = existed || keyFile !== undefined
+    ? `Logged out${server === undefined ? "" : ` of ${server}. Profile ${profile.name} keeps this URL`}.`
+    : `Not logged in: profile ${profile.name} has no key.`;
+  await host.stdout.write(`${await wrapFor(host.stdout, result)}\n`);
   for (const name of ["SERVICE_API_KEY", "SERVICE_API_KEY_FILE"].filter((name) => host.env(name) !== undefined)) {
     // deno-lint-ignore no-await-in-loop -- the lines keep their order
     await host.stderr.write(`${name} is still set: unset it too.\n`);

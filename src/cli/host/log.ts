@@ -5,6 +5,7 @@
 import { escapeInvisible, Failure, quote } from "../../apikey/failure.ts";
 import { redactSecrets } from "../../apikey/secret.ts";
 import type { Host } from "./host.ts";
+import { writeNotes } from "./notes.ts";
 
 /** Takes a record: a message with `{placeholders}`, and the properties that replace them. */
 type WriteRecord = (message: string, properties?: Readonly<Record<string, unknown>>) => void;
@@ -50,7 +51,8 @@ export async function flushWithTimeout(written: Promise<void> | undefined): Prom
 
 /**
  * Opens the log with the level in `LOG_LEVEL`. If the variable is unset, logs warnings and errors. `serve` writes JSON
- * lines unless standard error is a terminal. All other commands write text.
+ * lines unless standard error is a terminal. All other commands write text. At a terminal, their warnings and errors are
+ * messages without a time, like those of failures.
  *
  * @throws {Failure} `USAGE` if the level is unknown
  */
@@ -61,15 +63,20 @@ export function openLog(host: Host): Log {
     const list = LEVELS.join(", ").replace(/, (\w+)$/, " or $1");
     throw new Failure("USAGE", `LOG_LEVEL must be ${list}, not ${quote(requested)}.`);
   }
-  const format = host.args[0] === "serve" && !host.stderr.isTerminal() ? toJson : toText;
+  const isServer = host.args[0] === "serve";
+  const isTerminal = host.stderr.isTerminal();
+  const format = isServer && !isTerminal ? toJson : toText;
+  const isMessage = (level: typeof LEVELS[number]): boolean => isTerminal && !isServer && level !== "debug";
   let written: Promise<void> | undefined;
   let waiting = 0;
   const at = (level: typeof LEVELS[number], name: string): WriteRecord => (message, properties = {}) => {
     if (LEVELS.indexOf(level) < minimum || waiting >= MAX_WAITING_RECORDS) return;
-    const text = format(host.now(), name, redactSecrets(fill(message, properties)));
+    const text = redactSecrets(fill(message, properties));
+    const record = format(host.now(), name, text);
+    const write = (): Promise<void> =>
+      isMessage(level) ? writeNotes([`${capitalize(name)}: ${text}`], host) : host.stderr.write(record);
     waiting++;
-    written = (written ?? Promise.resolve()).then(() => host.stderr.write(text)).catch(() => {})
-      .finally(() => waiting--);
+    written = (written ?? Promise.resolve()).then(write).catch(() => {}).finally(() => waiting--);
   };
   return {
     debug: at("debug", "debug"),
@@ -78,6 +85,10 @@ export function openLog(host: Host): Log {
     isDebug: LEVELS.indexOf("debug") >= minimum,
     flush: () => written,
   };
+}
+
+function capitalize(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 function toText(time: Date, level: string, message: string): string {

@@ -8,5 +8,5 @@ export { relativeTime, timeAgo } from "./relative_time.ts";
 export { drawRights } from "./rights_matrix.ts";
 export { isPlain, styleFor } from "./style.ts";
 export { layoutTable, tableRow } from "./table.ts";
-export { widthOf, wrapText } from "./text_width.ts";
+export { truncate, truncateMiddle, widthOf, wrapMessage, wrapText } from "./text_width.ts";
 export { whileWaiting } from "./waiting.ts";

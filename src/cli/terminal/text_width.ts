@@ -1,5 +1,6 @@
 /** Text measured in terminal columns. Some letters take two columns, and combining characters take none. */
 import truncatedWidth from "fast-string-truncated-width";
+import { wrapWords } from "./wrap.ts";
 
 /** The width of a text in columns. */
 export function widthOf(text: string): number {
@@ -66,6 +67,28 @@ export function wrapText(text: string, columns: number): readonly string[] {
     rest = rest.slice(line.length).trimStart();
   }
   return [...lines, rest];
+}
+
+/** A word. Quoted text is part of it, with its spaces. */
+const WORD = /(?:"[^"]*"|(?<=^| )'[^']*'|\S)+/g;
+
+/**
+ * Breaks a message into lines of at most this many columns. Never breaks a word, a quoted text or a command: the terminal
+ * itself continues a longer one on the next line, so that users can copy it.
+ */
+export function wrapMessage(text: string, columns: number): readonly string[] {
+  const units: string[] = [];
+  for (const [word] of text.matchAll(WORD)) {
+    const unit = units.at(-1);
+    if (unit !== undefined && isUnfinishedCommand(unit)) units[units.length - 1] = `${unit} ${word}`;
+    else units.push(word);
+  }
+  return wrapWords(units, columns, " ", widthOf);
+}
+
+/** Whether a command continues after this text. It ends at a punctuation mark or, after `run:`, at the end of the text. */
+function isUnfinishedCommand(text: string): boolean {
+  return /^run: /i.test(`${text} `) || /^service-api(?: |$)/.test(text) && !/[.,;:?!)]$/.test(text);
 }
 
 /** Moves the cursor to the start of its line and erases the line. */

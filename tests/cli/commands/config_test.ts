@@ -2,7 +2,9 @@
 import { expect } from "expect";
 import { makeSecret, maskSecret, SECRET_BYTES, secretTail } from "../../../src/apikey/secret.ts";
 import { onPosix } from "../../posix.ts";
+import { run } from "../../../src/cli/program.ts";
 import { inProcess } from "../../program/program.ts";
+import { TerminalHost } from "../../program/terminal_host.ts";
 import { configHome } from "../config_file/config_home.ts";
 
 const testWithModes = onPosix("file modes");
@@ -99,6 +101,31 @@ data-dir           ${path}
 database-url       -              default
 `);
 });
+
+for (
+  const [columns, lines] of [
+    [80, [
+      "profile            -              default",
+      "data-dir           /srv/keys/of/the/ops/team/in/the/house/on/the/hill",
+      "                   SERVICE_API_DATA_DIR",
+    ]],
+    [40, [
+      "profile            -      default",
+      "key-header         Authorization",
+      "                   default",
+      "data-dir",
+      "  /srv/keys/of/the/ops/team/in/the/house/on/the/hill",
+      "  SERVICE_API_DATA_DIR",
+    ]],
+  ] as const
+) {
+  Deno.test(`in a terminal of ${columns} columns, config puts what does not fit on lines of its own`, async () => {
+    const env = { SERVICE_API_DATA_DIR: "/srv/keys/of/the/ops/team/in/the/house/on/the/hill" };
+    const host = new TerminalHost(["config"], { columns, env, showsOutput: true });
+    expect(await run(host)).toBe(0);
+    expect(host.stdout.text.split("\n")).toEqual(expect.arrayContaining([...lines]));
+  });
+}
 
 testWithModes("config --json prints the same settings on one line", async () => {
   await using home = await configHome(CONFIG);

@@ -68,6 +68,20 @@ Deno.test("serve logs JSON lines, or text if standard error is a terminal", asyn
   expect(await logged(warn, undefined, { args: ["serve"], terminal: true })).toBe("TIME WARNING a \\u{1b}[2J\n");
 });
 
+Deno.test("at a terminal, warnings and errors of other commands are messages without a time", async () => {
+  const write = (log: Log): void => {
+    log.debug("one");
+    log.warn("Other users can access the key file {path}. Run: chmod 600 {path}", { path: "/home/me/ci deploy.key" });
+    log.error("three\u001b[2J");
+  };
+  expect(await logged(write, "debug", { terminal: true })).toBe(
+    "TIME DEBUG one\n" +
+      "service-api: Warning: Other users can access the key file /home/me/ci\n" +
+      "deploy.key. Run: chmod 600 /home/me/ci deploy.key\n" +
+      "service-api: Error: three\\u{1b}[2J\n",
+  );
+});
+
 Deno.test("the log shows the message of a failure, the stack of any other error, and other values as JavaScript", async () => {
   const text = await logged((log) => {
     log.warn("{error}", { error: new Failure("FAILED", "Disk full.") });

@@ -1,7 +1,7 @@
 /** Measuring, truncating and wrapping text of any script. */
 import { expect } from "expect";
 import fc from "fast-check";
-import { fit, truncate, widthOf, wrapText } from "../../../src/cli/terminal/text_width.ts";
+import { fit, truncate, widthOf, wrapMessage, wrapText } from "../../../src/cli/terminal/text_width.ts";
 
 for (
   const [text, columns, ellipsis, shown] of [
@@ -43,5 +43,30 @@ for (
 ) {
   Deno.test(`${JSON.stringify(text)} wrapped to ${columns} columns is ${JSON.stringify(lines)}`, () => {
     expect(wrapText(text, columns)).toEqual(lines);
+  });
+}
+
+for (
+  const [text, columns, lines] of [
+    ["one two three", 8, ["one two", "three"]],
+    ["Cannot read /home/me/.config/service-api/config.yaml now.", 20, [
+      "Cannot read",
+      "/home/me/.config/service-api/config.yaml",
+      "now.",
+    ]],
+    ['The file "/a file/with spaces" is missing.', 12, ["The file", '"/a file/with spaces"', "is missing."]],
+    ["Use 'Name: value' here.", 9, ["Use", "'Name: value'", "here."]],
+    ["the user's key is the server's", 14, ["the user's key", "is the", "server's"]],
+    ['Run service-api apikey create --name "a. b" --json. Then wait.', 30, [
+      "Run",
+      'service-api apikey create --name "a. b" --json.',
+      "Then wait.",
+    ]],
+    ["Others can read it. Run: chmod 600 /a file", 20, ["Others can read it.", "Run: chmod 600 /a file"]],
+    ["キー 名前 です", 9, ["キー 名前", "です"]],
+  ] as const
+) {
+  Deno.test(`the message ${JSON.stringify(text)} in ${columns} columns is ${JSON.stringify(lines)}`, () => {
+    expect(wrapMessage(text, columns)).toEqual(lines);
   });
 }

@@ -2,11 +2,12 @@
  * Prints the result of `apikey --delete`. The specification fixes the JSON shapes and messages (sections 4.2 and 7),
  * except `failed` and the message for an empty selection.
  */
-import { escapeInvisible, Failure, type FailureCode, quote, reasonOf, toSentence } from "../../../apikey/failure.ts";
+import { Failure, type FailureCode, quote, reasonOf, toSentence } from "../../../apikey/failure.ts";
 import type { Name } from "../../../apikey/name.ts";
 import { redactSecrets } from "../../../apikey/secret.ts";
 import type { KeyReference } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
+import { writeNotes } from "../../host/notes.ts";
 import { DeletionFailure, writeJson } from "../../report.ts";
 
 /** A name or an id on the command line. */
@@ -93,9 +94,7 @@ export async function printDeleteResult(
     throw new DeletionFailure(deleted, new Failure("FAILED", message, { cause: error }));
   }
   // The result is complete without these lines.
-  await host.stderr.write(notes(result, search, flags).map((note) => `service-api: ${note}\n`).join("")).catch(
-    () => {},
-  );
+  await writeNotes(notes(result, search, flags), host).catch(() => {});
 }
 
 function toJson(result: DeleteResult): object {
@@ -142,7 +141,7 @@ function notes(result: DeleteResult, { place, seesOnlyOwnKeys }: Search, flags: 
   const errors = flags.json ? [] : [...flags.ifExists ? [] : missing, ...refused];
   const searched = `Searched ${place}. To search elsewhere, use --base-url, --data-dir, --database-url or --profile.`;
   return [
-    ...[...errors, ...keptNotes].map((note) => escapeInvisible(redactSecrets(note))),
+    ...[...errors, ...keptNotes].map(redactSecrets),
     ...isMissingKeys(result, flags) ? [searched] : [],
     ...seesOnlyOwnKeys ? [SEES_ONLY_OWN_KEYS] : [],
   ];

@@ -9,6 +9,7 @@ import { withClient } from "../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
 import { unlessInterrupted } from "../../host/interrupt.ts";
+import { writeNotes } from "../../host/notes.ts";
 import { toJsonLine } from "../../report.ts";
 import { parseSetting } from "../../settings/schema.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
@@ -134,7 +135,7 @@ async function* formatJson(pages: Pages): AsyncGenerator<string> {
 /** A user may have searched another store than intended. The command succeeds even if this note cannot be written. */
 async function noteNoEvents(filter: EventFilter | undefined, place: string, host: Host): Promise<void> {
   const problem = filter === undefined ? "No audit events found" : "No audit events match the filters";
-  await host.stderr.write(`service-api: ${problem}. Searched ${place}.\n`).catch(() => {});
+  await writeNotes([`${problem}. Searched ${place}.`], host).catch(() => {});
 }
 
 const NOTES = `

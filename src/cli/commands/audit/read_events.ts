@@ -1,7 +1,8 @@
 /** Reads the audit trail in pages, once or until the user stops. */
-import { escapeInvisible, Failure, type FailureCode, toSentence } from "../../../apikey/failure.ts";
+import { Failure, type FailureCode, toSentence } from "../../../apikey/failure.ts";
 import type { AuditEvent, Client } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
+import { writeNotes } from "../../host/notes.ts";
 
 /** The maximum number of events per request. */
 const PAGE_SIZE = 1000;
@@ -58,8 +59,7 @@ export async function* followEvents(
   { connect, after, interrupted, target, pause, host }: FollowOptions,
 ): AsyncGenerator<readonly AuditEvent[]> {
   // If the message cannot be written, the events still can.
-  const note = (text: string): void =>
-    void host.stderr.write(`service-api: ${escapeInvisible(text)}\n`).catch(() => {});
+  const note = (text: string): void => void writeNotes([text], host).catch(() => {});
   let last = after;
   let isFollowing = false;
   let failures = 0;

@@ -5,6 +5,7 @@ import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { CommandContext } from "../../command.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
+import { wrapFor } from "../../host/notes.ts";
 import type { Log } from "../../host/log.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { parseBaseUrl, withScheme } from "../../settings/base_url.ts";
@@ -114,7 +115,8 @@ export async function login(
   const identity = caller === undefined ? "" : ` as ${quote(caller.name)} (${escapeInvisible(caller.id)})`;
   const note = foundKeyHeader === undefined ? "" : ` The server expects the key in the header ${foundKeyHeader}.`;
   const kept = keepsKey ? " The profile keeps its key." : "";
-  await host.stdout.write(`Logged in to ${server}${identity}.${note}${kept}\n`);
+  const text = `Logged in to ${server}${identity}.${note}${kept}`;
+  await host.stdout.write(`${await wrapFor(host.stdout, text)}\n`);
   await describeKey(verification, host);
   await warnAboutVariables(baseUrl, key, host);
   return ExitCode.OK;
@@ -168,8 +170,9 @@ async function warnAboutVariables(server: SourcedSetting, key: SourcedSetting, h
     ...KEY_VARIABLES.filter((name) => isSet(name) && key.from !== name),
   ];
   for (const name of overridingVariables) {
+    const note = `${name} is set and overrides the stored profile. Unset it to use the profile.`;
     // deno-lint-ignore no-await-in-loop -- the lines keep their order
-    await host.stderr.write(`${name} is set and overrides the stored profile. Unset it to use the profile.\n`);
+    await host.stderr.write(`${await wrapFor(host.stderr, note)}\n`);
   }
 }
 

@@ -13,13 +13,14 @@ import {
   validate,
   type ValidationRule,
 } from "graphql";
-import { escapeInvisible, Failure, quote, toSentence } from "../../../apikey/failure.ts";
+import { Failure, quote, toSentence } from "../../../apikey/failure.ts";
 import { didYouMean } from "../../../apikey/nearest.ts";
 import type { NamedPermission } from "../../../apikey/permission.ts";
 import type { Client } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
+import { writeNotes } from "../../host/notes.ts";
 import { writeJson } from "../../report.ts";
 import { GRAPHQL_TEXT, JSON_OBJECT, readArgument } from "../../settings/argument.ts";
 import { parseSetting } from "../../settings/schema.ts";
@@ -55,7 +56,7 @@ export async function printNeeds(
     ? await useClient(async (connect) => await fetchSchema(await connect()))
     : await readSchema(flags.schema);
   const needs = needsOf(document, "DOCUMENT", schema, variables);
-  await host.stderr.write(formatNotes(needs));
+  await writeNotes(notesOn(needs), host);
   const { permissions, unstated } = needs;
   if (flags.json) await writeJson(host.stdout, { permissions, unstated });
   else await host.stdout.write(permissions.map((permission) => `${permission}\n`).join(""));
@@ -76,7 +77,7 @@ export async function permissionsFor(
   const document = await readDocument(typed, "--permissions-for", host);
   const schema = await fetchSchema(await connect());
   const needs = needsOf(document, "--permissions-for", schema, {});
-  await host.stderr.write(formatNotes(needs));
+  await writeNotes(notesOn(needs), host);
   return needs.permissions;
 }
 
@@ -140,7 +141,7 @@ const SHOWN_FIELDS = 10;
 
 const VALIDATION_RULES = [selectionsExist, ...specifiedRules.filter((rule) => rule !== FieldsOnCorrectTypeRule)];
 
-function formatNotes({ unstated, grants, unknownVariables }: Needs): string {
+function notesOn({ unstated, grants, unknownVariables }: Needs): readonly string[] {
   const variables = unknownVariables.map((name) => `$${name}`).join(", ");
   return [
     unstated === 0
@@ -155,5 +156,5 @@ function formatNotes({ unstated, grants, unknownVariables }: Needs): string {
       ? ""
       : `No value is known for ${variables}. Depending on the value, the document may also need API_KEY:DELETE_ANY, or ` +
         "grant rights to keys. To pass values, run service-api needs with --variables.",
-  ].filter((note) => note !== "").map((note) => `service-api: ${escapeInvisible(note)}\n`).join("");
+  ].filter((note) => note !== "");
 }

@@ -6,6 +6,7 @@ import type { UseClient } from "../../connection/connection.ts";
 import { withClient } from "../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
+import { writeNotes } from "../../host/notes.ts";
 import { writeJson } from "../../report.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
 import { listResources } from "./requests.ts";
@@ -51,7 +52,7 @@ async function formatTable(rows: readonly (readonly string[])[], host: Host): Pr
 
 /** A user may have searched another store than intended. The command succeeds even if this note cannot be written. */
 async function noteNoResources(place: string, host: Host): Promise<void> {
-  await host.stderr.write(`service-api: No custom resources found. Searched ${place}.\n`).catch(() => {});
+  await writeNotes([`No custom resources found. Searched ${place}.`], host).catch(() => {});
 }
 
 const NOTES = `

@@ -63,32 +63,38 @@ function toJson({ time, duration, ...access }: AccessLogEntry): string {
 /** The widths of the columns in which most values fit. Longer values move the rest of the line to the right. */
 const WIDTHS = { duration: 9, method: 4, path: 11, outcome: 26, address: 15 } as const;
 
+/** A terminal that is narrower than this, in columns, shows only the time, the status, the path and the outcome. */
+const MIN_COLUMNS_FOR_DURATION = 60;
+
 async function textFormat(host: Host): Promise<(access: AccessLogEntry) => string> {
-  const { styleFor, widthOf } = await import("#terminal");
+  const { styleFor, truncate, truncateMiddle, widthOf } = await import("#terminal");
   const style = styleFor(host.stderr, host);
+  const { symbols: { ellipsis } } = style;
   return ({ time, method, path, status, duration, code, keyId, address, requestId }) => {
-    const start = [
-      time.toISOString().slice(11, 19),
-      String(status),
-      `${duration.toFixed(1)} ms`.padStart(WIDTHS.duration),
-      method.padEnd(WIDTHS.method),
-      escapeInvisible(path).padEnd(WIDTHS.path),
-    ].join("  ");
-    const outcome = [code, keyId].filter((word) => word !== undefined).join(" ");
-    const full = [start, outcome.padEnd(WIDTHS.outcome), address.padEnd(WIDTHS.address), requestId].join("  ");
-    // The start and the outcome say the most. The rest is left out if it would continue on the next line.
     const columns = host.stderr.columns();
-    const shown = [full, full.slice(0, -requestId.length), [start, outcome].join("  ")].map((line) => line.trimEnd())
-      .find((line) => widthOf(line) < columns) ?? [start, outcome].join("  ").trimEnd();
-    return `${paintStatus(shown, status, style)}\n`;
+    const isNarrow = columns < MIN_COLUMNS_FOR_DURATION;
+    const gap = isNarrow ? " " : "  ";
+    const start = [style.dim(time.toISOString().slice(11, 19)), paintStatus(status, style)].join(gap);
+    // The time and the status have 8 and 3 columns. The last column stays empty.
+    const room = columns - 1 - (8 + gap.length + 3 + gap.length);
+    const outcome = [code, keyId].filter((word) => word !== undefined).join(" ");
+    const before = isNarrow
+      ? []
+      : [`${duration.toFixed(1)} ms`.padStart(WIDTHS.duration), method.padEnd(WIDTHS.method)];
+    const line = (path: string, others: readonly string[]): string =>
+      [...before, path.padEnd(isNarrow ? 0 : WIDTHS.path), ...others].join(gap).trimEnd();
+    const full = [outcome.padEnd(WIDTHS.outcome), address.padEnd(WIDTHS.address), requestId];
+    const shownPath = escapeInvisible(path);
+    // What says the least is left out first. Then long paths lose their middles, and the line loses its end.
+    const options = (isNarrow ? [] : [full, full.slice(0, 2)]).map((others) => line(shownPath, others));
+    const pathRoom = Math.max(WIDTHS.path, room - widthOf(line("", [outcome])) + (isNarrow ? 0 : WIDTHS.path));
+    const shortest = line(truncateMiddle(shownPath, pathRoom, ellipsis), [outcome]);
+    const shown = options.find((text) => widthOf(text) <= room) ?? truncate(shortest, room, ellipsis);
+    return `${start}${gap}${shown}\n`;
   };
 }
 
-/** The column of the status begins after the time. */
-const STATUS_START = 10;
-
-function paintStatus(line: string, status: number, { dim, green, cyan, yellow, red }: Style): string {
+function paintStatus(status: number, { green, cyan, yellow, red }: Style): string {
   const paint = status < 300 ? green : status < 400 ? cyan : status < 500 ? yellow : red;
-  const end = STATUS_START + String(status).length;
-  return `${dim(line.slice(0, STATUS_START))}${paint(line.slice(STATUS_START, end))}${line.slice(end)}`;
+  return paint(String(status));
 }

@@ -118,7 +118,7 @@ Deno.test("if --name is taken and the user declines to replace the key, the comm
   await screen.until(/Replace it/);
   screen.press("n");
   expect(await code).toBe(1);
-  expect(host.stderr.text).toMatch(/A key named "taken" already exists; add --overwrite or choose another name\.\n$/);
+  expect(host.stderr.text).toMatch(/A key named "taken" already exists; add --overwrite or choose\nanother name\.\n$/);
 });
 
 Deno.test("if the caller is not allowed to read keys, create reports a taken name only after the confirmation", async () => {

@@ -64,38 +64,63 @@ Deno.test("each request is a line of JSON if standard error is not a terminal", 
   expect(host.stdout.text).toBe("");
 });
 
-/** What the log writes to a terminal of a width, for a successful and a refused request. */
-async function atTerminal(columns: number, env: Readonly<Record<string, string>> = {}): Promise<string> {
+const KEY_ID = "key_0wdOQ87OYBJGzACCo6H9ZJ";
+
+/** What the log writes to a terminal of a width, for requests that differ from `ACCESS`. */
+async function atTerminal(
+  columns: number,
+  requests: readonly Partial<AccessLogEntry>[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const host = new TerminalHost(["serve"], { columns, env });
   const log = await openAccessLog(host);
-  log.record({ ...ACCESS, keyId: "key_0wdOQ87OYBJGzACCo6H9ZJ" });
-  log.record({ ...ACCESS, status: 401, duration: 1234.5, keyId: undefined, code: "UNAUTHENTICATED" });
+  for (const request of requests) log.record({ ...ACCESS, ...request });
   await log.flush();
   return host.stderr.text;
 }
 
+const REQUESTS: readonly Partial<AccessLogEntry>[] = [
+  { keyId: KEY_ID },
+  { status: 401, duration: 1234.5, keyId: undefined, code: "UNAUTHENTICATED" },
+  { code: "FORBIDDEN", keyId: KEY_ID },
+  { status: 404, path: "/a/long/path/that/a/client/has/mistyped", keyId: undefined, code: "NOT_FOUND" },
+];
+
 for (
-  const [columns, first, second] of [
-    [
-      160,
-      "key_0wdOQ87OYBJGzACCo6H9ZJ  203.0.113.7      request-1",
-      "UNAUTHENTICATED             203.0.113.7      request-1",
-    ],
-    [90, "key_0wdOQ87OYBJGzACCo6H9ZJ  203.0.113.7", "UNAUTHENTICATED             203.0.113.7"],
-    [80, "key_0wdOQ87OYBJGzACCo6H9ZJ", "UNAUTHENTICATED"],
-    [40, "key_0wdOQ87OYBJGzACCo6H9ZJ", "UNAUTHENTICATED"],
+  const [columns, lines] of [
+    [160, [
+      `04:05:06  200     1.2 ms  POST  /graphql     ${KEY_ID}  203.0.113.7      request-1`,
+      "04:05:06  401  1234.5 ms  POST  /graphql     UNAUTHENTICATED             203.0.113.7      request-1",
+      `04:05:06  200     1.2 ms  POST  /graphql     FORBIDDEN ${KEY_ID}  203.0.113.7      request-1`,
+      "04:05:06  404     1.2 ms  POST  /a/long/path/that/a/client/has/mistyped  NOT_FOUND                   203.0.113.7      request-1",
+    ]],
+    [90, [
+      `04:05:06  200     1.2 ms  POST  /graphql     ${KEY_ID}  203.0.113.7`,
+      "04:05:06  401  1234.5 ms  POST  /graphql     UNAUTHENTICATED             203.0.113.7",
+      `04:05:06  200     1.2 ms  POST  /graphql     FORBIDDEN ${KEY_ID}`,
+      "04:05:06  404     1.2 ms  POST  /a/long/path/that/a/client/has/mistyped  NOT_FOUND",
+    ]],
+    [80, [
+      `04:05:06  200     1.2 ms  POST  /graphql     ${KEY_ID}`,
+      "04:05:06  401  1234.5 ms  POST  /graphql     UNAUTHENTICATED",
+      `04:05:06  200     1.2 ms  POST  /graphql     FORBIDDEN ${KEY_ID.slice(0, -3)}…`,
+      "04:05:06  404     1.2 ms  POST  /a/long/path/that/…ient/has/mistyped  NOT_FOUND",
+    ]],
+    [40, [
+      `04:05:06 200 /graphql ${KEY_ID.slice(0, 16)}…`,
+      "04:05:06 401 /graphql UNAUTHENTICATED",
+      "04:05:06 200 /graphql FORBIDDEN key_0w…",
+      "04:05:06 404 /a/long/…istyped NOT_FOUND",
+    ]],
   ] as const
 ) {
-  Deno.test(`in a terminal of ${columns} columns, the requests are aligned, without what does not fit`, async () => {
-    expect(await atTerminal(columns)).toBe(
-      `04:05:06  200     1.2 ms  POST  /graphql     ${first}\n` +
-        `04:05:06  401  1234.5 ms  POST  /graphql     ${second}\n`,
-    );
+  Deno.test(`in a terminal of ${columns} columns, each request is one aligned line, without what does not fit`, async () => {
+    expect((await atTerminal(columns, REQUESTS)).trimEnd().split("\n")).toEqual(lines);
   });
 }
 
 Deno.test("at a terminal with colours, the status of a request is green if it succeeded, and yellow if it was refused", async () => {
-  const [first, second] = (await atTerminal(80, { FORCE_COLOR: "1" })).split("\n");
+  const [first, second] = (await atTerminal(80, REQUESTS, { FORCE_COLOR: "1" })).split("\n");
   expect(first).toContain("\x1b[32m200\x1b[39m");
   expect(second).toContain("\x1b[33m401\x1b[39m");
 });

@@ -9,6 +9,7 @@ import type { UseClient } from "../../../connection/connection.ts";
 import { withClient } from "../../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import type { Host } from "../../../host/host.ts";
+import { writeNotes } from "../../../host/notes.ts";
 import { withServerFlags } from "../../../settings/server_flags.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
 import { type ListFilterFlags, parseListFilter } from "./list_filter.ts";
@@ -100,10 +101,9 @@ function* inPages(keys: readonly ApiKey[]): Generator<readonly ApiKey[]> {
 /** A user may have searched another store than intended. The command succeeds even if this note cannot be written. */
 async function noteNoKeys(filter: KeyFilter | undefined, place: string, host: Host): Promise<void> {
   const problem = filter === undefined ? "No API keys found" : "No API keys match the filters";
-  await host.stderr.write(
-    `service-api: ${problem}. Searched ${place}. To search elsewhere, use --base-url, --data-dir, --database-url or ` +
-      "--profile.\n",
-  ).catch(() => {});
+  const note =
+    `${problem}. Searched ${place}. To search elsewhere, use --base-url, --data-dir, --database-url or --profile.`;
+  await writeNotes([note], host).catch(() => {});
 }
 
 const NOTES = `

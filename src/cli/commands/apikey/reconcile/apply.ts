@@ -5,6 +5,7 @@ import { UnknownName } from "../../../../apikey/unknown_name.ts";
 import type { CommandContext } from "../../../command.ts";
 import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import type { Host } from "../../../host/host.ts";
+import { writeNotes } from "../../../host/notes.ts";
 import { toJsonLine } from "../../../report.ts";
 import { type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
 import { readSettingFile, readStandardInput } from "../../../settings/setting.ts";
@@ -71,7 +72,7 @@ async function apply(path: string | undefined, flags: ApplyFlags, context: Comma
     await printReport(report, flags, host);
     if (!dryRun && !flags.json) await noteRemainingFiles(report, wanted, flags, host);
     if (!report.isEmbedded && managedBy !== undefined) {
-      await host.stderr.write("service-api: This server does not record managedBy, so --prune does not work on it.\n");
+      await writeNotes(["This server does not record managedBy, so --prune does not work on it."], host);
     }
     return report.failed.length === 0 ? ExitCode.OK : ExitCode.FAILED;
   });
@@ -118,7 +119,7 @@ async function noteRemainingFiles(
       ? `The secret file of the deleted key ${quote(name)} remains: ${quote(path)}. Remove it.`
       : `If a file holds the secret of the deleted key ${quote(name)}, remove the file.`;
   }));
-  await host.stderr.write(notes.map((note) => `service-api: ${note}\n`).join(""));
+  await writeNotes(notes, host);
 }
 
 async function makeSecretsDir({ secretsDir }: ApplyFlags): Promise<void> {

@@ -2,6 +2,7 @@
 import { escapeInvisible, Failure, quote, reasonOf, toSentence } from "../../../../apikey/failure.ts";
 import { redactSecrets } from "../../../../apikey/secret.ts";
 import type { Host, Output } from "../../../host/host.ts";
+import { writeNotes } from "../../../host/notes.ts";
 import { writeJson } from "../../../report.ts";
 import { describeChanges } from "../update/describe_changes.ts";
 import type { Report } from "./apply_keys.ts";
@@ -49,7 +50,7 @@ export async function printReport(report: Report, flags: OutputFlags, host: Host
   }
   const all = [...flags.json ? [] : notes(report), ...report.hidesSecrets ? [HIDES_SECRETS] : []];
   // The result is complete without these lines.
-  await host.stderr.write(all.map((note) => `service-api: ${note}\n`).join("")).catch(() => {});
+  await writeNotes(all, host).catch(() => {});
 }
 
 const HIDES_SECRETS =

@@ -8,6 +8,7 @@ import type { Client, EffectivePermissions, Verification } from "../../../../cli
 import type { CommandContext } from "../../../command.ts";
 import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import type { Host } from "../../../host/host.ts";
+import { wrapFor } from "../../../host/notes.ts";
 import { writeJson } from "../../../report.ts";
 import { parseAt } from "../../../settings/parse_at.ts";
 import { collect, type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
@@ -114,7 +115,8 @@ async function print({ verification, missing, drawn }: Report, { json }: VerifyF
   if (!verification.isActive) {
     const { reason, message } = verification;
     if (json) await writeJson(host.stdout, { active: false, reason: redactSecrets(reason) });
-    else await host.stdout.write(`The key is not valid. ${escapeInvisible(redactSecrets(message))}\n`);
+    const text = `The key is not valid. ${escapeInvisible(redactSecrets(message))}`;
+    if (!json) await host.stdout.write(`${await wrapFor(host.stdout, text)}\n`);
     return;
   }
   const { key, rights } = verification;
