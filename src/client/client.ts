@@ -25,7 +25,7 @@ import {
   type SecretMatches,
 } from "./keys/match_secrets.ts";
 import { LIST_PAGE, readKeys, type ReadOptions } from "./keys/read_keys.ts";
-import { ROTATE, rotateKey, type Rotation } from "./keys/rotate_key.ts";
+import { ROTATE, type RotatedKey, rotateKey, type Rotation } from "./keys/rotate_key.ts";
 import { type KeyChanges, UPDATE, updateKey, type UpdateResult } from "./keys/update_key.ts";
 import { type SchemaField, SERVER_FIELDS, type ServerFields, serverFields, unsupported } from "./keys/server_fields.ts";
 import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
@@ -53,6 +53,7 @@ export type {
   KeySummary,
   NewKey,
   ReadOptions,
+  RotatedKey,
   Rotation,
   SchemaField,
   ServerFields,
@@ -78,7 +79,7 @@ export interface Client {
   seesOnlyOwnKeys(): Promise<boolean>;
   findKeyInUse(): Promise<KeyReference | undefined>;
   updateKey(key: ApiKey, changes: KeyChanges): Promise<UpdateResult>;
-  rotateKey(rotation: Rotation): Promise<IssuedKey>;
+  rotateKey(rotation: Rotation): Promise<RotatedKey>;
   deleteKeys(keys: readonly KeyReference[]): Promise<boolean>;
   effectivePermissions(rights: Parameters<typeof effectivePermissions>[1]): Promise<EffectivePermissions>;
   roleDescriptions(): Promise<ReadonlyMap<string, string>>;

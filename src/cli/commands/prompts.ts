@@ -4,6 +4,7 @@ export { confirmDeletion, promptForKeys } from "./apikey/prompts/delete_prompts.
 export { describeKeys } from "./apikey/prompts/key_details.ts";
 export { promptForMode } from "./apikey/prompts/mode_prompt.ts";
 export { promptForOneKey } from "./apikey/prompts/one_key_prompt.ts";
+export { promptForRotation } from "./apikey/prompts/rotate_prompts.ts";
 export { openDialog } from "./apikey/prompts/open_dialog.ts";
 export { changePrompt, confirmUpdate } from "./apikey/prompts/update_prompts.ts";
 export { openPrompts } from "../prompts/prompts.ts";

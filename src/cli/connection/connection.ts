@@ -6,7 +6,7 @@ import { Failure } from "../../apikey/failure.ts";
 import { type Client, createClient, DOCUMENTS } from "../../client/client.ts";
 import type { Endpoint } from "../../client/endpoint.ts";
 import { isLoopback } from "../settings/base_url.ts";
-import type { Target } from "../host/dialog.ts";
+import type { KeySource, Target } from "../host/dialog.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import { showWaiting } from "../host/show_waiting.ts";
@@ -37,6 +37,8 @@ interface ConnectionFacts {
   /** Returns the server or store, for messages. */
   readonly describePlace: () => string;
   readonly target: Target;
+  /** Where the key in use comes from; `undefined` if there is none, or if it is not stored. */
+  readonly keySource: KeySource | undefined;
   /** The value of `--timeout`, in milliseconds. */
   readonly timeout: number;
 }
@@ -106,6 +108,7 @@ async function runTask<Result>(
     return await task(connect, interrupted, {
       describePlace: () => describePlace(settings),
       target,
+      keySource: settings.keySource,
       timeout,
     });
   } finally {

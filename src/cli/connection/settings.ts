@@ -5,12 +5,14 @@
 import * as z from "zod/mini";
 import { quote } from "../../apikey/failure.ts";
 import type { StoreLocation } from "#server";
+import type { KeySource } from "../host/dialog.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import { parseBaseUrl } from "../settings/base_url.ts";
 import { readTimeout } from "../settings/duration.ts";
 import { readHeaders } from "./headers.ts";
 import { type EffectiveSettings, readEffectiveSettings } from "./effective_settings.ts";
+import { keySourceOf } from "./key_source.ts";
 import { sizeSchema } from "../settings/number.ts";
 import { parseSetting } from "../settings/schema.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
@@ -23,6 +25,8 @@ export interface Settings {
   readonly selectedBy: string;
   /** The headers of every request, including the one with the key. */
   readonly headers: ReadonlyMap<string, string>;
+  /** Where the key in the headers comes from; `undefined` if there is none, or if it is not stored. */
+  readonly keySource: KeySource | undefined;
   /** Milliseconds. */
   readonly timeout: number;
   /** Bytes, after decompression. */
@@ -71,6 +75,7 @@ export async function parseSettings(settings: EffectiveSettings, host: Host, log
       sizeSchema(LARGEST_RESPONSE_MB),
     ),
     headers: await readHeaders(settings, host, log),
+    keySource: keySourceOf(settings),
   };
   if (log.isDebug) (await import("#debug-log")).logSettings(settings, parsed, host, log);
   return parsed;

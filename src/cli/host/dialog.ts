@@ -16,6 +16,16 @@ export interface Target {
   isShown: boolean;
 }
 
+/** Where the key in use is stored. */
+export interface KeySource {
+  /** For messages: the profile as `profile "prod"`, the flag or the variable that sets the key. */
+  readonly name: string;
+  /** The file that contains the key; `undefined` if a variable contains it. */
+  readonly file: string | undefined;
+  /** The command that stores a key in the profile, without `--key-file`; `undefined` if no profile with a server sets the key. */
+  readonly loginCommand: string | undefined;
+}
+
 /** A confirmation of a selection. */
 export interface Question {
   readonly label: string;

@@ -21,8 +21,14 @@ export interface Rotation {
 }
 
 export const ROTATE = `mutation RotateApiKey($input: RotateApiKeyInput!) {
-  apiKey { rotate(input: $input) { id key name } }
+  apiKey { rotate(input: $input) { id key name graceUntil } }
 }`;
+
+/** A key with its new secret. */
+export interface RotatedKey extends IssuedKey {
+  /** Until when the old secret works, in RFC 3339; `null` if the server rejects it already. */
+  readonly graceUntil?: string | null | undefined;
+}
 
 /** The largest number of the GraphQL type Int. As seconds, it is 68 years. */
 const MAX_INT = 2 ** 31 - 1;
@@ -34,7 +40,7 @@ const MAX_INT = 2 ** 31 - 1;
  * `UNSUPPORTED` if the server cannot rotate keys; any failure of {@linkcode execute}. The key was not rotated unless the
  * message says that it may have been.
  */
-export async function rotateKey(endpoint: Endpoint, rotation: Rotation): Promise<IssuedKey> {
+export async function rotateKey(endpoint: Endpoint, rotation: Rotation): Promise<RotatedKey> {
   const { selector, grace, expiresAt } = rotation;
   const input = {
     ...selector,
@@ -46,7 +52,7 @@ export async function rotateKey(endpoint: Endpoint, rotation: Rotation): Promise
       endpoint,
       ROTATE,
       { input },
-      () => z.object({ apiKey: z.object({ rotate: issuedKey() }) }),
+      () => z.object({ apiKey: z.object({ rotate: z.extend(issuedKey(), { graceUntil: z.nullish(z.string()) }) }) }),
     );
     return apiKey.rotate;
   } catch (error) {

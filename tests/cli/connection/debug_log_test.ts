@@ -92,6 +92,7 @@ Deno.test("the debug log shows why a request is repeated", async () => {
     keyRemedy: "",
     knownKeyRemedy: "",
     headers: new Map<string, string>(),
+    keySource: undefined,
     timeout: 1000,
     maxResponseSize: 1000,
     interrupted: new AbortController().signal,

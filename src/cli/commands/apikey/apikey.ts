@@ -276,6 +276,9 @@ Prompting:
   If the name is taken and --overwrite is not given, --create asks before
   replacing the key, even with --yes. It fails instead if it does not prompt or
   if the calling key is not allowed to read keys.
+  If --overwrite replaces the calling key, its secret in your profile, key file
+  or variable stops working. After other prompts, --create offers to store the
+  new secret there. Otherwise, a warning says what to do.
   --delete with one name or id never prompts. Without names, ids and filters, it
   shows a list to select keys from, and asks for confirmation. Without --create
   and --delete, the command asks whether to create, list, show, update, rotate

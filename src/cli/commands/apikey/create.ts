@@ -1,12 +1,12 @@
 /** `apikey --create` (spec section 4.1). */
 import { parseDescription } from "../../../apikey/description.ts";
 import { Failure } from "../../../apikey/failure.ts";
-import { type Name, parseName } from "../../../apikey/name.ts";
+import { hasName, type Name, parseName } from "../../../apikey/name.ts";
 import { type NamedPermission, parsePermissionsOf } from "../../../apikey/permission.ts";
 import { requireSomeRights } from "../../../apikey/rights.ts";
 import { parseRolesOf } from "../../../apikey/role.ts";
 import { UnknownName } from "../../../apikey/unknown_name.ts";
-import type { Client, NewKey } from "../../../client/client.ts";
+import type { Client, IssuedKey, NewKey } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { ExitCode } from "../../exit_code.ts";
 import { canPrompt } from "../../host/can_prompt.ts";
@@ -47,7 +47,7 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
   if (!wasPrompted && !(parsed instanceof UnknownName)) {
     (permissionsFor === undefined ? requireComplete : requireName)(parsed);
   }
-  await useClient(async (connect, interrupted, { target, timeout }) => {
+  await useClient(async (connect, interrupted, { target, timeout, keySource }) => {
     const dialog = { host, interrupted, target };
     const destination = { host, timeout, interrupted, unchanged: "Nothing was created." };
     await withDestination(flags, destination, async (secretFile) => {
@@ -64,12 +64,25 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
       // Asks before creating the key: nothing may delay or prevent the printing of its secret.
       const asksForRights = !wasPrompted && !isForDocument && showsRights(flags, host);
       const rights = asksForRights ? await client.effectivePermissions(key) : undefined;
-      const created = await client.createKey(key);
       const hasPrompted = wasPrompted || (isForDocument && !flags.yes);
-      await printCreatedKey({ created, secretFile, rights, wasPrompted: hasPrompted }, flags, host);
+      const create = async (): Promise<IssuedKey> => {
+        const created = await client.createKey(key);
+        await printCreatedKey({ created, secretFile, rights, wasPrompted: hasPrompted }, flags, host);
+        return created;
+      };
+      if (!await replacesKeyInUse(key, client)) return void await create();
+      const { withNewSecret } = await import("#lifecycle");
+      const offers = hasPrompted && !flags.yes && !flags.json;
+      await withNewSecret({ source: keySource, secretFile, offers, dialog, timeout }, create);
     });
   });
   return ExitCode.OK;
+}
+
+/** Whether the key in use has the name of the new key, which replaces it. */
+async function replacesKeyInUse({ name, overwrite }: NewKey, client: Client): Promise<boolean> {
+  const keyInUse = overwrite ? await client.findKeyInUse() : undefined;
+  return keyInUse !== undefined && hasName(keyInUse, name);
 }
 
 function cannotConfirm(): Failure {

@@ -12,6 +12,7 @@ import { registerApply } from "./reconcile/apply.ts";
 import { registerEnsure } from "./reconcile/ensure.ts";
 import type { SubcommandName } from "./subcommands.ts";
 
+export { withNewSecret } from "./key_in_use/new_secret.ts";
 export { deleteMany } from "./delete/delete_many.ts";
 export { listKeys } from "./list/list.ts";
 export { rotate } from "./rotate.ts";

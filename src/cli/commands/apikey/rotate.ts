@@ -1,18 +1,22 @@
 /** `apikey rotate`: issues a new secret for a key. */
 import type { Command } from "@commander-js/extra-typings";
-import { Failure, quote } from "../../../apikey/failure.ts";
+import { escapeInvisible, Failure } from "../../../apikey/failure.ts";
 import { type ExpiryFlags, parseDuration } from "../../../apikey/lifetime.ts";
+import { hasName } from "../../../apikey/name.ts";
+import type { Client, KeySelector, RotatedKey } from "../../../client/client.ts";
 import type { CommandContext } from "../../command.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { withClient } from "../../connection/with_client.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
-import type { Question } from "../../host/dialog.ts";
+import { canPrompt } from "../../host/can_prompt.ts";
+import type { Dialog } from "../../host/dialog.ts";
 import type { Host } from "../../host/host.ts";
 import { parseAt, parseExpiry } from "../../settings/parse_at.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
 import { printNextSteps, printSecret, showsRights, withDestination } from "./create_output.ts";
 import { type OutputFlags, withOutputFlags } from "./key_flags.ts";
-import { parseSelector, promptForSelector, type SelectorFlags, withSelector } from "./select/select_key.ts";
+import { withNewSecret } from "./key_in_use/new_secret.ts";
+import { parseSelector, type SelectorFlags, withSelector } from "./select/select_key.ts";
 
 /** Registers the subcommand. */
 export function registerRotate(command: Command, { host, log, setExitCode }: CommandContext): void {
@@ -38,8 +42,17 @@ interface RotateFlags extends SelectorFlags, OutputFlags, ExpiryFlags {
   readonly overwrite?: true | undefined;
 }
 
+/** How to rotate a key. What is not set is what the server does by default. */
+export interface RotationPlan {
+  /** How long the old secret stays valid, in milliseconds. */
+  readonly grace: number | undefined;
+  /** The new expiry of the key. */
+  readonly expiresAt: Date | undefined;
+}
+
 /**
- * Rotates a key. Prompts for the key if neither a name nor an id is given.
+ * Rotates a key. Prompts if neither a name nor an id is given. If the key in use gets a new secret, offers to store it, or
+ * warns that the old one stops working.
  *
  * @throws {Failure} with any code
  */
@@ -50,35 +63,61 @@ export async function rotate(
   useClient: UseClient,
 ): Promise<ExitCode> {
   const given = parseSelector(name, flags, "rotate", host);
-  const grace = parseAt("--grace", () => flags.grace === undefined ? 0 : parseDuration(flags.grace));
-  const expiresAt = parseExpiry(flags, host.now());
+  const plan: RotationPlan = {
+    grace: parseAt("--grace", () => flags.grace === undefined ? undefined : parseDuration(flags.grace)),
+    expiresAt: parseExpiry(flags, host.now()),
+  };
   if (flags.overwrite && flags.secretFile === undefined) {
     throw new Failure("USAGE", "--overwrite works only with --secret-file.");
   }
-  await useClient(async (connect, interrupted, { target, timeout }) => {
+  await useClient(async (connect, interrupted, { target, timeout, keySource }) => {
+    const dialog = { host, interrupted, target };
     const destination = { host, timeout, interrupted, unchanged: "Nothing was changed." };
     await withDestination(flags, destination, async (secretFile) => {
       const client = await connect();
-      const question = flags.yes ? undefined : confirmationOf(grace, flags);
-      const selector = given ??
-        await promptForSelector("Key to rotate", client, { host, interrupted, target }, question);
-      const rotated = await client.rotateKey({ selector, grace, expiresAt, now: host.now() });
-      await printSecret(rotated, secretFile, flags, host, { event: "was rotated", remedy: remedyFor(grace) });
-      if (given === undefined || showsRights(flags, host)) await printNextSteps(rotated, secretFile, "Rotated", host);
+      const { selector, grace = 0, expiresAt } = given === undefined
+        ? await promptForRotation(plan, flags, client, dialog)
+        : { ...plan, selector: given };
+      const issue = async (): Promise<RotatedKey> => {
+        const rotated = await client.rotateKey({ selector, grace, expiresAt, now: host.now() });
+        await printSecret(rotated, secretFile, flags, host, { event: "was rotated", remedy: remedyFor(grace) });
+        if (given === undefined || showsRights(flags, host)) await printNextSteps(rotated, secretFile, "Rotated", host);
+        return rotated;
+      };
+      if (!await isKeyInUse(selector, client)) {
+        const { graceUntil } = await issue();
+        return flags.json ? undefined : await noteGrace(graceUntil, host);
+      }
+      const offers = canPrompt(flags, host) && !flags.yes && !flags.json;
+      await withNewSecret({ source: keySource, secretFile, offers, dialog, timeout }, issue);
     });
   });
   return ExitCode.OK;
 }
 
-function confirmationOf(grace: number, flags: RotateFlags): Question {
-  const oldSecret = grace === 0
-    ? "Its old secret stops working immediately."
-    : `Its old secret works for another ${quote(flags.grace ?? "")}.`;
-  return {
-    label: `Rotate this key? ${oldSecret}`,
-    alternative: "Select another key",
-    unchanged: "Nothing was changed.",
-  };
+async function promptForRotation(
+  plan: RotationPlan,
+  flags: RotateFlags,
+  client: Client,
+  dialog: Dialog,
+): Promise<RotationPlan & { readonly selector: KeySelector }> {
+  const { promptForRotation } = await import("#prompts");
+  const { key, ...asked } = await promptForRotation(plan, flags, client, dialog);
+  return { ...asked, selector: { id: key.id } };
+}
+
+async function isKeyInUse(selector: KeySelector, client: Client): Promise<boolean> {
+  const keyInUse = await client.findKeyInUse();
+  if (keyInUse === undefined) return false;
+  return "id" in selector ? keyInUse.id === selector.id : hasName(keyInUse, selector.name);
+}
+
+/** At a terminal, says until when the old secret works. */
+async function noteGrace(graceUntil: RotatedKey["graceUntil"], host: Host): Promise<void> {
+  if (!graceUntil || !host.stderr.isTerminal()) return;
+  const { relativeTime } = await import("#terminal");
+  const until = `${graceUntil} (${relativeTime(graceUntil, host.now())})`;
+  await host.stderr.write(`The old secret works until ${escapeInvisible(until)}.\n`).catch(() => {});
 }
 
 /** What to do if the new secret is lost. */
@@ -99,6 +138,18 @@ Secret:
   given. An expired key cannot be rotated without a new expiry.
   With --secret-file, the secret goes to a file with mode 0600, and nothing is
   printed. A file that exists is an error, unless --overwrite is given.
+
+Prompting:
+  Without a name and an id, the command shows a list to select a key from. It
+  asks for the grace period and the expiry, unless flags give them, and for
+  confirmation. --yes skips the confirmation.
+
+The calling key:
+  If you rotate the key that you use, its secret in your profile, key file or
+  variable stops working. At a terminal, the command offers to store the new
+  secret in the profile or the key file. Otherwise, and with --yes or --json, a
+  warning on standard error says what to do. If --secret-file names the key file
+  itself, no warning is needed.
 
 Rights:
   On the embedded server, the calling key needs API_KEY:UPDATE_ANY and every

@@ -6,7 +6,7 @@ import { startForeignServer, startServer, type TestServer } from "../../../clien
 import { embedded } from "../../../program/installations.ts";
 import { FakeHost, inProcess, type Surroundings } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
-import { belowTarget, runAtTerminal, stabilize } from "../../../program/terminal_host.ts";
+import { belowTarget, runAtTerminal, stabilize, TerminalHost } from "../../../program/terminal_host.ts";
 
 const ROTATE = ["apikey", "rotate"];
 
@@ -14,7 +14,7 @@ for (
   const [rule, args, message] of [
     ["no name and no terminal", [], "apikey rotate needs a name or --id if it cannot prompt."],
     ["a name and an id", ["ci", "--id", "key_1"], "Use either a name or --id, not both."],
-    ["two names", ["ci", "--name", "ci"], "The name is given twice. Use either the argument or --name."],
+    ["two names", ["ci", "--name", "ci"], "The name was given twice. Use either the argument or --name."],
     ["--overwrite without --secret-file", ["ci", "--overwrite"], "--overwrite works only with --secret-file."],
     ["a malformed grace period", ["ci", "--grace", "soon"], expect.stringContaining('"soon" is not valid')],
     ["an expiry in the past", ["ci", "--expires-at", "2020-01-01T00:00:00Z"], expect.stringContaining("future")],
@@ -185,14 +185,24 @@ Deno.test("at a terminal, rotate without a name lists the keys to select from, a
 ❯ ci deploy  GUEST  never used  2026-01-02
   enter to select · type to filter · esc to clear · arrows to move · ? help`);
   screen.press(KEYS.enter);
+  expect(belowTarget(await screen.until(/valid for: █/))).toBe(`\
+✔ Key to rotate: ci deploy
+? Keep the old secret valid for: █
+  for example 2h; leave it empty to end it at once · esc to go back`);
+  screen.press(KEYS.enter);
+  await screen.until(/Expires in: █\n {2}for example 90d; leave it empty if the key does not expire/);
+  screen.press(KEYS.enter);
   expect(belowTarget(await screen.until(/\(y\/N\/e\)/))).toBe(`\
 ✔ Key to rotate: ci deploy
+✔ Keep the old secret valid for:
+✔ Expires in:
 
   Key          ci deploy
   Roles        GUEST
   Last used    never
+  Old secret   stops working immediately
 
-? Rotate this key? Its old secret stops working immediately. (y/N/e)`);
+? Rotate this key? (y/N/e)`);
   screen.press("y");
   expect(await code).toBe(0);
   expect(host.stdout.text).toMatch(/^sak_\w{49}\n$/);
@@ -201,4 +211,57 @@ Deno.test("at a terminal, rotate without a name lists the keys to select from, a
   expect(JSON.parse(stdout).data.apiKeys.filter(({ revision }: { revision: number }) => revision > 1)).toEqual([
     { name: "ci deploy", revision: 2 },
   ]);
+});
+
+Deno.test("at a terminal, rotate asks for the grace period and the expiry, and says that a running grace period ends", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST", "--expires-in", "30d"]);
+  await program([...ROTATE, "ci", "--grace", "3h"]);
+  const { host, screen, code } = runAtTerminal(ROTATE, { env });
+  await screen.until(/Key to rotate/);
+  screen.press(KEYS.enter);
+  await screen.until(/valid for: █/);
+  screen.press(..."2h", KEYS.enter);
+  await screen.until(/leave it empty to keep the expiry, in \d+d/);
+  screen.press(..."60d", KEYS.enter);
+  const shown = await screen.until(/Rotate this key\?/);
+  expect(shown).toMatch(/ {2}Expires {6}\S+Z \(in \d+d\)\n {2}Old secret {3}works until \S+Z \(in .+\)\n/);
+  expect(shown).toMatch(/ {2}Grace period {1}the secret before it works until \S+Z[^?]*rotating\s+ends that now/);
+  screen.press("y");
+  expect(await code).toBe(0);
+  const { stdout } = await program(["apikey", "show", "ci", "--json"]);
+  const { graceUntil, expiresAt } = JSON.parse(stdout);
+  expect(Date.parse(expiresAt) - Date.now()).toBeGreaterThan(59 * 86_400_000);
+  expect(Date.parse(graceUntil) - Date.now()).toBeLessThan(3 * 3_600_000 - 60_000);
+  expect(host.stderr.text).toContain(`The old secret works until ${graceUntil} (in `);
+});
+
+Deno.test("at a terminal, rotate does not ask for what flags give, and an expired key needs a new expiry", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST", "--expires-in", "1d"]);
+  const later = new Date(Date.now() + 2 * 86_400_000);
+  const host = new TerminalHost([...ROTATE, "--grace", "0s", "--yes"], { env });
+  host.now = () => later;
+  const code = run(host);
+  await host.screen.until(/Key to rotate/);
+  host.screen.press(KEYS.enter);
+  await host.screen.until(/Expires in: █\n {2}for example 90d; the key has expired/);
+  host.screen.press(KEYS.enter);
+  await host.screen.until(/The key has expired, so it needs a new expiry\./);
+  host.screen.press(..."5d", KEYS.enter);
+  expect(await code).toBe(0);
+  expect(host.stderr.text).not.toContain("valid for");
+});
+
+Deno.test("rotate --grace says until when the old secret works only at a terminal, and the JSON stays the same", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST"]);
+  const { host, code } = runAtTerminal([...ROTATE, "ci", "--grace", "2h"], { env });
+  expect(await code).toBe(0);
+  expect(host.stderr.text).toMatch(/^The old secret works until \d{4}-\d\d-\d\dT\S+Z \(in .+\)\.\n$/);
+  const { stdout, stderr } = await program([...ROTATE, "ci", "--grace", "2h", "--json"]);
+  expect({ keys: Object.keys(JSON.parse(stdout)), stderr }).toEqual({ keys: ["key", "name", "id"], stderr: "" });
 });

@@ -19,5 +19,5 @@ Deno.test("apikey create and apikey delete take names as arguments and do the sa
 
 Deno.test("apikey create rejects two names", async () => {
   const { code, stderr } = await inProcess(["apikey", "create", "a", "--name", "b", "--roles", "VIEWER"]);
-  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("The name is given twice.") });
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("The name was given twice.") });
 });

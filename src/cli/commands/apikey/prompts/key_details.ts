@@ -61,9 +61,19 @@ export function listItems<Key extends ApiKey>(
 /** The maximum number of keys that a confirmation describes. */
 const MAX_KEYS = 8;
 
-/** Describes the keys that a command is about to change: their rights, their last use, and whether they are special. */
-export async function describeKeys(keys: readonly ApiKey[], marks: Marks, dialog: Dialog): Promise<void> {
-  await dialog.host.stderr.write(`\n${formatKeys(keys, marks, dialog)}\n`);
+/**
+ * Describes the keys that a command is about to change: their rights, their last use, and whether they are special.
+ *
+ * @param more rows about the change
+ */
+export async function describeKeys(
+  keys: readonly ApiKey[],
+  marks: Marks,
+  dialog: Dialog,
+  more: readonly Row[] = [],
+): Promise<void> {
+  const text = `${formatKeys(keys, marks, dialog)}${formatRows(more, dialog.host)}`;
+  await dialog.host.stderr.write(`\n${text}\n`);
 }
 
 function formatKeys(keys: readonly ApiKey[], marks: Marks, { host, target }: Dialog): string {

@@ -1,42 +1,38 @@
 /** The prompt for the key that a subcommand works on. */
 import { Failure } from "../../../../apikey/failure.ts";
 import type { ApiKey, Client } from "../../../../client/client.ts";
-import type { Dialog, Question } from "../../../host/dialog.ts";
-import { runSteps } from "../../../prompts/steps.ts";
+import type { Dialog } from "../../../host/dialog.ts";
+import type { Prompts } from "../../../prompts/prompts.ts";
+import { runSteps, type Step } from "../../../prompts/steps.ts";
 import { readMarkedKeys } from "../lockout.ts";
-import { describeKeys, listItems } from "./key_details.ts";
-import { confirmSelection, openDialog } from "./open_dialog.ts";
+import { listItems, type Marks } from "./key_details.ts";
+import { openDialog } from "./open_dialog.ts";
 
 /**
- * Prompts the user to select one key from a list. If there is a question, also asks for confirmation.
+ * Prompts the user to select one key from a list.
  *
- * @throws {Failure} `NOT_FOUND` if there are no keys; `INTERRUPTED` if the user cancels or does not confirm; any failure
- * of the client
+ * @param followUp returns the questions that follow, from which the user can go back to the list
+ * @throws {Failure} `NOT_FOUND` if there are no keys; `INTERRUPTED` if the user cancels; any failure of the client
  */
 export async function promptForOneKey(
   label: string,
   client: Client,
   dialog: Dialog,
-  question?: Question,
+  followUp: (selected: () => ApiKey, marks: Marks, prompts: Prompts) => readonly Step[] = () => [],
 ): Promise<ApiKey> {
   const now = dialog.host.now();
-  const { keys, marks } = await readMarkedKeys(client, now);
-  if (keys.length === 0) {
+  const { keys: [first, ...others], marks } = await readMarkedKeys(client, now);
+  if (first === undefined) {
     throw new Failure("NOT_FOUND", `There are no API keys. Searched ${dialog.target.description}.`);
   }
   const prompts = await openDialog(dialog);
-  const items = listItems(keys, marks, now);
-  let selected: ApiKey | undefined;
+  const items = listItems([first, ...others], marks, now);
+  let selected = first;
   await runSteps([
     async () => {
       selected = await prompts.searchOne({ label, items, initial: selected });
     },
-    async () => {
-      if (question === undefined || selected === undefined) return;
-      await describeKeys([selected], marks, dialog);
-      await confirmSelection(question, prompts);
-    },
+    ...followUp(() => selected, marks, prompts),
   ]);
-  if (selected === undefined) throw new TypeError("promptForOneKey needs at least one key");
   return selected;
 }

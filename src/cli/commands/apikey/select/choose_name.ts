@@ -11,5 +11,5 @@ export function chooseName(
   { name }: { readonly name?: string | undefined },
 ): string | undefined {
   if (argument === undefined || name === undefined) return argument ?? name;
-  throw new Failure("USAGE", "The name is given twice. Use either the argument or --name.");
+  throw new Failure("USAGE", "The name was given twice. Use either the argument or --name.");
 }

@@ -4,7 +4,7 @@ import { Failure } from "../../../../apikey/failure.ts";
 import { parseExistingName } from "../../../../apikey/name.ts";
 import type { Client, KeySelector } from "../../../../client/client.ts";
 import { canPrompt, type PromptFlags } from "../../../host/can_prompt.ts";
-import type { Dialog, Question } from "../../../host/dialog.ts";
+import type { Dialog } from "../../../host/dialog.ts";
 import type { Host } from "../../../host/host.ts";
 import { chooseName } from "./choose_name.ts";
 
@@ -53,16 +53,11 @@ export function parseSelector(
 }
 
 /**
- * Prompts the user to select a key from a list. If there is a question, also asks for confirmation.
+ * Prompts the user to select a key from a list.
  *
  * @throws {Failure} `NOT_FOUND` if there are no keys; `INTERRUPTED`; any failure of the client
  */
-export async function promptForSelector(
-  label: string,
-  client: Client,
-  dialog: Dialog,
-  question?: Question,
-): Promise<KeySelector> {
+export async function promptForSelector(label: string, client: Client, dialog: Dialog): Promise<KeySelector> {
   const { promptForOneKey } = await import("#prompts");
-  return { id: (await promptForOneKey(label, client, dialog, question)).id };
+  return { id: (await promptForOneKey(label, client, dialog)).id };
 }
