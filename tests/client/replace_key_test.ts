@@ -13,9 +13,13 @@ async function overwrite(server: LaggingServer, key = ADMIN_SECRET, timeout = "5
   return await inProcess(ROTATE, { env });
 }
 
+/** The warning if the key in use replaces itself. */
+const WARNING = 'Warning: "ci deploy" is the key in use. Its old secret in SERVICE_API_KEY no longer works. Set ' +
+  "SERVICE_API_KEY to the new secret.\n";
+
 /** Checks that the command succeeded, and that only a new key with a new secret remains. */
-function expectReplaced({ code, stdout, stderr }: Outcome, server: LaggingServer): void {
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+function expectReplaced({ code, stdout, stderr }: Outcome, server: LaggingServer, warning = ""): void {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: warning });
   const [made, ...others] = server.keys;
   expect(others).toEqual([]);
   expect(JSON.parse(stdout)).toEqual({ key: made?.key, name: "ci deploy", id: made?.id });
@@ -157,7 +161,7 @@ for (const masksSecrets of [false, true]) {
   const list = masksSecrets ? "hides" : "shows";
   Deno.test(`the key in use can replace itself on a server that ${list} secrets`, async () => {
     await using server = startLaggingServer([{ ...OLD, roles: ["ADMIN"] }], { masksSecrets });
-    expectReplaced(await overwrite(server, OLD.key), server);
+    expectReplaced(await overwrite(server, OLD.key), server, WARNING);
   });
 
   Deno.test(`the key in use cannot replace itself with a key that may not rename keys, if the server ${list} secrets`, async () => {
@@ -181,7 +185,7 @@ Deno.test("if the key in use replaces itself, Ctrl-C during its deletion does no
   const host = new FakeHost(ROTATE, { env: { SERVICE_API_URL: server.url, SERVICE_API_KEY: OLD.key } });
   interrupt = () => host.handlers.get("SIGINT")?.();
   const code = await run(host);
-  expectReplaced({ code, stdout: host.stdout.text, stderr: host.stderr.text }, server);
+  expectReplaced({ code, stdout: host.stdout.text, stderr: host.stderr.text }, server, WARNING);
 });
 
 Deno.test("the key in use cannot replace itself on a server without update", async () => {
