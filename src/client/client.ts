@@ -37,6 +37,7 @@ import {
   PREVIEW_PERMISSIONS,
 } from "./rights/effective_permissions.ts";
 import { DESCRIBE_ROLES, roleDescriptions } from "./rights/role_descriptions.ts";
+import { badResponse } from "./response_failure.ts";
 import { type BodyResponse, sendBody } from "./send_body.ts";
 import { ME_WITH_RIGHTS, seesOnlyOwnKeys, type Verification, verifyKey } from "./verify/verify_key.ts";
 
@@ -74,6 +75,8 @@ export interface Client {
   matchSecrets(wanted: readonly NameAndSecret[]): Promise<SecretMatches>;
   serverFields(): Promise<ServerFields>;
   unsupported(field: SchemaField, alternative: string): Failure;
+  /** @param problem the rest of a sentence, for a query */
+  badResponse(problem: string): Failure;
   identify(): Promise<KeyReference | undefined>;
   verifyKey(): Promise<Verification>;
   seesOnlyOwnKeys(): Promise<boolean>;
@@ -99,6 +102,7 @@ export function createClient(endpoint: Endpoint): Client {
     matchSecrets: (wanted) => matchSecrets(endpoint, wanted),
     serverFields: () => serverFields(endpoint),
     unsupported: (field, alternative) => unsupported(endpoint, field, alternative),
+    badResponse: (problem) => badResponse(problem, endpoint, { mayChange: false }),
     identify: () => identify(endpoint),
     verifyKey: () => verifyKey(endpoint),
     seesOnlyOwnKeys: () => seesOnlyOwnKeys(endpoint),

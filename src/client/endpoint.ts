@@ -5,6 +5,8 @@ export interface Endpoint {
   readonly url: string;
   /** The name of the server in messages, for example `keys.example.com`. */
   readonly label: string;
+  /** Where the user has set the URL, for messages: `SERVICE_API_URL`. By default, `--base-url`. */
+  readonly urlSetting?: string | undefined;
   /** What the user can do if the server rejects the key, in complete sentences. */
   readonly keyRemedy: string;
   /** Where to put the new secret of a rotated key, in complete sentences. By default, the variable, the flag and `login`. */

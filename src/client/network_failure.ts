@@ -10,7 +10,13 @@ export function maybeExecuted(mayHaveExecuted: boolean): string {
   return mayHaveExecuted ? MAYBE_EXECUTED : "";
 }
 
-/** Patterns for the runtime's messages, each with a code and an explanation for the user. The first match counts. */
+/** What sets the URL of a server unless its `Endpoint` names something else. */
+export const URL_SETTING = "--base-url";
+
+/**
+ * Patterns for the runtime's messages, each with a code and an explanation for the user. The first match counts. The
+ * explanation may contain `{urlSetting}`.
+ */
 type Explanations = readonly (readonly [RegExp, FailureCode, string])[];
 
 /** Errors before the program was connected. It has not sent the request. */
@@ -40,10 +46,10 @@ const CONNECT_FAILURES: Explanations = [
     "TLS",
     "its certificate is not trusted. Use --ca-file to pass the certificate of the CA that signed it.",
   ],
-  [/\btls\b|handshake|fatal alert/i, "TLS", "the TLS handshake failed. Is there a TLS server at --base-url?"],
-  [/dns error|failed to lookup/, "UNREACHABLE", "the host name could not be resolved. Check --base-url."],
-  [/refused/, "UNREACHABLE", "connection refused. Is the server running? Check --base-url."],
-  [/closed|reset/, "UNREACHABLE", "the server closed the connection at once. Check the server and --base-url."],
+  [/\btls\b|handshake|fatal alert/i, "TLS", "the TLS handshake failed. Is there a TLS server at {urlSetting}?"],
+  [/dns error|failed to lookup/, "UNREACHABLE", "the host name could not be resolved. Check {urlSetting}."],
+  [/refused/, "UNREACHABLE", "connection refused. Is the server running? Check {urlSetting}."],
+  [/closed|reset/, "UNREACHABLE", "the server closed the connection at once. Check the server and {urlSetting}."],
 ];
 
 /** Errors after the program was connected. The server may have received the request. */
@@ -74,7 +80,7 @@ export interface FailedRequest {
 
 /** Returns the failure for an error that occurred while sending the request or reading the response. */
 export function networkFailure(
-  { label, debug }: Endpoint,
+  { label, debug, urlSetting = URL_SETTING }: Endpoint,
   error: unknown,
   { mayChange, hasResponse }: FailedRequest,
 ): Failure {
@@ -90,7 +96,8 @@ export function networkFailure(
     [null, "UNREACHABLE" as const, "the connection failed. Set LOG_LEVEL=debug to see the system's message."];
   const summary = isConnected ? `The request to ${label} failed` : `Could not reach ${label}`;
   const mayHaveExecuted = isConnected && mayChange;
-  return new Failure(code, `${summary}: ${explanation}${maybeExecuted(mayHaveExecuted)}`, {
+  const explained = explanation.replace("{urlSetting}", () => urlSetting);
+  return new Failure(code, `${summary}: ${explained}${maybeExecuted(mayHaveExecuted)}`, {
     cause: error,
     mayHaveExecuted,
   });

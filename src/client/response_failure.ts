@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { escapeInvisible, Failure, type FailureCode, toSentence } from "../apikey/failure.ts";
 import { isRejection, KeyRejected, type Rejection } from "../apikey/rejected_key.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { maybeExecuted } from "./network_failure.ts";
+import { maybeExecuted, URL_SETTING } from "./network_failure.ts";
 import type { ReadResponse } from "./transport.ts";
 
 /** A response, and the parts of its body that show whether the request succeeded. */
@@ -110,12 +110,12 @@ function codeOf(errors: ErrorList, { status }: ReadResponse, { interrupted }: En
 /** Returns the failure for a response that a server with API keys would not send. */
 export function badResponse(
   problem: string,
-  { label }: Endpoint,
+  { label, urlSetting = URL_SETTING }: Endpoint,
   { mayChange }: Pick<ReadResponse, "mayChange">,
 ): Failure {
   return new Failure(
     "BAD_RESPONSE",
-    `${label} did not answer like a server with API keys: ${problem}. Check --base-url.${maybeExecuted(mayChange)}`,
+    `${label} did not answer like a server with API keys: ${problem}. Check ${urlSetting}.${maybeExecuted(mayChange)}`,
     { mayHaveExecuted: mayChange },
   );
 }
@@ -215,10 +215,11 @@ const STATUS_CODES: ReadonlyMap<number, FailureCode> = new Map([
 function statusFailure(response: ReadResponse, endpoint: Endpoint): Failure {
   const { status, headers, body } = response;
   const summary = `${endpoint.label} answered with HTTP status ${status}`;
+  const { urlSetting = URL_SETTING } = endpoint;
   const location = headers.get("location");
   if (status >= 300 && status < 400) {
     const target = location === null ? "" : ` to ${hideSecrets(location, endpoint)}`;
-    return new Failure("BAD_RESPONSE", `${summary}, a redirect${target}. Set --base-url to the new address.`);
+    return new Failure("BAD_RESPONSE", `${summary}, a redirect${target}. Set ${urlSetting} to the new address.`);
   }
   const code = STATUS_CODES.get(status) ?? "BAD_RESPONSE";
   if (isBearerRefused(code, body, response, endpoint)) {
@@ -234,12 +235,12 @@ function statusFailure(response: ReadResponse, endpoint: Endpoint): Failure {
 function remedyForRefusal(
   code: FailureCode,
   { status, headers }: ReadResponse,
-  { keyRemedy }: Endpoint,
+  { keyRemedy, urlSetting = URL_SETTING }: Endpoint,
 ): string | undefined {
   if (code === "UNAUTHENTICATED") return ` ${keyRemedy}`;
   if (code === "FORBIDDEN") return " The key lacks a right, or a proxy in front of the server rejected the request.";
   if (code === "RATE_LIMITED") return ` ${waitRemedy(headers)}`;
-  if (status < 500 && code === "BAD_RESPONSE") return " Is there a GraphQL server at --base-url?";
+  if (status < 500 && code === "BAD_RESPONSE") return ` Is there a GraphQL server at ${urlSetting}?`;
   return undefined;
 }
 

@@ -20,12 +20,12 @@ function expectFailure(outcome: Outcome, exitCode: number, failure: string, mess
   expect(error).not.toContain(KEY);
 }
 
-Deno.test("create fails with UNREACHABLE if the connection is refused, and the message names the host and --base-url", async () => {
+Deno.test("create fails with UNREACHABLE if the connection is refused, and the message names the host and SERVICE_API_URL", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
   const outcome = await at(`http://127.0.0.1:${port}`)(CREATE);
-  expectFailure(outcome, 4, "UNREACHABLE", new RegExp(`127\\.0\\.0\\.1:${port}.*refused.*--base-url`));
+  expectFailure(outcome, 4, "UNREACHABLE", new RegExp(`127\\.0\\.0\\.1:${port}.*refused.*SERVICE_API_URL`));
 });
 
 Deno.test("create fails with UNREACHABLE if the connection is refused, even if the URL contains words from other errors", async () => {
@@ -146,7 +146,7 @@ const NOT_GRAPHQL: readonly (readonly [string, Response])[] = [
 for (const [what, response] of NOT_GRAPHQL) {
   Deno.test(`create fails with BAD_RESPONSE if the server answers with ${what}`, async () => {
     await using server = startServer(() => response.clone());
-    expectFailure(await at(server.url)(CREATE), 4, "BAD_RESPONSE", /^(?!.*: :).*127\.0\.0\.1:\d+.*--base-url/);
+    expectFailure(await at(server.url)(CREATE), 4, "BAD_RESPONSE", /^(?!.*: :).*127\.0\.0\.1:\d+.*SERVICE_API_URL/);
   });
 }
 

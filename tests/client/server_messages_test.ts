@@ -143,7 +143,7 @@ Deno.test("a redirect names the new address", async () => {
   const { failure } = await failureFor(
     new Response(null, { status: 308, headers: { location: "https://new.example/" } }),
   );
-  expect(failure.error).toMatch(/, a redirect to https:\/\/new\.example\/\. Set --base-url to the new address\.$/);
+  expect(failure.error).toMatch(/, a redirect to https:\/\/new\.example\/\. Set SERVICE_API_URL to the new address\.$/);
 });
 
 Deno.test("a body cannot replace the HTTP status of its response", async () => {

@@ -39,7 +39,7 @@ const CLOSED = fails("UNREACHABLE", /closed the connection/, true);
 const LATE = fails("TIMEOUT", /within 0\.\d+ s.*--timeout/, true);
 const NOT_HTTP = fails("BAD_RESPONSE", /does not speak HTTP/);
 const BROKEN = fails("UNREACHABLE|BAD_RESPONSE", /^/, true);
-const NOT_GRAPHQL = fails("BAD_RESPONSE", /--base-url/, true);
+const NOT_GRAPHQL = fails("BAD_RESPONSE", /SERVICE_API_URL/, true);
 const UNTRUSTED = fails("TLS", /not trusted.*--ca-file/, false);
 const TOO_LARGE: Expected = { ...fails("BAD_RESPONSE", /64 MB.*--max-response-size/, true), isLarge: true };
 const SUCCEEDS: Expected = { says: /new/ };
@@ -139,7 +139,7 @@ function unusedPort(): number {
 
 const CONNECTIONS: readonly Row[] = [
   ["does not listen", "", {
-    ...fails("UNREACHABLE", /refused.*--base-url/, false),
+    ...fails("UNREACHABLE", /refused.*SERVICE_API_URL/, false),
     at: () => `http://127.0.0.1:${unusedPort()}`,
   }],
   ["ends the connection before it reads the request", ({ end }) => end(), CLOSED],
@@ -280,7 +280,7 @@ const STATUSES: readonly Row[] = [
   ...["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"].map((status): Row => [
     `redirects with ${status}`,
     page(status, `Location: http://localhost:1/${KEY}`),
-    fails("BAD_RESPONSE", /redirect to http:\/\/localhost:1\/….*--base-url/),
+    fails("BAD_RESPONSE", /redirect to http:\/\/localhost:1\/….*SERVICE_API_URL/),
   ]),
   ["redirects without a location", page("302 Found"), fails("BAD_RESPONSE", /redirect/)],
   ["redirects to an escape sequence", page("302 Found", "Location: \u009b2J\u202e"), fails("BAD_RESPONSE", /302/)],
@@ -299,7 +299,7 @@ const STATUSES: readonly Row[] = [
     fails("UNAUTHENTICATED", /401/, false),
   ],
   ["answers 403 with HTML", page("403 Forbidden"), fails("FORBIDDEN", /403/, false)],
-  ["answers 404 with HTML", page("404 Not Found"), fails("BAD_RESPONSE", /404.*--base-url/, false)],
+  ["answers 404 with HTML", page("404 Not Found"), fails("BAD_RESPONSE", /404.*SERVICE_API_URL/, false)],
   ["answers 407 with HTML", page("407 Proxy Authentication Required"), fails("BAD_RESPONSE", /407/)],
   ["answers 408 with HTML", page("408 Request Timeout"), fails("TIMEOUT", /408/)],
   ["answers 413 with HTML", page("413 Too Large"), fails("BAD_RESPONSE", /413/, false)],

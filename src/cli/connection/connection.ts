@@ -95,6 +95,7 @@ async function runTask<Result>(
     return createClient({
       ...connection,
       ...remedies,
+      urlSetting: settings.urlSetting,
       fetch: async (request) => await showWait(fetch(request)),
       showWaiting: showWait,
       headers,

@@ -2,7 +2,7 @@
  * Resolves the settings that take effect. A flag wins over its variable, and the variable wins over the profile. If a
  * profile names a server or a store, the key and headers of the profile are never sent to a different server.
  */
-import { Failure } from "../../apikey/failure.ts";
+import { Failure, quote } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import { parseBaseUrl } from "../settings/base_url.ts";
@@ -10,7 +10,7 @@ import { type Config, readConfig } from "../config_file/read.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
 import { chooseSetting, precedenceOf, type Profile, settingFrom, type SourcedSetting } from "../settings/setting.ts";
 import { chooseStore, type StoreSettings } from "../settings/store_location.ts";
-import { PROFILE_SETTINGS } from "../settings/table.ts";
+import { flagOf, PROFILE_SETTINGS, SETTINGS } from "../settings/table.ts";
 
 /** The settings that take effect, as text that is not validated yet. */
 export interface EffectiveSettings extends StoreSettings {
@@ -53,19 +53,37 @@ export async function readEffectiveSettings(flags: ServerFlags, host: Host, log:
   const settings = resolveSettings(flags, host, await readConfig(flags, host));
   const { config: { profileSetting, profile }, profileServerIgnoredBecause } = settings;
   if (profileSetting !== undefined && profileServerIgnoredBecause !== undefined) {
-    const selected = settings.baseUrl ?? settings.databaseUrl ?? settings.dataDir;
     // A user who names a profile expects to use its server or store.
-    log.warn("The server or store of profile {profile} is not used: {reason}. To use it, {remove} {setting}.", {
-      profile: profile?.name,
+    log.warn("The server or store of profile {profile} is not used: {reason}. To use it, {remedy}.", {
+      profile: quote(profile?.name ?? ""),
       reason: profileServerIgnoredBecause,
-      remove: selected?.source === "flag" ? "omit" : "unset",
-      setting: selected?.from,
+      remedy: remedyAgainst(overridingSettings(flags, host)),
     });
   }
   for (const { member, setting, reason } of settings.ignored) {
     log.debug("{member} from {from} is ignored: {reason}", { member, from: setting.from, reason });
   }
   return settings;
+}
+
+/** Returns the flags and the set variables that win over the server or store of a profile. */
+function overridingSettings(flags: ServerFlags, host: Host): readonly SourcedSetting[] {
+  return (["baseUrl", "dataDir", "databaseUrl"] as const).flatMap((key) => {
+    const { variable } = SETTINGS[key];
+    const [flag, value] = [flags[key], host.env(variable)];
+    return [
+      ...(flag === undefined ? [] : [settingFrom("flag", flagOf(key), flag)]),
+      ...(value === undefined ? [] : [settingFrom("variable", variable, value)]),
+    ];
+  });
+}
+
+/** Returns, for example, `omit --data-dir and unset SERVICE_API_URL`. */
+function remedyAgainst(settings: readonly SourcedSetting[]): string {
+  return ([["omit", "flag"], ["unset", "variable"]] as const).flatMap(([verb, wanted]) => {
+    const names = settings.filter(({ source }) => source === wanted).map(({ from }) => from);
+    return names.length === 0 ? [] : [`${verb} ${names.join(" and ")}`];
+  }).join(" and ");
 }
 
 /**

@@ -23,6 +23,8 @@ export interface Settings {
   readonly server: NetworkServer | EmbeddedServer;
   /** What selects the server or store, for messages: a flag, a variable, `profile "NAME"`, or `default`. */
   readonly selectedBy: string;
+  /** Where the user has set the URL of the server, for messages: a flag, a variable, or `the base-url of profile "NAME"`. */
+  readonly urlSetting: string | undefined;
   /** The headers of every request, including the one with the key. */
   readonly headers: ReadonlyMap<string, string>;
   /** Where the key in the headers comes from; `undefined` if there is none, or if it is not stored. */
@@ -69,6 +71,7 @@ export async function parseSettings(settings: EffectiveSettings, host: Host, log
   const parsed: Settings = {
     server: await parseServer(settings, timeout, host, log),
     selectedBy: selectorOf(settings),
+    urlSetting: urlSettingOf(settings),
     timeout,
     maxResponseSize: parseSetting(
       orDefault("maxResponseSize", settings.maxResponseSize),
@@ -85,6 +88,10 @@ function selectorOf({ baseUrl, databaseUrl, dataDir, config: { profile } }: Effe
   const selected = baseUrl ?? databaseUrl ?? dataDir;
   if (selected === undefined) return "default";
   return selected.source === "file" ? `profile ${quote(profile?.name ?? "")}` : selected.from;
+}
+
+function urlSettingOf({ baseUrl, config: { profile } }: EffectiveSettings): string | undefined {
+  return baseUrl?.source === "file" ? `the base-url of profile ${quote(profile?.name ?? "")}` : baseUrl?.from;
 }
 
 async function parseServer(

@@ -8,6 +8,7 @@ import { withServerFlags } from "../../../src/cli/settings/server_flags.ts";
 import { flagOf, SETTINGS } from "../../../src/cli/settings/table.ts";
 import { Command } from "@commander-js/extra-typings";
 import { startServer } from "../../client/foreign_server.ts";
+import { freePort } from "../../free_port.ts";
 import { onPosix } from "../../posix.ts";
 import { type ConfigHome, configHome, SECRET, SILENT } from "../config_file/config_home.ts";
 
@@ -245,10 +246,41 @@ for (
     expect(named.code).toBe(0);
     expect(named.stderr).toMatch(
       new RegExp(
-        `WARNING The server or store of profile production is not used: ${variable} selects .*\\. To use it, unset ${variable}\\.`,
+        `WARNING The server or store of profile "production" is not used: ${variable} selects .*\\. To use it, unset ${variable}\\.`,
       ),
     );
     expect((await home.run(["config", "--profile", "production"])).stderr).toBe("");
     expect((await home.run(["config"], { env })).stderr).toBe("");
+  });
+}
+
+testWithModes(
+  "the warning that a profile's server is not used names every flag and variable that wins over it",
+  async () => {
+    await using home = await configHome("profiles:\n  production:\n    base-url: https://production.example\n");
+    const env = { SERVICE_API_URL: "http://127.0.0.1:1", SERVICE_API_DATABASE_URL: "postgres://a@localhost" };
+    const { stderr } = await home.run(["config", "--profile", "production", "--data-dir", "/d"], { env });
+    expect(stderr).toMatch(
+      /not used: --data-dir selects a store\. To use it, omit --data-dir and unset SERVICE_API_URL and SERVICE_API_DATABASE_URL\.\n$/,
+    );
+  },
+);
+
+for (
+  const [source, args, env, advice] of [
+    ["a flag", (url) => ["--base-url", url], () => ({}), "Check --base-url."],
+    ["a variable", () => [], (url) => ({ SERVICE_API_URL: url }), "Check SERVICE_API_URL."],
+    ["a profile", () => ["--profile", "gone"], () => ({}), 'Check the base-url of profile "gone".'],
+  ] as const satisfies readonly (readonly [string, (url: string) => string[], (url: string) => Environment, string])[]
+) {
+  testWithModes(`if the server of ${source} cannot be reached, the message names ${source}`, async () => {
+    const port = freePort();
+    const url = `http://127.0.0.1:${port}`;
+    await using home = await configHome(`profiles:\n  gone:\n    base-url: ${url}\n`);
+    const { code, stderr } = await home.run(["request", "--query", "{ me { id } }", ...args(url)], { env: env(url) });
+    expect({ code, stderr }).toEqual({
+      code: 4,
+      stderr: `service-api: Could not reach 127.0.0.1:${port}: connection refused. Is the server running? ${advice}\n`,
+    });
   });
 }

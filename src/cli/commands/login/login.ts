@@ -75,13 +75,15 @@ export async function login(
     throw new Failure("USAGE", problem);
   };
   const baseUrl = chooseServer(flags, host, oldProfile) ??
-    settingFrom("flag", SERVER, await promptForServer(await requirePrompts(noServer(oldProfile)), flags, oldProfile));
+    urlFromPrompt(await promptForServer(await requirePrompts(noServer(oldProfile)), flags, oldProfile));
   const endpoint = parseBaseUrl(baseUrl, { allowHttp: true }).href;
   const server = endpoint.replace(/\/graphql$/, "");
   const isNewServer = endpointOf(oldProfile) !== endpoint;
   const flagsWithUrl = baseUrl.source === "variable" ? flags : { ...flags, baseUrl: baseUrl.value };
   const { resolveSettings } = await import("#connection");
-  const resolved = resolveSettings(flagsWithUrl, host, { file: configPath, profileSetting, profile: oldProfile });
+  const settings = resolveSettings(flagsWithUrl, host, { file: configPath, profileSetting, profile: oldProfile });
+  // Messages name the source of the URL.
+  const resolved = { ...settings, baseUrl };
   const check = async (key: SourcedSetting): Promise<AcceptedKey> => {
     const effective = { ...resolved, key, keyFile: undefined };
     return { effective, key, ...await identify(effective, host, log) };
@@ -120,6 +122,10 @@ export async function login(
   await describeKey(verification, host);
   await warnAboutVariables(baseUrl, key, host);
   return ExitCode.OK;
+}
+
+function urlFromPrompt(value: string): SourcedSetting {
+  return { ...settingFrom("flag", SERVER, value), from: "the URL that you entered" };
 }
 
 /** Returns the server of the flag or the variable or, if the user gives only a key, of the profile. */

@@ -58,9 +58,9 @@ export async function fetchSchema(client: Client): Promise<GraphQLSchema> {
     );
   }
   const invalid = (reason: string): Failure =>
-    new Failure("BAD_RESPONSE", `The server's description of its schema is not valid: ${reason} Check --base-url.`);
+    client.badResponse(`its description of its schema is not valid: ${reason}`);
   const result = z.safeParse(z.pipe(PARSED_JSON, INTROSPECTION), body);
-  if (!result.success) throw invalid("it has no member __schema.");
+  if (!result.success) throw invalid("it has no member __schema");
   return requireStated(fromIntrospection(result.data, invalid), "The server's schema");
 }
 
@@ -96,7 +96,7 @@ function fromIntrospection(introspection: IntrospectionQuery, failure: (reason: 
   try {
     return buildClientSchema(introspection, { assumeValid: true });
   } catch (error) {
-    throw failure(`${quote(error instanceof Error ? error.message : String(error))}.`);
+    throw failure(quote(error instanceof Error ? error.message : String(error)));
   }
 }
 

@@ -3,7 +3,6 @@
  * contains only what `apikey` needs, and starts faster that way.
  */
 import * as z from "zod/mini";
-import { Failure } from "../../../apikey/failure.ts";
 import type { CustomResource } from "../../../apikey/permission.ts";
 import type { Client, SchemaField } from "../../../client/client.ts";
 import { PARSED_JSON } from "../../settings/argument.ts";
@@ -64,5 +63,5 @@ async function send<Data>(
   if (failure !== undefined) throw failure;
   const result = z.safeParse(z.pipe(PARSED_JSON, z.object({ data: schema })), body);
   if (result.success) return result.data.data;
-  throw new Failure("BAD_RESPONSE", "The server did not answer as its schema says. Check --base-url.");
+  throw client.badResponse("the response does not match its schema");
 }
