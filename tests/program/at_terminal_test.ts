@@ -130,8 +130,8 @@ testAtTerminal("keys selected from a list are deleted", {}, async ({ terminal, p
   expect(outputOf(await terminal.shows(/\(2 of \d+ selected/))).toBe(`\
 ✔ What do you want to do? Delete keys
 ? Keys to delete: ci █ (2 of 3 selected, 2 shown)
-  ◉ ci deploy       VIEWER  never used  2026-11-20  of ci deploy
-❯ ◉ ci test         VIEWER  never used  2026-11-20  of ci test
+  ◉ ci deploy       VIEWER  never used  created 2026-11-20  of ci deploy
+❯ ◉ ci test         VIEWER  never used  created 2026-11-20  of ci test
   tab to select · enter to confirm · esc to clear · ? help`);
   await terminal.press("Enter");
   await terminal.shows(/\(y\/N\/e\)/);
@@ -140,8 +140,8 @@ testAtTerminal("keys selected from a list are deleted", {}, async ({ terminal, p
 ✔ What do you want to do? Delete keys
 ✔ Keys to delete: ci deploy, ci test
 
-  Keys         ci deploy  VIEWER  never used  2026-11-20  of ci deploy
-               ci test    VIEWER  never used  2026-11-20  of ci test
+  Keys         ci deploy  VIEWER  never used  created 2026-11-20  of ci deploy
+               ci test    VIEWER  never used  created 2026-11-20  of ci test
 
 ✔ Delete 2 keys? Their secrets stop working immediately. yes
 Successfully deleted 2 API keys
@@ -159,7 +159,7 @@ testAtTerminal("a pasted name with a space filters the list and selects nothing"
   await terminal.paste(" ci\tdeploy\n");
   expect(outputOf(await terminal.shows(/deploy █/))).toBe(`\
 ? Keys to delete: ci deploy █ (0 of 2 selected, 1 shown)
-❯ ◯ ci deploy  VIEWER  never used  2026-11-20
+❯ ◯ ci deploy  VIEWER  never used  created 2026-11-20
   tab to select · enter to confirm · esc to clear · ? help`);
   await terminal.press("Tab", "Enter");
   await terminal.shows(/Delete the key "ci deploy"\?/);

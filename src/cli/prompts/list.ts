@@ -1,7 +1,7 @@
 /** Prompts the user to select items from a list. A list may have tens of thousands of items. */
 import type { Key } from "node:readline";
 import { quote } from "../../apikey/failure.ts";
-import { fit, truncate, widthOf } from "../terminal/text_width.ts";
+import { fit, truncate, truncateColumns, widthOf } from "../terminal/text_width.ts";
 import { drawRows, editFilter, isSelectKey, MOVE_KEYS, moveFocus } from "./list_navigation.ts";
 import type { ListItem, ListOptions, SelectOptions } from "./options.ts";
 import {
@@ -220,6 +220,6 @@ export function itemLine(
   const nameWidth = showsHint ? column : Math.min(room, MAX_LABEL_WIDTH + markWidth, labelWidth + markWidth);
   const shortLabel = truncate(label, nameWidth - markWidth, ellipsis);
   const name = fit(markedLabel({ label: shortLabel, mark }), nameWidth, ellipsis);
-  const shownHint = showsHint ? `  ${dim(truncate(hint, hintWidth, ellipsis))}` : "";
+  const shownHint = showsHint ? `  ${dim(truncateColumns(hint, hintWidth, ellipsis))}` : "";
   return `${start}${isFocused ? bold(name) : name}${shownHint}`.trimEnd();
 }

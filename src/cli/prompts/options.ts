@@ -55,7 +55,10 @@ export interface ListItem<Value> {
   readonly label: string;
   /** What is special about the item. Shown in brackets after the label, even if that leaves no room for the hint. */
   readonly mark?: string | undefined;
-  /** Shown beside the label. The filter searches it too. */
+  /**
+   * Shown beside the label. The filter searches it too. It can have columns, with at least two spaces between them. If it
+   * is too long, its last column is shortened, and other columns are left out.
+   */
   readonly hint?: string;
 }
 

@@ -28,6 +28,24 @@ export function truncate(text: string, columns: number, ellipsis: string): strin
   return `${text.slice(0, index)}${end}`;
 }
 
+/**
+ * Shortens a text that has columns, with at least two spaces between them. Leaves out the columns that do not fit, so that
+ * no date is cut. Shortens the last column instead, and the first column if it is too long itself.
+ */
+export function truncateColumns(text: string, columns: number, ellipsis: string): string {
+  if (widthOf(text.trimEnd()) <= columns) return text.trimEnd();
+  const gaps = [...text.matchAll(/ {2,}/g)];
+  const last = gaps.at(-1);
+  const lastStart = last === undefined ? 0 : widthOf(text.slice(0, last.index + last[0].length));
+  const fitting = gaps.findLast(({ index }) => widthOf(text.slice(0, index)) <= columns);
+  return fitting === undefined || lastStart + MIN_LAST_WIDTH <= columns
+    ? truncate(text, columns, ellipsis)
+    : text.slice(0, fitting.index);
+}
+
+/** If there is less room than this for the last column, it is left out too. */
+const MIN_LAST_WIDTH = 6;
+
 /** Shortens a text to a width in columns by replacing its middle with the ellipsis, so that its start and end remain. */
 export function truncateMiddle(text: string, columns: number, ellipsis: string): string {
   const total = widthOf(text);

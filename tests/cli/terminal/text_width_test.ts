@@ -1,7 +1,14 @@
 /** Measuring, truncating and wrapping text of any script. */
 import { expect } from "expect";
 import fc from "fast-check";
-import { fit, truncate, widthOf, wrapMessage, wrapText } from "../../../src/cli/terminal/text_width.ts";
+import {
+  fit,
+  truncate,
+  truncateColumns,
+  widthOf,
+  wrapMessage,
+  wrapText,
+} from "../../../src/cli/terminal/text_width.ts";
 
 for (
   const [text, columns, ellipsis, shown] of [
@@ -19,6 +26,24 @@ for (
 ) {
   Deno.test(`${JSON.stringify(text)} truncated to ${columns} columns is ${JSON.stringify(shown)}`, () => {
     expect(truncate(text, columns, ellipsis)).toBe(shown);
+  });
+}
+
+for (
+  const [text, columns, shown] of [
+    ["VIEWER  created 2026-01-02  for ci", 34, "VIEWER  created 2026-01-02  for ci"],
+    ["VIEWER  created 2026-01-02  for the night", 34, "VIEWER  created 2026-01-02  for t…"],
+    ["VIEWER  created 2026-01-02  for the night", 33, "VIEWER  created 2026-01-02"],
+    ["VIEWER  created 2026-01-02  for ci", 26, "VIEWER  created 2026-01-02"],
+    ["VIEWER  created 2026-01-02  for ci", 25, "VIEWER"],
+    ["VIEWER  created 2026-01-02  ", 26, "VIEWER  created 2026-01-02"],
+    ["VIEWER  created 2026-01-02  ", 25, "VIEWER"],
+    ["VIEWER  created 2026-01-02  ", 5, "VIEW…"],
+    ["selected from a list", 8, "selecte…"],
+  ] as const
+) {
+  Deno.test(`the columns ${JSON.stringify(text)} are shortened to ${columns} without cutting a date`, () => {
+    expect(truncateColumns(text, columns, "…")).toBe(shown);
   });
 }
 

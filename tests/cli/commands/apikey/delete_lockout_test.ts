@@ -11,7 +11,7 @@ Deno.test("a list of matching keys marks the key in use and the last ADMIN, whic
   await withKeys(await ciKeys(1), async ({ env, names }) => {
     const { host, screen, code } = atTerminal(env, "--match", "*");
     expect(await screen.until(/Keys to delete/)).toContain(
-      "❯ ◉ admin [in use, last ADMIN]  ADMIN  used now    2026-02-03\n",
+      "❯ ◉ admin [in use, last ADMIN]  ADMIN  used now    created 2026-02-03\n",
     );
     screen.press(KEYS.enter);
     await screen.until(/Delete 2 keys\?/);
@@ -103,7 +103,7 @@ Deno.test("the list of keys marks the key in use, which is deleted only after th
   withKeys([], async ({ env, names }) => {
     const { screen, code } = atTerminal(env);
     expect(await screen.until(/Keys to delete/)).toContain(
-      "❯ ◯ admin [in use, last ADMIN]  ADMIN  used now  2026-02-03\n",
+      "❯ ◯ admin [in use, last ADMIN]  ADMIN  used now  created 2026-02-03\n",
     );
     screen.press(KEYS.space, KEYS.enter);
     await screen.until(/Delete the key "admin"\?/);

@@ -96,8 +96,8 @@ Deno.test("at a terminal, delete with a filter shows the matching keys, all sele
     const { host, screen, code } = atTerminal(env, "--unused", "1w");
     expect(belowTarget(await screen.until(/Keys to delete/))).toBe(`\
 ? Keys to delete: █ (2 of 2 selected)
-❯ ◉ idle        GUEST  used 20d ago  2026-02-03  of a job
-  ◉ never used  GUEST  never used    2026-02-03
+❯ ◉ idle        GUEST  used 20d ago  created 2026-02-03  of a job
+  ◉ never used  GUEST  never used    created 2026-02-03
   space to select · enter to confirm · type to filter · ctrl-a for all or none · ? help`);
     screen.press(KEYS.down, KEYS.space, KEYS.enter);
     await screen.until(/Delete the key "idle"\?/);

@@ -44,15 +44,15 @@ Deno.test("apikey alone prompts for the mode, and deletion lists the keys, asks 
   expect(belowTarget(stabilize(await screen.until(/Keys to delete/)))).toBe(`\
 ✔ What do you want to do? Delete keys
 ? Keys to delete: █ (0 of 3 selected)
-❯ ◯ ci deploy  VIEWER         never used  2026-01-02  for the pipeline
-  ◯ 部署密钥   VIEWER, GUEST  never used  2026-01-02
-  ◯ مفتاح      1 permission   never used  2026-01-02  two\\u{a}lines
+❯ ◯ ci deploy  VIEWER         never used  created 2026-01-02  for the pipeline
+  ◯ 部署密钥   VIEWER, GUEST  never used  created 2026-01-02
+  ◯ مفتاح      1 permission   never used  created 2026-01-02  two\\u{a}lines
   space to select · enter to confirm · type to filter · ? help`);
   screen.press(KEYS.space, KEYS.down, KEYS.space, KEYS.enter);
   expect(stabilize(await screen.until(/Delete 2/)).replace(/.* {2}Using .*?\n( {2}Keys)/s, "  Using …\n$1")).toBe(`\
   Using …
-  Keys         ci deploy  VIEWER         never used  2026-01-02  for the pipel…
-               部署密钥   VIEWER, GUEST  never used  2026-01-02
+  Keys         ci deploy  VIEWER         never used  created 2026-01-02  for t…
+               部署密钥   VIEWER, GUEST  never used  created 2026-01-02
 
 ? Delete 2 keys? Their secrets stop working immediately. (y/N/e)`);
   screen.press("y");
@@ -70,7 +70,7 @@ Deno.test("a name with a space can be typed, and Enter selects no key before Tab
   screen.press(..."ci deploy", KEYS.enter);
   expect(belowTarget(await screen.until(/✖/))).toBe(`\
 ? Keys to delete: ci deploy█ (0 of 2 selected, 1 shown)
-❯ ◯ ci deploy  GUEST  2026-01-02
+❯ ◯ ci deploy  GUEST  created 2026-01-02
   ✖ Nothing is selected. Press Tab to select "ci deploy", or Esc to clear the
     filter.`);
   screen.press(KEYS.tab, KEYS.enter);

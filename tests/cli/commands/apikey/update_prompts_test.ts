@@ -45,3 +45,17 @@ Deno.test("update at the prompt of apikey asks for the key and for the changes, 
     '{"name":"ci 2","enabled":false}',
   );
 });
+
+for (const [lifetime, shown] of [["30d", "in 30d"], ["1s", "expired \\d+s ago"]] as const) {
+  Deno.test(`the menu of changes shows the expiry of a key of ${lifetime} as a distance and a day`, async () => {
+    await using installation = await embedded(inProcess);
+    const { program, env } = installation;
+    await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST", "--expires-in", lifetime]);
+    const { host, screen, code } = runAtTerminal(["apikey", "update", "ci"], { env });
+    const now = host.now();
+    Object.assign(host, { now: () => lifetime === "1s" ? new Date(now.getTime() + 5000) : now });
+    await screen.until(new RegExp(`Expiry +${shown} \\(\\d{4}-\\d{2}-\\d{2}\\)\\n`));
+    screen.press(KEYS.escape);
+    await code;
+  });
+}

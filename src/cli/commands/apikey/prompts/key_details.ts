@@ -9,7 +9,7 @@ import type { ListItem } from "../../../prompts/options.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
 import { timeAgo } from "../../../terminal/relative_time.ts";
 import { styleFor } from "../../../terminal/style.ts";
-import { fit, truncate, widthOf, wrapText } from "../../../terminal/text_width.ts";
+import { fit, truncateColumns, widthOf, wrapText } from "../../../terminal/text_width.ts";
 import { describeRights, statusOf } from "../key_output.ts";
 
 /** The width of the titles in a confirmation, in columns. */
@@ -37,23 +37,21 @@ export function listItems<Key extends ApiKey>(
   notes: Marks,
   now: Date,
 ): readonly ListItem<Key>[] {
-  const cells = keys.map((key) => [describeRights(key), describeUse(key, now)] as const);
-  const widthOfCell = (index: 0 | 1): number => cells.reduce((width, cell) => Math.max(width, widthOf(cell[index])), 0);
-  const [rightsWidth, useWidth] = [widthOfCell(0), widthOfCell(1)];
+  const cells = keys.map((key) => [describeRights(key), describeUse(key, now), describeCreation(key)] as const);
+  const widths = ([0, 1, 2] as const).map((column) =>
+    cells.reduce((width, cell) => Math.max(width, widthOf(cell[column])), 0)
+  );
   return keys.map((key, index) => {
-    const [rights = "", use = ""] = cells[index] ?? [];
     const note = describeNotes(key, notes, now);
     const columns = [
-      ...(rightsWidth === 0 ? [] : [fit(rights, rightsWidth, "")]),
-      ...(useWidth === 0 ? [] : [fit(use, useWidth, "")]),
-      key.createdAt === null ? "" : /^\d{4}-\d{2}-\d{2}/.exec(key.createdAt)?.[0] ?? key.createdAt,
+      ...widths.flatMap((width, column) => width === 0 ? [] : [fit(cells[index]?.[column] ?? "", width, "")]),
       key.description ?? "",
     ];
     return {
       value: key,
       label: escapeInvisible(key.name),
       mark: note === "" ? undefined : note,
-      hint: escapeInvisible(columns.join("  ").trimEnd()),
+      hint: escapeInvisible(columns.join("  ")),
     };
   });
 }
@@ -92,7 +90,7 @@ function formatKeys(keys: readonly ApiKey[], marks: Marks, { host, target }: Dia
     .map((item) => ({ name: markedLabel(item), hint: item.hint ?? "" }));
   const nameWidth = Math.min(room, Math.max(...shown.map(({ name }) => widthOf(name))));
   const lines = shown.map(({ name, hint }) =>
-    truncate(`${fit(name, nameWidth, ellipsis)}  ${hint}`, room, ellipsis).trimEnd()
+    truncateColumns(`${fit(name, nameWidth, ellipsis)}  ${hint}`, room, ellipsis)
   );
   const more = keys.length > MAX_KEYS ? [`and ${keys.length - MAX_KEYS} more`] : [];
   return formatRows([using, ["Keys", [...lines, ...more]]], host);
@@ -123,6 +121,11 @@ function describeUse({ lastUsedAt, enabled }: ApiKey, now: Date): string {
   if (lastUsedAt !== null) return `used ${timeAgo(lastUsedAt, now)}`;
   // A server that does not report whether keys are enabled does not report their use either.
   return enabled === null ? "" : "never used";
+}
+
+/** Returns, for example, `created 2026-01-02`, or an empty text if the server does not report it. */
+function describeCreation({ createdAt }: ApiKey): string {
+  return createdAt === null ? "" : `created ${/^\d{4}-\d{2}-\d{2}/.exec(createdAt)?.[0] ?? createdAt}`;
 }
 
 function describeNotes(key: ApiKey, notes: Marks, now: Date): string {

@@ -6,6 +6,7 @@ import type { ApiKey, Client } from "../../../../client/client.ts";
 import type { Dialog } from "../../../host/dialog.ts";
 import { runSteps, type Step } from "../../../prompts/steps.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
+import { relativeTime } from "../../../terminal/relative_time.ts";
 import { readMarkedKeys } from "../lockout.ts";
 import { changesOf, haveSameItems, type KeyChange } from "../update/key_change.ts";
 import { describeFullRights, describeKeys, formatRows } from "./key_details.ts";
@@ -83,7 +84,11 @@ export function changePrompt(key: ApiKey, client: Client, dialog: Dialog): () =>
       const lifecycle: readonly Choice[] = key.enabled === null ? [] : [
         {
           label: "Expiry",
-          hint: expiresIn === undefined ? key.expiresAt ?? "never" : expiresIn === "" ? "never" : `in ${expiresIn}`,
+          hint: expiresIn === undefined
+            ? describeExpiry(key, dialog.host.now())
+            : expiresIn === ""
+            ? "never"
+            : `in ${expiresIn}`,
           step: askForExpiry,
         },
         enabled
@@ -119,6 +124,13 @@ export function changePrompt(key: ApiKey, client: Client, dialog: Dialog): () =>
       if (choice === undefined) return toChange();
     }
   };
+}
+
+/** Returns, for example, `in 30d (2026-12-31)`, `expired 3d ago (2026-11-28)` or `never`. */
+function describeExpiry({ expiresAt }: ApiKey, now: Date): string {
+  if (expiresAt === null) return "never";
+  const expired = new Date(expiresAt) <= now ? "expired " : "";
+  return `${expired}${relativeTime(expiresAt, now)} (${expiresAt.slice(0, "2026-12-31".length)})`;
 }
 
 /**
