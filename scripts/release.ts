@@ -111,7 +111,8 @@ async function build(
   const runtime = await runtimeVersion(base);
   await Deno.writeTextFile(`${directory}/${NAME}.cdx.json`, await createSbom(packages, runtime, base.programs, time));
   const thirdPartyLicences = await formatLicences(packages, runtime);
-  const files = await readFiles(thirdPartyLicences, time);
+  const pages = await manPages(time);
+  const files = await readFiles(thirdPartyLicences, pages);
   const archives: string[] = [];
   const executables = new Map<Target, string>();
   for (const target of targets) {
@@ -129,7 +130,7 @@ async function build(
     executables.set(target, executable);
   }
   if (executables.size === 0) return [];
-  const npmPackages = await writeNpmPackages({ executables, thirdPartyLicences, directory, time });
+  const npmPackages = await writeNpmPackages({ executables, thirdPartyLicences, manPages: pages, directory, time });
   await writeChecksums([...archives, ...npmPackages, `${NAME}.cdx.json`], directory);
   return [...archives, ...npmPackages];
 }
@@ -148,7 +149,7 @@ async function replaceOldRelease(staging: string, output: string): Promise<void>
   for await (const { name } of Deno.readDir(staging)) await Deno.rename(`${staging}/${name}`, `${output}/${name}`);
 }
 
-async function readFiles(thirdPartyLicences: string, time: Date): Promise<Files> {
+async function readFiles(thirdPartyLicences: string, pages: ReadonlyMap<string, string>): Promise<Files> {
   const encoder = new TextEncoder();
   return {
     "LICENSE": await Deno.readFile(`${PROJECT}/LICENSE`),
@@ -157,7 +158,7 @@ async function readFiles(thirdPartyLicences: string, time: Date): Promise<Files>
     ...Object.fromEntries(
       Object.entries(COMPLETIONS).map(([name, script]) => [`completions/${name}`, encoder.encode(script)]),
     ),
-    ...Object.fromEntries([...await manPages(time)].map(([name, text]) => [`man/${name}`, encoder.encode(text)])),
+    ...Object.fromEntries([...pages].map(([name, text]) => [`man/${name}`, encoder.encode(text)])),
   };
 }
 

@@ -28,6 +28,8 @@ export interface NpmRelease {
   readonly executables: ReadonlyMap<Target, string>;
   /** The text of `THIRD-PARTY-LICENSES`, for the packages with an executable. */
   readonly thirdPartyLicences: string;
+  /** The man pages, by file name. npm installs those of `service-api`. */
+  readonly manPages: ReadonlyMap<string, string>;
   /** The directory for the tarballs. */
   readonly directory: string;
   /** The modification time of all files: the time of the commit. */
@@ -52,7 +54,7 @@ export function tarballName(name: string): string {
  * others
  */
 export async function writeNpmPackages(release: NpmRelease): Promise<readonly string[]> {
-  const { executables, thirdPartyLicences, directory, time } = release;
+  const { executables, thirdPartyLicences, manPages, directory, time } = release;
   const licence = await Deno.readFile(`${PROJECT}/LICENSE`);
   const write = async (manifest: Manifest, program: string, path: string, files: Files): Promise<string> => {
     const json = encode(`${JSON.stringify(manifest, null, 2)}\n`);
@@ -70,8 +72,9 @@ export async function writeNpmPackages(release: NpmRelease): Promise<readonly st
     names.push(await write(manifestOf(target), program, path, files));
   }
   const readme = await Deno.readFile(`${PROJECT}/README.md`);
-  const main = mainManifest([...executables.keys()]);
-  return [...names, await write(main, SHIM, `${import.meta.dirname}/shim.cjs`, { "README.md": readme })];
+  const man = Object.fromEntries([...manPages].map(([name, text]) => [`man/${name}`, encode(text)]));
+  const main = mainManifest([...executables.keys()], Object.keys(man));
+  return [...names, await write(main, SHIM, `${import.meta.dirname}/shim.cjs`, { "README.md": readme, ...man })];
 }
 
 /** The path of the shim in `service-api`. */
@@ -92,13 +95,15 @@ const COMMON = {
   publishConfig: { access: "public", provenance: true },
 };
 
-function mainManifest(targets: readonly Target[]): Manifest {
+/** @param man the paths of the man pages in the package */
+function mainManifest(targets: readonly Target[], man: readonly string[]): Manifest {
   return {
     name: "service-api",
     description: "Creates, lists, changes, rotates and deletes API keys on a server over GraphQL",
     ...COMMON,
     bin: { "service-api": SHIM },
-    files: ["bin"],
+    man,
+    files: ["bin", "man"],
     engines: { node: ">=18" },
     optionalDependencies: Object.fromEntries(targets.map((target) => [packageName(target), deno.version]).toSorted()),
   };

@@ -39,17 +39,19 @@ function testNpm(rule: string, test: (machine: Machine) => Promise<void>): void 
     }));
 }
 
-/** The packages below `node_modules` and the commands that an installation added to the prefix. */
+/** The packages below `node_modules`, the commands and the man pages that an installation added to the prefix. */
 async function installedIn(directory: string): Promise<readonly string[]> {
   const found: string[] = [];
   const visit = async (path: string): Promise<void> => {
     for await (const { name, isDirectory } of Deno.readDir(`${directory}/${path}`)) {
       const below = `${path}/${name}`;
       if (isDirectory) await visit(below);
-      else if (name === "package.json" || path === "bin") found.push(below.replace(/\/package\.json$/, ""));
+      else if (name === "package.json" || /^(bin$|share\/man\/)/.test(path)) {
+        found.push(below.replace(/\/package\.json$/, ""));
+      }
     }
   };
-  await Promise.all(["bin", "lib"].map((folder) => visit(folder).catch(() => {})));
+  await Promise.all(["bin", "lib", "share"].map((folder) => visit(folder).catch(() => {})));
   return found.toSorted();
 }
 
@@ -57,22 +59,27 @@ const INSTALLED = [
   "bin/service-api",
   "lib/node_modules/service-api",
   `lib/node_modules/service-api/node_modules/${PLATFORM_PACKAGE}`,
+  "share/man/man1/service-api.1",
+  "share/man/man7/service-api-json.7",
 ];
 
 const SUCCESS: Outcome = { code: 0, stdout: version, stderr: "" };
 
 for (const flags of [[], ["--ignore-scripts"]]) {
   const words = ["npm install --global service-api", ...flags].join(" ");
-  testNpm(`${words} installs the executable for this machine, and uninstalling removes it`, async (machine) => {
-    const { directory, registry, run } = machine;
-    expect(await run("npm", ["install", "--global", "service-api", ...flags])).toMatchObject({ code: 0, stderr: "" });
-    expect(await installedIn(`${directory}/prefix`)).toEqual(INSTALLED);
-    expect(registry.downloads.toSorted()).toEqual([PLATFORM_PACKAGE, "service-api"]);
+  testNpm(
+    `${words} installs the executable for this machine and the man pages, and uninstalling removes them`,
+    async (machine) => {
+      const { directory, registry, run } = machine;
+      expect(await run("npm", ["install", "--global", "service-api", ...flags])).toMatchObject({ code: 0, stderr: "" });
+      expect(await installedIn(`${directory}/prefix`)).toEqual(INSTALLED);
+      expect(registry.downloads.toSorted()).toEqual([PLATFORM_PACKAGE, "service-api"]);
 
-    expect(await run(`${directory}/prefix/bin/service-api`, ["--version"])).toEqual(SUCCESS);
-    expect((await run("npm", ["uninstall", "--global", "service-api"])).code).toBe(0);
-    expect(await installedIn(`${directory}/prefix`)).toEqual([]);
-  });
+      expect(await run(`${directory}/prefix/bin/service-api`, ["--version"])).toEqual(SUCCESS);
+      expect((await run("npm", ["uninstall", "--global", "service-api"])).code).toBe(0);
+      expect(await installedIn(`${directory}/prefix`)).toEqual([]);
+    },
+  );
 }
 
 testNpm("npx service-api runs the program without installing it", async ({ directory, run }) => {
@@ -132,7 +139,9 @@ for (
 ) {
   testNpm(`on ${machine}, npm installs no executable, and the program says what to do`, async ({ directory, run }) => {
     expect((await run("npm", ["install", "--global", "service-api", ...flags])).code).toBe(0);
-    expect(await installedIn(`${directory}/prefix`)).toEqual(INSTALLED.slice(0, 2));
+    expect(await installedIn(`${directory}/prefix`)).toEqual(
+      INSTALLED.filter((path) => !path.endsWith(PLATFORM_PACKAGE)),
+    );
     await Deno.writeTextFile(`${directory}/machine.cjs`, script);
     const env = { NODE_OPTIONS: `--require ${directory}/machine.cjs` };
     const { code, stdout, stderr } = await run(`${directory}/prefix/bin/service-api`, ["--version"], env);

@@ -34,6 +34,7 @@ Deno.test("npm: service-api has no install script and depends on the platform pa
       version: VERSION,
       license: "MIT",
       bin: { "service-api": "bin/service-api.cjs" },
+      man: ["man/service-api.1", "man/service-api-json.7"],
       engines: { node: ">=18" },
       publishConfig: { access: "public", provenance: true },
       repository: { url: "git+https://github.com/service-api/service-api.git" },
@@ -70,7 +71,7 @@ Deno.test("npm: a platform package names its system, its processor and, on Linux
     expect(windows).not.toHaveProperty("libc");
   }));
 
-Deno.test("npm: a package has its program, its licences and a README, all with the owner root and the time of the commit", () =>
+Deno.test("npm: a package has its program, its licences, a README and, if it is service-api, the man pages, all with the owner root and the time of the commit", () =>
   withPackages(async (directory) => {
     const filesIn = async (tarball: string): Promise<Readonly<Record<string, unknown>>> =>
       Object.fromEntries(
@@ -81,7 +82,8 @@ Deno.test("npm: a package has its program, its licences and a README, all with t
       );
     const common = { "package.json": 0o644, LICENSE: 0o644, "README.md": 0o644 };
     const platform = { ...common, "THIRD-PARTY-LICENSES": 0o644 };
-    expect(await filesIn(MAIN)).toEqual({ ...common, "bin/service-api.cjs": 0o755 });
+    const man = { "man/service-api.1": 0o644, "man/service-api-json.7": 0o644 };
+    expect(await filesIn(MAIN)).toEqual({ ...common, ...man, "bin/service-api.cjs": 0o755 });
     expect(await filesIn(LINUX)).toEqual({ ...platform, "bin/service-api": 0o755 });
     expect(await filesIn(WINDOWS)).toEqual({ ...platform, "bin/service-api.exe": 0o755 });
   }));
@@ -100,7 +102,13 @@ Deno.test("npm: in a release for one target, service-api depends only on the pac
   inTemporaryDirectory(async (directory) => {
     await Deno.writeTextFile(`${directory}/text`, "an executable\n");
     const executables = new Map([["aarch64-apple-darwin", `${directory}/text`]] as const);
-    const names = await writeNpmPackages({ executables, thirdPartyLicences: "", directory, time: TIME });
+    const names = await writeNpmPackages({
+      executables,
+      thirdPartyLicences: "",
+      manPages: new Map(),
+      directory,
+      time: TIME,
+    });
     expect(names).toEqual([`service-api-darwin-arm64-${VERSION}.tgz`, MAIN]);
     const manifest = JSON.parse(textIn(await entriesIn(`${directory}/${MAIN}`), "package/package.json"));
     expect(manifest.optionalDependencies).toEqual({ "@service-api/darwin-arm64": VERSION });

@@ -9,6 +9,12 @@ import { findProgram } from "../tools.ts";
 /** The name of the platform package for this machine. */
 export const PLATFORM_PACKAGE = packageName(readTarget(Deno.build.target));
 
+/** Man pages of a section for commands and of another one. */
+export const MAN_PAGES: ReadonlyMap<string, string> = new Map([
+  ["service-api.1", "the program\n"],
+  ["service-api-json.7", "the topic json\n"],
+]);
+
 /** The time of the files in the packages. */
 export const TIME = new Date("2026-01-02T03:04:05Z");
 
@@ -27,7 +33,8 @@ export async function writePackages(directory: string, executable?: string): Pro
   await Deno.writeTextFile(text, "an executable\n");
   const pathFor = (target: Target): string => target === Deno.build.target ? executable ?? text : text;
   const executables = new Map(RELEASED.map((target) => [target, pathFor(target)]));
-  const names = await writeNpmPackages({ executables, thirdPartyLicences: "licences\n", directory, time: TIME });
+  const release = { executables, thirdPartyLicences: "licences\n", manPages: MAN_PAGES, directory, time: TIME };
+  const names = await writeNpmPackages(release);
   await Deno.remove(text);
   return names;
 }
