@@ -134,9 +134,9 @@ await testOnPostgres("the commands of src/server/README.md on PostgreSQL", {}, (
     () => {
       const oldStore = `service-api resource add ORDERS --description "orders of the shop" > /dev/null
 service-api resource add STOCK > /dev/null
-service-api apikey create "ci deploy" --description "for CI" --permissions ORDERS:READ_ANY --expires-in 30d > /dev/null
-service-api apikey create reader --roles VIEWER > /dev/null
-service-api apikey create blocked --roles VIEWER > /dev/null
+service-api apikey create "ci deploy" --description "for CI" --permissions ORDERS:READ_ANY --expires-in 30d > old.key
+service-api apikey create reader --roles VIEWER > reader.key
+service-api apikey create blocked --roles VIEWER > blocked.key
 service-api apikey update blocked --disable > /dev/null
 `;
       const read = `export SERVICE_API_DATABASE_URL=${DATABASE_URL}
