@@ -112,6 +112,32 @@ export class Screen implements Terminal {
     return lines.join("\n").trimEnd();
   }
 
+  /** The lines in the window, with an escape sequence wherever colours or weight change, without empty lines at the end. */
+  async window(): Promise<string> {
+    await this.#draw();
+    const { active } = this.#emulator.buffer;
+    const { columns, rows } = this.#size;
+    const lines = Array.from({ length: rows }, (_, row) => {
+      const line = active.getLine(active.baseY + row);
+      let painted = "";
+      let style = "";
+      for (let column = 0; column < columns; column++) {
+        const cell = line?.getCell(column);
+        // A wide character takes two cells, of which the second has no width.
+        if (cell === undefined || cell.getWidth() === 0) continue;
+        const codes = [
+          ...(cell.isBold() ? [1] : []),
+          ...(cell.isDim() ? [2] : []),
+          ...(cell.isFgDefault() ? [] : [30 + cell.getFgColor()]),
+        ].join(";");
+        painted += `${codes === style ? "" : `\x1b[${codes}m`}${cell.getChars() || " "}`;
+        style = codes;
+      }
+      return painted.trimEnd();
+    });
+    return lines.join("\n").trimEnd();
+  }
+
   /**
    * Waits until the screen matches.
    *

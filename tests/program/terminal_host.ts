@@ -11,14 +11,22 @@ export interface AtTerminal {
   readonly rows?: number;
   /** Whether standard output is the terminal too. By default, it is a pipe. */
   readonly showsOutput?: boolean;
+  /** The time that the clock always shows. By default, it shows the present. */
+  readonly now?: Date;
 }
 
 /** A host whose standard input and standard error are a terminal. */
 export class TerminalHost extends FakeHost {
   readonly screen: Screen;
 
-  constructor(args: readonly string[], { env = {}, columns = 80, rows = 24, showsOutput = false }: AtTerminal = {}) {
+  readonly #now: Date | undefined;
+
+  constructor(
+    args: readonly string[],
+    { env = {}, columns = 80, rows = 24, showsOutput = false, now }: AtTerminal = {},
+  ) {
     super(args, { env: { LANG: "C.UTF-8", NO_COLOR: "1", ...env } });
+    this.#now = now;
     this.screen = new Screen(columns, rows);
     const toScreen = (text: string): Promise<void> => {
       this.screen.write(text);
@@ -34,6 +42,10 @@ export class TerminalHost extends FakeHost {
       };
     }
     this.stdin.isTerminal = () => true;
+  }
+
+  override now(): Date {
+    return this.#now ?? super.now();
   }
 
   override openTerminal(): Promise<Terminal> {
