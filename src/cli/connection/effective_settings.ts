@@ -54,7 +54,7 @@ export async function readEffectiveSettings(flags: ServerFlags, host: Host, log:
   const { config: { profileSetting, profile }, profileServerIgnoredBecause } = settings;
   if (profileSetting !== undefined && profileServerIgnoredBecause !== undefined) {
     // A user who names a profile expects to use its server or store.
-    log.warn("The server or store of profile {profile} is not used: {reason}. To use it, {remedy}.", {
+    log.warn("The server or store of profile {profile} is not used: {reason}. To use the profile's, {remedy}.", {
       profile: quote(profile?.name ?? ""),
       reason: profileServerIgnoredBecause,
       remedy: remedyAgainst(overridingSettings(flags, host)),

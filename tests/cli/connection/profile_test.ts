@@ -246,7 +246,7 @@ for (
     expect(named.code).toBe(0);
     expect(named.stderr).toMatch(
       new RegExp(
-        `WARNING The server or store of profile "production" is not used: ${variable} selects .*\\. To use it, unset ${variable}\\.`,
+        `WARNING The server or store of profile "production" is not used: ${variable} selects .*\\. To use the profile's, unset ${variable}\\.`,
       ),
     );
     expect((await home.run(["config", "--profile", "production"])).stderr).toBe("");
@@ -261,7 +261,7 @@ testWithModes(
     const env = { SERVICE_API_URL: "http://127.0.0.1:1", SERVICE_API_DATABASE_URL: "postgres://a@localhost" };
     const { stderr } = await home.run(["config", "--profile", "production", "--data-dir", "/d"], { env });
     expect(stderr).toMatch(
-      /not used: --data-dir selects a store\. To use it, omit --data-dir and unset SERVICE_API_URL and SERVICE_API_DATABASE_URL\.\n$/,
+      /not used: --data-dir selects a store\. To use the profile's, omit --data-dir and unset SERVICE_API_URL and SERVICE_API_DATABASE_URL\.\n$/,
     );
   },
 );

@@ -24,7 +24,7 @@ export function registerAudit(command: Command, { host, log, setExitCode }: Comm
     .optionsGroup("Events:")
     .option(
       "--since <time>",
-      "print only events since this time, for example 1d or 2026-12-31T23:59:59Z",
+      "print only events since then; a duration before now (7d), a date (2026-12-31), or a date and a time (2026-12-31T23:59:59Z)",
     )
     .option("--key <name>", "print only events of the key with this name or id")
     .option("--after <id>", "print only events after the event with this id; an empty id prints all events")
@@ -140,6 +140,9 @@ async function noteNoEvents(filter: EventFilter | undefined, place: string, host
 
 const NOTES = `
 Filtering:
+  --since takes a duration before now (36h, 7d), a date (2026-12-31), or a date
+  and a time (2026-12-31T23:59:59Z, or "2026-12-31 23:59" as in the table).
+  Without a time zone, both are UTC.
   An event is printed if it matches every filter. --key prints the events for a
   key that had this name at that time. The id of a key finds all its events,
   also if the key was renamed. Quote names that contain spaces.
@@ -152,9 +155,10 @@ Following:
 
 Results:
   At a terminal, standard output is a table. EVENT is the action and, if it was
-  refused, the reason. BY is the key used for the request, or (local) if a
-  command opened the store itself, without a key. FROM is the IP address of the
-  client. Columns that do not fit are left out.
+  refused, the reason. BY is the key used for the request, or (local user) if
+  a command opened the store itself, without a key. FROM is the IP address of
+  the client. Columns that do not fit are left out, and a line on standard error
+  names them.
   Otherwise, each line is one event in JSON, and with --json, one line
   {"events":[...]} has all events.
 

@@ -1,5 +1,5 @@
 /** Selects events of the audit trail by their time and key. */
-import { Failure } from "../../../apikey/failure.ts";
+import { Failure, quote } from "../../../apikey/failure.ts";
 import { parseDuration, parseTime } from "../../../apikey/lifetime.ts";
 import type { AuditEvent } from "../../../client/client.ts";
 import { parseAt } from "../../settings/parse_at.ts";
@@ -29,8 +29,27 @@ export function parseEventFilter({ since, key }: EventFilterFlags, now: Date): E
     (start === undefined || !(new Date(event.at) < start)) && (wanted === undefined || concerns(event, wanted));
 }
 
+/** A date or, as in the table, a date and a time without a zone. Both are UTC. */
+const DATE_AND_TIME = /^(\d+-\d+-\d+)(?:[ T](\d+:\d+)(:\d+)?)?$/i;
+
+/**
+ * Parses a duration before now, a date, or a date and a time.
+ *
+ * @throws {Failure} `USAGE`
+ */
 function parseSince(text: string, now: Date): Date {
-  return /^\s*\d+-/.test(text) ? parseTime(text) : new Date(now.getTime() - parseDuration(text));
+  const since = text.trim();
+  const [, date, time = "00:00", seconds = ":00"] = DATE_AND_TIME.exec(since) ?? [];
+  try {
+    if (date !== undefined) return parseTime(`${date}T${time}${seconds}Z`);
+    return /^\d+-/.test(since) ? parseTime(since) : new Date(now.getTime() - parseDuration(since));
+  } catch {
+    throw new Failure(
+      "USAGE",
+      `${quote(text)} is neither a duration nor a date or a time. Write, for example, 36h, 7d, 2026-12-31 or ` +
+        "2026-12-31T23:59:59Z.",
+    );
+  }
 }
 
 /** The audit trail also has names that break the rules for names, of keys whose creation was refused. */

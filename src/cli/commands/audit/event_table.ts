@@ -2,6 +2,7 @@
 import { escapeInvisible } from "../../../apikey/failure.ts";
 import type { AuditEvent } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
+import { writeNotes } from "../../host/notes.ts";
 
 /** The last columns are left out first if the terminal is too narrow. */
 const COLUMNS = [
@@ -22,8 +23,11 @@ const MEASURED_EVENTS = 1000;
 /** While following, later events can have longer texts than the first ones, so these texts are measured too. */
 const TYPICAL_EVENT = ["", "REPLACE", "nightly backup", "first admin", "roles: ADMIN, VIEWER", "203.0.113.255"];
 
-/** On a terminal that is narrower than this, in columns, times have no year and no seconds. */
-const MIN_COLUMNS_FOR_FULL_TIME = 60;
+/** On a terminal that is narrower than this, in columns, times have no seconds. */
+const MIN_COLUMNS_FOR_SECONDS = 100;
+
+/** On a terminal that is narrower than this, in columns, times have no year either. */
+const MIN_COLUMNS_FOR_YEAR = 60;
 
 /**
  * Yields the header and the rows as text, or nothing if there is no event.
@@ -38,11 +42,12 @@ export async function* formatEventTable(
   const { layoutTable, styleFor, tableRow } = await import("#terminal");
   const { dim, red, symbols: { arrow, ellipsis } } = styleFor(host.stdout, host);
   const columns = host.stdout.columns();
+  let leftOut: readonly string[] = [];
   let layout: ReturnType<typeof layoutTable> | undefined;
 
   const textsOf = (event: AuditEvent): readonly string[] =>
     [
-      shortTime(event.at, columns < MIN_COLUMNS_FOR_FULL_TIME),
+      shortTime(event.at, columns),
       describeEvent(event),
       subjectOf(event),
       callerOf(event),
@@ -60,7 +65,11 @@ export async function* formatEventTable(
   function formatFirst(events: readonly AuditEvent[], isComplete: boolean): string {
     const rows = [...events.map(textsOf), ...(isFollowing ? [TYPICAL_EVENT] : [])];
     const isShown = (index: number): boolean => !isComplete || rows.some((row) => row[index] !== "");
-    layout = layoutTable(COLUMNS, rows, columns, isShown);
+    const shown = layoutTable(COLUMNS, rows, columns, isShown);
+    const hasText = (column: number): boolean => events.some((event) => textsOf(event)[column] !== "");
+    leftOut = COLUMNS.filter((_, column) => hasText(column) && !shown.some(({ index }) => index === column))
+      .map(({ title }) => title);
+    layout = shown;
     const header = tableRow(layout, COLUMNS.map(({ title }) => title), ellipsis, dim);
     return `${header}\n${events.map(formatRow).join("")}`;
   }
@@ -72,17 +81,31 @@ export async function* formatEventTable(
       continue;
     }
     first.push(...events);
-    if (first.length >= (isFollowing ? 1 : MEASURED_EVENTS)) yield formatFirst(first.splice(0), false);
+    if (first.length < (isFollowing ? 1 : MEASURED_EVENTS)) continue;
+    const text = formatFirst(first.splice(0), false);
+    // While following, there is no end after which the note could come.
+    if (isFollowing) await noteLeftOut(leftOut, host);
+    yield text;
   }
   if (first.length > 0) yield formatFirst(first, true);
+  if (!isFollowing) await noteLeftOut(leftOut, host);
+}
+
+/** The table is complete without this note. */
+async function noteLeftOut(titles: readonly string[], host: Host): Promise<void> {
+  if (titles.length === 0) return;
+  const columns = `${titles.length === 1 ? "The column" : "The columns"} ${titles.join(" and ")}`;
+  const verb = titles.length === 1 ? "does" : "do";
+  await writeNotes([`${columns} ${verb} not fit. Use a wider terminal or --json to see everything.`], host)
+    .catch(() => {});
 }
 
 /** @returns the start of the text if it is not a time */
-function shortTime(at: string, isNarrow: boolean): string {
+function shortTime(at: string, columns: number): string {
   const time = new Date(at);
   if (Number.isNaN(time.getTime())) return at.slice(0, 11);
   const text = time.toISOString().replace("T", " ");
-  return isNarrow ? text.slice(5, 16) : text.slice(0, 19);
+  return text.slice(columns < MIN_COLUMNS_FOR_YEAR ? 5 : 0, columns < MIN_COLUMNS_FOR_SECONDS ? 16 : 19);
 }
 
 /** Names the action and, if it was refused, the reason. */
@@ -97,8 +120,11 @@ function subjectOf({ key, changes }: AuditEvent): string {
 }
 
 function callerOf({ actor, address }: AuditEvent): string {
-  return actor?.name ?? actor?.id ?? (address === null ? "(local)" : "");
+  return actor?.name ?? actor?.id ?? (address === null ? LOCAL_USER : "");
 }
+
+/** Stands for a user of the machine who opened the store itself. Names of keys have no parentheses. */
+const LOCAL_USER = "(local user)";
 
 /** The fields that say nothing about a key that was created or deleted. */
 const OBVIOUS_FIELDS: readonly string[] = ["name", "key", "enabled"];

@@ -36,6 +36,9 @@ for (
       "3 4 5 6",
     ],
     ["--since takes a time too", { since: "2026-05-09T13:59:59.999+02:00" }, "2 3 4 5 6"],
+    ["--since takes a date, which begins at midnight in UTC", { since: "2026-05-10" }, "4 5 6"],
+    ["--since takes a date and a time as in the table, in UTC", { since: " 2026-05-10 11:01 " }, "5 6"],
+    ["--since takes a date and a time with seconds, in UTC", { since: "2026-05-09T11:59:59" }, "2 3 4 5 6"],
     ["--key prints the events for keys that had this name at that time, and no resources", { key: "ci" }, "1 2 4"],
     ["--key prints the event in which a key got this name, in any Unicode form", { key: " cafe\u0301 " }, "2 3"],
     ["--key with an id prints all events for a key that was renamed", { key: "key_a" }, "1 2 3"],
@@ -47,8 +50,12 @@ for (
 
 for (
   const [flag, message] of [
-    ["--since=yesterday", /^service-api: --since: .*duration "yesterday" is not valid\. .*36h/],
-    ["--since=2026-05-10", /^service-api: --since: "2026-05-10" is not a time in the format of RFC 3339\./],
+    [
+      "--since=yesterday",
+      /^service-api: --since: "yesterday" is neither a duration nor a date or a time\. Write, for example, 36h, 7d, 2026-12-31 or 2026-12-31T23:59:59Z\.\n$/,
+    ],
+    ["--since=2026-02-30", /^service-api: --since: "2026-02-30" is neither a duration nor a date or a time\. /],
+    ["--since=2026-05-10 25:00", /^service-api: --since: "2026-05-10 25:00" is neither /],
     ["--key= ", /^service-api: --key is empty\. Pass the name or the id of a key\.\n$/],
   ] as const
 ) {

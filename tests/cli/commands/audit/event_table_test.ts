@@ -33,7 +33,8 @@ async function tableOf(
   const read = async function* (): AsyncGenerator<readonly AuditEvent[]> {
     for (const events of pages) yield events.map((event) => ({ ...EVENT, ...event }));
   };
-  return (await Array.fromAsync(formatEventTable(read(), isFollowing, host))).join("");
+  const table = (await Array.fromAsync(formatEventTable(read(), isFollowing, host))).join("");
+  return table + host.stderr.text;
 }
 
 function created(permissions: string): Partial<AuditEvent> {
@@ -71,34 +72,39 @@ const EXAMPLES: readonly Partial<AuditEvent>[] = [
   { key: { id: "key_1", name: "release" }, changes: [{ field: "roles", before: "VIEWER", after: null }] },
 ];
 
-/** The table for each width in columns. */
+/** The table for each width in columns, with the note on what does not fit. */
 const TABLES = {
   40: `\
 TIME (UTC)   EVENT    NAME     BY
-01-02 03:04  CREATE   ci …loy  (local)
+01-02 03:04  CREATE   ci …loy  (lo…er)
 01-03 00:00  UPDATE   ci …loy  fir…min
 01-02 03:04  DEL…DEN  release  fir…min
 01-02 03:04  VER…x12
 01-02 03:04  ADD…RCE  ORDERS   fir…min
 01-02 03:04  DELETE   release  fir…min
+service-api: The columns CHANGES and
+FROM do not fit. Use a wider terminal
+or --json to see everything.
 `,
   80: `\
-TIME (UTC)           EVENT                       NAME       BY
-2026-01-02 03:04:05  CREATE                      ci deploy  (local)
-2026-01-03 00:00:00  UPDATE                      ci deploy  first admin
-2026-01-02 03:04:05  DELETE FORBIDDEN            release    first admin
-2026-01-02 03:04:05  VERIFY UNAUTHENTICATED x12
-2026-01-02 03:04:05  ADD_RESOURCE                ORDERS     first admin
-2026-01-02 03:04:05  DELETE                      release    first admin
+TIME (UTC)        EVENT                       NAME       BY
+2026-01-02 03:04  CREATE                      ci deploy  (local user)
+2026-01-03 00:00  UPDATE                      ci deploy  first admin
+2026-01-02 03:04  DELETE FORBIDDEN            release    first admin
+2026-01-02 03:04  VERIFY UNAUTHENTICATED x12
+2026-01-02 03:04  ADD_RESOURCE                ORDERS     first admin
+2026-01-02 03:04  DELETE                      release    first admin
+service-api: The columns CHANGES and FROM do not fit. Use a wider terminal or
+--json to see everything.
 `,
   160: `\
-TIME (UTC)           EVENT                       NAME       BY           CHANGES                                                FROM
-2026-01-02 03:04:05  CREATE                      ci deploy  (local)      roles: VIEWER; permissions: DOCKER:READ_ANY
-2026-01-03 00:00:00  UPDATE                      ci deploy  first admin  name: ci deploy → release; permissions: +VMS:READ_ANY  203.0.113.7
-2026-01-02 03:04:05  DELETE FORBIDDEN            release    first admin                                                         203.0.113.7
-2026-01-02 03:04:05  VERIFY UNAUTHENTICATED x12                                                                                 203.0.113.7
-2026-01-02 03:04:05  ADD_RESOURCE                ORDERS     first admin  description: orders, invoices                          203.0.113.7
-2026-01-02 03:04:05  DELETE                      release    first admin  roles: VIEWER                                          203.0.113.7
+TIME (UTC)           EVENT                       NAME       BY            CHANGES                                                FROM
+2026-01-02 03:04:05  CREATE                      ci deploy  (local user)  roles: VIEWER; permissions: DOCKER:READ_ANY
+2026-01-03 00:00:00  UPDATE                      ci deploy  first admin   name: ci deploy → release; permissions: +VMS:READ_ANY  203.0.113.7
+2026-01-02 03:04:05  DELETE FORBIDDEN            release    first admin                                                          203.0.113.7
+2026-01-02 03:04:05  VERIFY UNAUTHENTICATED x12                                                                                  203.0.113.7
+2026-01-02 03:04:05  ADD_RESOURCE                ORDERS     first admin   description: orders, invoices                          203.0.113.7
+2026-01-02 03:04:05  DELETE                      release    first admin   roles: VIEWER                                          203.0.113.7
 `,
 } as const;
 
@@ -111,9 +117,9 @@ for (const columns of [40, 80, 160] as const) {
 Deno.test("at 80 columns, the changes of common events are shown, and lose their end if they are too long", async () => {
   const events = EXAMPLES.slice(0, 2).map((event) => ({ ...event, actor: null, address: null }));
   expect(await tableOf([events])).toBe(`\
-TIME (UTC)           EVENT   NAME       BY       CHANGES
-2026-01-02 03:04:05  CREATE  ci deploy  (local)  roles: VIEWER; permissions: D…
-2026-01-03 00:00:00  UPDATE  ci deploy  (local)  name: ci deploy → release; pe…
+TIME (UTC)        EVENT   NAME       BY            CHANGES
+2026-01-02 03:04  CREATE  ci deploy  (local user)  roles: VIEWER; permissions:…
+2026-01-03 00:00  UPDATE  ci deploy  (local user)  name: ci deploy → release; …
 `);
 });
 
@@ -121,7 +127,7 @@ Deno.test("in colour, refused events are red and times are dim", async () => {
   const [header, ...lines] = (await tableOf([EXAMPLES], { env: { NO_COLOR: "" } })).split("\n");
   const escape = "\x1b";
   expect(header).toContain(`${escape}[2mTIME (UTC)${escape}[22m`);
-  expect(lines[0]).toContain(`${escape}[2m2026-01-02 03:04:05${escape}[22m  CREATE `);
+  expect(lines[0]).toContain(`${escape}[2m2026-01-02 03:04${escape}[22m  CREATE `);
   expect(lines[2]).toContain(`${escape}[31mDELETE FORBIDDEN${escape}[39m`);
 });
 
