@@ -4,7 +4,7 @@ import { denoDirectory, installProgram } from "./program/from_sources.ts";
 import { testOnPostgres } from "./store/postgres/server.ts";
 import { execute } from "./execute.ts";
 import { freePort } from "./free_port.ts";
-import { headingOf, README, sectionOf, sectionsIn, SERVER_README, TESTS_README, textsIn } from "./readme.ts";
+import { headingOf, README, sectionsIn, SERVER_README, TESTS_README, textsIn } from "./readme.ts";
 import { testWith } from "./tools.ts";
 
 const ROOT = `${import.meta.dirname}/..`;
@@ -196,28 +196,23 @@ exec '${Deno.execPath()}' task --config '${ROOT}/deno.json' "$@"
   }
 }
 
-const [CHECKOUT = ""] = textsIn(sectionOf("Install"), "sh");
-
-/** The one line of the commands for a checkout that contains a text; empty if there is none. */
-function checkoutLine(text: string): string {
-  const [line = "", ...others] = CHECKOUT.split("\n").filter((line) => !line.startsWith("#") && line.includes(text));
-  return others.length === 0 ? line : "";
-}
+const [COMPILE = "", FROM_SOURCES = ""] = textsIn(README, "sh").filter((block) => block.includes("npx -y "));
+const [CREATE = "", TEST = ""] = FROM_SOURCES.split("\n");
 
 testWith(
   ["sh"],
   "the command of README.md that runs the sources prints a key and nothing else on standard output",
   async () => {
-    expect((await runInCheckout(checkoutLine("--create"))).stdout).toMatch(/^sak_\w{49}\n$/);
+    expect((await runInCheckout(CREATE)).stdout).toMatch(/^sak_\w{49}\n$/);
   },
 );
 
 testWith(["sh"], "the commands of README.md install the compiled executable in ~/.local/bin", async () => {
-  expect((await runInCheckout(checkoutLine("compile"))).installed).toBe(true);
+  expect((await runInCheckout(COMPILE)).installed).toBe(true);
 });
 
 Deno.test("the test command in README.md is one line that .ci/run finds", async () => {
-  expect(checkoutLine("task test")).toMatch(/^npx -y deno@2\.\d+\.\d+ task test$/);
+  expect(TEST).toMatch(/^npx -y deno@2\.\d+\.\d+ task test$/);
   expect(await Deno.readTextFile(`${ROOT}/.ci/run`)).toContain(
     "grep -m 1 -oE '^npx -y deno@[0-9.]+ task test$' README.md",
   );
