@@ -197,7 +197,7 @@ testAtTerminal("Ctrl-Z suspends a prompt, and fg shows it again with what was ty
   await terminal.shows(/Stopped[^]*\n\$$/);
   await terminal.type("fg");
   await terminal.press("Enter");
-  await terminal.shows(/\$ fg\n[^]*\? Name: ci█/);
+  await terminal.shows(/^Using [^$]*\n\? Name: ci█/);
   await terminal.type(" deploy");
   await terminal.press("Enter");
   await terminal.shows(/✔ Name: ci deploy/);

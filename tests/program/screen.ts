@@ -74,6 +74,13 @@ export class Screen implements Terminal {
     return this.#size;
   }
 
+  /** Receives what the program writes other than through the prompts. */
+  observeText: (text: string) => void = () => {};
+
+  observe(listener: (text: string) => void): void {
+    this.observeText = listener;
+  }
+
   setEcho(isOn: boolean): void {
     this.isRaw = !isOn;
   }

@@ -1,6 +1,6 @@
 /** Runs the program and its prompts at a terminal emulator in this process. */
 import { run } from "../../src/cli/program.ts";
-import type { Terminal } from "../../src/cli/host/host.ts";
+import type { Host, Terminal } from "../../src/cli/host/host.ts";
 import { openPrompts, type Prompts } from "../../src/cli/prompts/prompts.ts";
 import { FakeHost } from "./program.ts";
 import { Screen } from "./screen.ts";
@@ -37,6 +37,7 @@ export class TerminalHost extends FakeHost {
       output.isTerminal = () => true;
       output.columns = () => columns;
       output.write = async (text) => {
+        this.screen.observeText(text);
         await toScreen(text);
         await record(text);
       };
@@ -75,11 +76,11 @@ export interface PromptRun<Answer> {
 
 /** Shows a prompt and waits until it is on the screen. */
 export async function promptAtTerminal<Answer>(
-  show: (prompts: Prompts) => Promise<Answer>,
+  show: (prompts: Prompts, host: Host) => Promise<Answer>,
   at: AtTerminal = {},
 ): Promise<PromptRun<Answer>> {
   const host = new TerminalHost([], at);
-  const answer = show(await openPrompts(host));
+  const answer = show(await openPrompts(host), host);
   answer.catch(() => {});
   await host.screen.until(/[?:]/);
   return { host, screen: host.screen, answer };

@@ -8,3 +8,4 @@ export { promptForRotation } from "./apikey/prompts/rotate_prompts.ts";
 export { openDialog } from "./apikey/prompts/open_dialog.ts";
 export { changePrompt, confirmUpdate } from "./apikey/prompts/update_prompts.ts";
 export { openPrompts } from "../prompts/prompts.ts";
+export { runSteps } from "../prompts/steps.ts";

@@ -21,11 +21,12 @@ interface DenoOutput {
   write(bytes: Uint8Array): Promise<number>;
 }
 
-function output(stream: DenoOutput): Output {
+function output(stream: DenoOutput, observe: (text: string) => void = () => {}): Output {
   return {
     isTerminal: () => stream.isTerminal(),
     columns: () => terminalSize().columns,
     write: async (text) => {
+      observe(text);
       try {
         let rest = new TextEncoder().encode(text);
         while (rest.length > 0) {
@@ -51,6 +52,9 @@ const stdin: Input = {
 };
 
 let terminal: Promise<Terminal> | undefined;
+
+/** Receives what the program writes to standard error other than through the terminal. */
+let observeStderr: (text: string) => void = () => {};
 
 async function openTerminal(): Promise<Terminal> {
   const [{ stdin, stderr }, { PassThrough, Transform }] = await Promise.all([
@@ -90,7 +94,13 @@ async function openTerminal(): Promise<Terminal> {
   });
   output.pipe(stderr);
   stderr.on("resize", () => output.emit("resize"));
-  return { input, output, size: terminalSize, setEcho: (isOn) => void stdin.setRawMode(!isOn) };
+  return {
+    input,
+    output,
+    size: terminalSize,
+    observe: (listener) => void (observeStderr = listener),
+    setEcho: (isOn) => void stdin.setRawMode(!isOn),
+  };
 }
 
 /** In cbreak mode, the terminal shows no keys, but Ctrl-C still sends SIGINT. Windows has no such mode. */
@@ -104,7 +114,7 @@ export const denoHost: Host = {
   env: (name) => Deno.env.get(name) || undefined,
   stdin,
   stdout: output(Deno.stdout),
-  stderr: output(Deno.stderr),
+  stderr: output(Deno.stderr, (text) => observeStderr(text)),
   // All prompts share one terminal, so that keys pressed early reach the next prompt.
   openTerminal: () => terminal ??= openTerminal(),
   hideTyping: Deno.build.os === "windows" ? undefined : hideTyping,

@@ -14,6 +14,8 @@ export interface Target {
   readonly description: string;
   /** Whether it was shown before the first question. */
   isShown: boolean;
+  /** Whether the user chose the command at a prompt, and can go back to it from the first question of the command. */
+  canGoBack?: boolean;
 }
 
 /** Where the key in use is stored. */

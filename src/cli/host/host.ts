@@ -60,6 +60,8 @@ export interface Terminal {
    */
   readonly output: Writable;
   size(): TerminalSize;
+  /** Calls a function with each text that the program writes to standard error other than through `output`. */
+  observe(listener: (text: string) => void): void;
   /**
    * Whether the terminal itself shows and edits what the user types, as it does unless a prompt reads single keys. If
    * not, Ctrl-C is a key instead of a signal.

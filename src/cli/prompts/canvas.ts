@@ -10,8 +10,8 @@ export interface Canvas {
   draw(frame: string): void;
   /** Draws the frame that stays on the screen. The cursor stays at its end. */
   finish(frame: string): void;
-  /** Keeps what is on the screen. The next frame appears at the cursor. */
-  startAgain(): void;
+  /** Scrolls off what is on the screen. Draws the last of the lines that stay on the screen, and a frame below them. */
+  drawAgain(linesAbove: readonly string[], frame: string): void;
 }
 
 export function openCanvas(terminal: Terminal): Canvas {
@@ -24,17 +24,25 @@ export function openCanvas(terminal: Terminal): Canvas {
     const height = shown.flatMap(linesOf).length;
     return height === 0 ? "" : `\r\x1b[${height}A\x1b[J`;
   };
+  const fitting = (frame: string): readonly string[] => linesOf(frame).slice(0, Math.max(1, terminal.size().rows - 1));
+  const write = (start: string, lines: readonly string[]): void => {
+    output.write(`${start}${lines.map((line) => `${line}\n`).join("")}`);
+  };
   return {
     draw: (frame) => {
-      const lines = linesOf(frame).slice(0, Math.max(1, terminal.size().rows - 1));
-      output.write(`${erase()}${lines.map((line) => `${line}\n`).join("")}`);
+      const lines = fitting(frame);
+      write(erase(), lines);
+      shown = lines;
+    },
+    drawAgain: (linesAbove, frame) => {
+      const { rows } = terminal.size();
+      const lines = fitting(frame);
+      const room = Math.max(0, rows - 1 - lines.length);
+      write(`\x1b[${rows}H${"\n".repeat(rows)}\x1b[H`, [...linesAbove.slice(linesAbove.length - room), ...lines]);
       shown = lines;
     },
     finish: (frame) => {
       output.write(`${erase()}${linesOf(frame).join("\n")}`);
-      shown = [];
-    },
-    startAgain: () => {
       shown = [];
     },
   };

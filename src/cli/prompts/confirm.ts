@@ -39,7 +39,14 @@ export async function decide(
   await runView({
     label,
     canGoBack,
-    draw: () => promptLine(label, style.dim(`(${keys})`), style),
+    draw: (footer) => [promptLine(label, style.dim(`(${keys})`), style), ...footer].join("\n"),
+    keys: () => [
+      ...(canEdit ? ["e to change an answer"] : []),
+      "y for yes",
+      "n for no",
+      ...(canGoBack ? ["esc to go back"] : []),
+      `enter for ${initial ? "yes" : "no"}`,
+    ],
     answer: () => decision,
     handleKey: (typed) => {
       const pressed = DECISIONS.get(typed?.toLowerCase());

@@ -9,6 +9,7 @@ import { openCanvas } from "./canvas.ts";
 import { joinCharacters } from "./join_characters.ts";
 import { keyHelpLines } from "./key_help.ts";
 import { GoBack } from "./options.ts";
+import { transcriptOf } from "./transcript.ts";
 
 /** Where and how prompts are drawn. */
 export interface Screen {
@@ -69,6 +70,7 @@ export async function runPrompt<Value, ClackPrompt extends Prompt<Value>>(
   const { input, output } = terminal;
   const cancellation = new AbortController();
   const canvas = openCanvas(terminal);
+  const transcript = transcriptOf(terminal);
   const prompt = createPrompt({ input, output, signal: cancellation.signal, render: () => "" });
   let goesBack = false;
   let isDrawDue = false;
@@ -79,13 +81,12 @@ export async function runPrompt<Value, ClackPrompt extends Prompt<Value>>(
     if (isOpen()) canvas.draw(frame.draw(prompt));
   };
   const drawAgain = (): void => {
-    canvas.startAgain();
-    draw();
+    if (isOpen()) canvas.drawAgain(transcript.lines(), frame.draw(prompt));
   };
   const finish = (): void => {
-    canvas.finish(
-      goesBack ? "" : answerLine(frame.label, prompt.state === "submit" ? frame.answer() : undefined, style),
-    );
+    const line = goesBack ? "" : answerLine(frame.label, prompt.state === "submit" ? frame.answer() : undefined, style);
+    canvas.finish(line);
+    if (!goesBack) transcript.add(`${line}\n`);
   };
   const cancel = (): void => {
     if (!isOpen()) return;

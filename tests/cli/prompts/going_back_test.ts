@@ -3,7 +3,7 @@ import { expect } from "expect";
 import { Failure } from "../../../src/apikey/failure.ts";
 import { GoBack } from "../../../src/cli/prompts/options.ts";
 import type { Prompts } from "../../../src/cli/prompts/prompts.ts";
-import { runSteps } from "../../../src/cli/prompts/steps.ts";
+import { runSteps, type Step } from "../../../src/cli/prompts/steps.ts";
 import { KEYS } from "../../program/screen.ts";
 import { promptAtTerminal } from "../../program/terminal_host.ts";
 
@@ -21,7 +21,7 @@ const PROMPTS = {
   selectOne: (prompts: Prompts) => prompts.selectOne({ label: "Fruit", items: FRUIT, canGoBack }),
   searchOne: (prompts: Prompts) => prompts.searchOne({ label: "Fruit", items: FRUIT, canGoBack }),
   select: (prompts: Prompts) => prompts.select({ label: "Fruit", items: FRUIT, canGoBack }),
-  permissions: showGrid,
+  permissions: (prompts: Prompts) => showGrid(prompts),
 } as const;
 
 for (const [kind, show] of Object.entries(PROMPTS)) {
@@ -89,6 +89,30 @@ Deno.test("the question before keeps its answer, and the question that was left 
   expect(await answer).toEqual(["cix", ["banana"]]);
 });
 
+for (const columns of [80, 12]) {
+  Deno.test(`going back erases the answer to the question before, and what was shown after it, in ${columns} columns`, async () => {
+    const { screen, answer } = await promptAtTerminal(async (prompts, host) => {
+      const ask = (label: string): Step => async (canGoBack) => void (await prompts.text({ label, canGoBack }));
+      const showAndAsk: Step = async (canGoBack) => {
+        await host.stderr.write("a summary\nof two lines\n");
+        await ask("Third")(canGoBack);
+      };
+      await runSteps([ask("First"), ask("Second"), showAndAsk], { host });
+    }, { columns });
+    screen.press(..."some words", KEYS.enter);
+    await screen.until(/Second: █/);
+    const before = await screen.text();
+    screen.press(..."more words", KEYS.enter);
+    await screen.until(/Third: █/);
+    screen.press(KEYS.shiftTab);
+    expect(await screen.until(/Second: █/)).toBe(before);
+    screen.press(KEYS.shiftTab);
+    expect(await screen.until(/First: █/)).toMatch(/^\? First: █/);
+    screen.press(KEYS.ctrlC);
+    await expect(answer).rejects.toThrow("Interrupted");
+  });
+}
+
 Deno.test("text: the text is kept when the user goes back", async () => {
   let draft = "";
   const saveDraft = (typed: string): void => void (draft = typed);
@@ -120,10 +144,10 @@ Deno.test("confirm with canEdit: y, n and e answer yes, no and edit", async () =
   });
   for (const key of ["y", "n", "E"]) {
     // deno-lint-ignore no-await-in-loop -- a confirmation discards keys that were pressed before it
-    await screen.until(/\? Create\? \(Y\/n\/e\)$/);
+    await screen.until(/\? Create\? \(Y\/n\/e\)\n/);
     screen.press(key);
     // deno-lint-ignore no-await-in-loop
-    await screen.until(/(yes|no|edit)(\n\? Create\? \(Y\/n\/e\))?$/);
+    await screen.until(/(yes|no|edit)(\n\? Create\? \(Y\/n\/e\)\n.*)?$/);
   }
   expect(await answer).toEqual(["yes", "no", "edit"]);
 });

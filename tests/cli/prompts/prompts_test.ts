@@ -40,13 +40,41 @@ Deno.test("text: a paste of 2,000 characters takes less than 100 ms, and no char
   expect(await answer).toBe(pasted.slice(0, 1000));
 });
 
-Deno.test("a prompt appears again, with what was typed, if the user continues the suspended program", async () => {
-  const { screen } = await promptAtTerminal((prompts) => prompts.text({ label: "Name" }));
-  screen.press("a");
-  await screen.until(/a█/);
-  screen.write("Stopped\n");
+Deno.test("if the user continues the suspended program, its prompt and what was above it fill the window again", async () => {
+  const { screen } = await promptAtTerminal(async (prompts, host) => {
+    await prompts.text({ label: "Name" });
+    await host.stderr.write("1\n2\n3\n");
+    await prompts.text({ label: "Description" });
+  }, { rows: 6 });
+  screen.press("a", KEYS.enter);
+  await screen.until(/Description: /);
+  screen.press("b");
+  await screen.until(/b█/);
+  screen.write("Stopped\n$ fg\n");
   screen.output.emit("continue");
-  expect(await screen.text()).toBe("? Name: a█\nStopped\n? Name: a█");
+  expect((await screen.until(/b█[^]*b█/)).split("\n").slice(-6)).toEqual([
+    "",
+    "✔ Name: a",
+    "1",
+    "2",
+    "3",
+    "? Description: b█",
+  ]);
+});
+
+Deno.test("? explains the keys of a confirmation", async () => {
+  const { screen } = await promptAtTerminal(
+    (prompts) => prompts.confirm({ label: "Sure?", initial: false, canEdit: true, canGoBack: true }),
+    { columns: 40 },
+  );
+  expect(await screen.text()).toBe("? Sure? (y/N/e)\n  e change an answer · y yes · ? help");
+  screen.press("?");
+  expect(await screen.until(/to hide/)).toBe(`\
+? Sure? (y/N/e)
+  e to change an answer · y for yes
+  n for no · esc to go back
+  enter for no · ctrl-c to cancel
+  ? to hide`);
 });
 
 Deno.test("the cursor is visible and below the prompt, so that the shell can continue there", async () => {
@@ -135,7 +163,7 @@ for (
 ) {
   Deno.test(`confirm ${hint}: ${key === KEYS.enter ? "Enter" : key} answers ${isConfirmed ? "yes" : "no"}`, async () => {
     const { screen, answer } = await promptAtTerminal((prompts) => prompts.confirm({ label: "Sure?", initial }));
-    expect(await screen.text()).toBe(`? Sure? ${hint}`);
+    expect((await screen.text()).split("\n")[0]).toBe(`? Sure? ${hint}`);
     screen.press("x", KEYS.space, KEYS.down, key);
     expect(await answer).toBe(isConfirmed);
     expect(await screen.text()).toBe(`✔ Sure? ${isConfirmed ? "yes" : "no"}`);

@@ -31,3 +31,13 @@ Deno.test("the first question that is asked cannot go back, even if steps before
 Deno.test("a failed step ends the questions", async () => {
   await expect(runSteps([() => Promise.reject(new Error("failed"))])).rejects.toThrow("failed");
 });
+
+Deno.test("with canGoBack, the first question can go back too, and the caller receives that", async () => {
+  const calls: boolean[] = [];
+  const ask = (canGoBack: boolean): Promise<void> => {
+    calls.push(canGoBack);
+    return Promise.reject(new GoBack());
+  };
+  await expect(runSteps([() => Promise.resolve(false), ask], { canGoBack: true })).rejects.toThrow(GoBack);
+  expect(calls).toEqual([true]);
+});

@@ -9,8 +9,9 @@ import { ROLE_MEANINGS, ROLES } from "../../../apikey/role.ts";
 import type { CommandContext } from "../../command.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { withClient } from "../../connection/with_client.ts";
-import { EXIT_STATUS, type ExitCode } from "../../exit_code.ts";
+import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import { canPrompt } from "../../host/can_prompt.ts";
+import type { Dialog } from "../../host/dialog.ts";
 import type { Host } from "../../host/host.ts";
 import { collect, withServerFlags } from "../../settings/server_flags.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
@@ -126,7 +127,27 @@ interface ApikeyFlags extends Omit<CreateFlags, "name">, DeleteFlags {
 
 async function apikey(flags: ApikeyFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (flags.create && flags.delete) throw new Failure("USAGE", "Use either --create or --delete, not both.");
-  const mode = flags.create ? "create" : flags.delete ? "delete" : await promptForMode(flags, host, useClient);
+  if (flags.create || flags.delete) return await run(flags.create ? "create" : "delete", flags, host, useClient);
+  if (!canPrompt(flags, host)) {
+    throw new Failure(
+      "USAGE",
+      "Choose what to do: add --create or --delete, or a command, for example list. See service-api apikey -h.",
+    );
+  }
+  const { openDialog, promptForMode, runSteps } = await import("#prompts");
+  const withDialog = <Result>(task: (dialog: Dialog) => Promise<Result>): Promise<Result> =>
+    useClient((_connect, interrupted, { target }) => task({ host, interrupted, target }));
+  await withDialog(openDialog);
+  let mode: Mode | undefined;
+  let exitCode: ExitCode = ExitCode.OK;
+  await runSteps([
+    async () => void (mode = await withDialog((dialog) => promptForMode(flags, dialog, mode))),
+    async () => void (exitCode = mode === undefined ? exitCode : await run(mode, flags, host, useClient)),
+  ], { host });
+  return exitCode;
+}
+
+async function run(mode: Mode, flags: ApikeyFlags, host: Host, useClient: UseClient): Promise<ExitCode> {
   if (mode === "create") return await createKey({ ...flags, name: nameToCreate(flags) }, host, useClient);
   if (mode !== "delete") return await runOther(mode, flags, host, useClient);
   const createOnly = CREATE_ONLY_FLAGS.find((flag) => flag in flags);
@@ -151,19 +172,6 @@ function nameToCreate(flags: ApikeyFlags): string | undefined {
 /** The name of a flag as the user types it, without the hyphens at its start. */
 function toFlag(option: string): string {
   return option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
-async function promptForMode(flags: ApikeyFlags, host: Host, useClient: UseClient): Promise<Mode> {
-  if (!canPrompt(flags, host)) {
-    throw new Failure(
-      "USAGE",
-      "Choose what to do: add --create or --delete, or a command, for example list. See service-api apikey -h.",
-    );
-  }
-  return await useClient(async (_connect, interrupted, { target }) => {
-    const { promptForMode } = await import("#prompts");
-    return await promptForMode(flags, { host, interrupted, target });
-  });
 }
 
 /** Runs a command that the user chose at the prompt, and that has no flag like `--create`. */
@@ -271,8 +279,8 @@ Prompting:
   --create with a name and a role or permission never prompts. Otherwise it
   prompts for each missing value, shows the rights of the new key, and asks for
   confirmation. Shift-Tab and Esc go back to the question before, and answers
-  are kept. At the confirmation, e changes one answer. After n, you can quit or
-  change an answer.
+  are kept. At the confirmation, e and n lead to a menu in which you change an
+  answer or quit. ? explains the keys of every prompt except those for text.
   If the name is taken and --overwrite is not given, --create asks before
   replacing the key, even with --yes. It fails instead if it does not prompt or
   if the calling key is not allowed to read keys.

@@ -61,7 +61,8 @@ export async function deleteKeys(
       return isSuccess(result, flags) ? ExitCode.OK : ExitCode.FAILED;
     });
   } catch (error) {
-    throw error instanceof DeletionFailure ? error : new DeletionFailure(deleted, error);
+    const isFailure = !(error instanceof Error && error.name === "GoBack");
+    throw isFailure && !(error instanceof DeletionFailure) ? new DeletionFailure(deleted, error) : error;
   }
 }
 

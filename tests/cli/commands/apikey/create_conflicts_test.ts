@@ -21,11 +21,11 @@ Deno.test("if the user declines the confirmation, the command creates nothing an
   expect(screen.slice(screen.indexOf("✔ Create"))).toBe(`\
 ✔ Create this key? no
 ? Nothing is created yet. What do you want to do?
-❯ Quit                create nothing
   Change name         ci deploy
   Change description  for tests
   Change roles        VIEWER
   Change permissions  DOCKER:UPDATE_ANY
+❯ Quit                create nothing
   enter to select · arrows to move · ? help`);
   run.screen.press(KEYS.enter);
   expect(await run.code).toBe(130);
@@ -47,7 +47,8 @@ Deno.test("if the name is taken and the user declines to replace the key, the co
   Roles        GUEST
   Last used    never
 
-? A key named "taken" already exists. Replace it and revoke its secret? (y/N)`);
+? A key named "taken" already exists. Replace it and revoke its secret? (y/N)
+  y for yes · n for no · esc to go back · enter for no · ? help`);
   screen.press(KEYS.enter);
   await screen.until(/\? Name/);
   screen.press(KEYS.ctrlU, ..."free", KEYS.enter);

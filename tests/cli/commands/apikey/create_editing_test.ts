@@ -39,14 +39,13 @@ Deno.test("e at the confirmation changes one answer and keeps the others", async
   const run = createAtTerminal(installation, [], { rows: 60 });
   await answerPrompts(run);
   run.screen.press("e");
-  const shown = await run.screen.until(/Which answer do you want to change/);
-  expect(shown.slice(shown.indexOf("? Which"))).toContain(`\
-? Which answer do you want to change?
-❯ Name         ci deploy
-  Description  for tests
-  Roles        VIEWER
-  Permissions  DOCKER:UPDATE_ANY
-  Quit         create nothing`);
+  expect(await run.screen.until(/What do you want to do/)).toContain(`\
+? Nothing is created yet. What do you want to do?
+❯ Change name         ci deploy
+  Change description  for tests
+  Change roles        VIEWER
+  Change permissions  DOCKER:UPDATE_ANY
+  Quit                create nothing`);
   run.screen.press(KEYS.enter);
   await run.screen.until(/\? Name: ci deploy█/);
   run.screen.press(KEYS.ctrlU, ..."ci build", KEYS.enter);

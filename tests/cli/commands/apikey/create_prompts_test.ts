@@ -124,7 +124,8 @@ Deno.test("without a UTF-8 locale, the summary is ASCII, and it fits into 40 col
   Roles        VIEWER
   Permissions  DOCKER:UPDATE_ANY
 
-? Create this key? (Y/n/e)`);
+? Create this key? (Y/n/e)
+  e change an answer, y yes, ? help`);
   // deno-lint-ignore no-control-regex -- matches escape sequences
   expect(run.screen.raw.replaceAll(/[\x1b\n\r]/g, "")).toMatch(/^[ -~]+$/);
   run.screen.press(KEYS.ctrlC);

@@ -47,14 +47,15 @@ Deno.test("apikey alone prompts for the mode, and deletion lists the keys, asks 
 ❯ ◯ ci deploy  VIEWER         never used  created 2026-01-02  for the pipeline
   ◯ 部署密钥   VIEWER, GUEST  never used  created 2026-01-02
   ◯ مفتاح      1 permission   never used  created 2026-01-02  two\\u{a}lines
-  space to select · enter to confirm · type to filter · ? help`);
+  space to select · enter to confirm · type to filter · esc to go back · ? help`);
   screen.press(KEYS.space, KEYS.down, KEYS.space, KEYS.enter);
   expect(stabilize(await screen.until(/Delete 2/)).replace(/.* {2}Using .*?\n( {2}Keys)/s, "  Using …\n$1")).toBe(`\
   Using …
   Keys         ci deploy  VIEWER         never used  created 2026-01-02  for t…
                部署密钥   VIEWER, GUEST  never used  created 2026-01-02
 
-? Delete 2 keys? Their secrets stop working immediately. (y/N/e)`);
+? Delete 2 keys? Their secrets stop working immediately. (y/N/e)
+  e to change an answer · y for yes · n for no · esc to go back · ? help`);
   screen.press("y");
   expect(await code).toBe(0);
   expect(host.stdout.text).toBe("Successfully deleted 2 API keys\n");
@@ -99,7 +100,8 @@ Deno.test("the filter matches name, description, role and day of creation", asyn
   Key          three
   Roles        GUEST
 
-? Delete the key "three"? Its secret stops working immediately. (y/N/e)`);
+? Delete the key "three"? Its secret stops working immediately. (y/N/e)
+  e to change an answer · y for yes · n for no · esc to go back · ? help`);
   screen.press("y");
   expect(await code).toBe(0);
   expect(server.keys.map(({ name }) => name)).toEqual(["one", "two"]);

@@ -182,7 +182,7 @@ Deno.test("at a terminal, rotate without a name lists the keys to select from, a
   screen.press(..."deploy");
   expect(belowTarget(stabilize(await screen.until(/deploy█/)))).toBe(`\
 ? Key to rotate: deploy█ (1 of 3 shown)
-❯ ci deploy  GUEST  never used  2026-01-02
+❯ ci deploy  GUEST  never used  created 2026-01-02
   enter to select · type to filter · esc to clear · arrows to move · ? help`);
   screen.press(KEYS.enter);
   expect(belowTarget(await screen.until(/valid for: █/))).toBe(`\
@@ -202,7 +202,8 @@ Deno.test("at a terminal, rotate without a name lists the keys to select from, a
   Last used    never
   Old secret   stops working immediately
 
-? Rotate this key? (y/N/e)`);
+? Rotate this key? (y/N/e)
+  e to change an answer · y for yes · n for no · esc to go back · ? help`);
   screen.press("y");
   expect(await code).toBe(0);
   expect(host.stdout.text).toMatch(/^sak_\w{49}\n$/);

@@ -30,7 +30,7 @@ Deno.test("update at the prompt of apikey asks for the key and for the changes, 
   await screen.until(/❯ Done/);
   screen.press(KEYS.enter);
   expect(belowTarget(await screen.until(/\? Update this key\?/))).toMatch(
-    / {2}Key +ci\n {2}Roles +GUEST\n {2}Last used +never\n\nChanges to the key "ci" \(key_\w+\):\n {2}name +"ci" → "ci 2"\n\n\? Update this key\? \(Y\/n\/e\)$/,
+    / {2}Key +ci\n {2}Roles +GUEST\n {2}Last used +never\n\nChanges to the key "ci" \(key_\w+\):\n {2}name +"ci" → "ci 2"\n\n\? Update this key\? \(Y\/n\/e\)\n/,
   );
   screen.press("e");
   await screen.until(/Update this key\? edit\n\? What do you want to change[^]*Name +ci 2/);

@@ -4,6 +4,7 @@ import { type Name, nameTaken, parseName } from "../../../../apikey/name.ts";
 import type { Client, NewKey } from "../../../../client/client.ts";
 import type { PromptFlags } from "../../../host/can_prompt.ts";
 import type { Dialog } from "../../../host/dialog.ts";
+import type { Host } from "../../../host/host.ts";
 import { GoBack } from "../../../prompts/options.ts";
 import type { Prompts } from "../../../prompts/prompts.ts";
 import { runSteps, type Step } from "../../../prompts/steps.ts";
@@ -83,7 +84,7 @@ export async function promptForKey(
     draft.roles === undefined ? askForRoles : askNothing,
     draft.permissions === undefined ? askForPermissions : askNothing,
     async (canGoBack) => await confirmOrEdit(toKey, questions, flags, canGoBack, prompts, await connect(), dialog),
-  ]);
+  ], { host: dialog.host, canGoBack: dialog.target.canGoBack });
   return toKey();
 }
 
@@ -109,36 +110,41 @@ async function confirmOrEdit(
     const decision = await prompts.confirm({ label, initial: !grantsAll, canEdit: true, canGoBack });
     isConfirmed = decision === "yes";
     // deno-lint-ignore no-await-in-loop -- one question at a time
-    if (!isConfirmed) await editOneAnswer(questions, decision === "no", prompts);
+    if (!isConfirmed) await editOneAnswer(questions, decision === "no", prompts, dialog.host);
   }
 }
 
 /**
  * Asks which answer to change, and asks for it again.
  *
- * @param offersToQuit whether to offer first to quit
+ * @param suggestsToQuit whether to quit if the user only presses Enter
  * @throws {Failure} `INTERRUPTED` if the user quits
  */
-async function editOneAnswer(questions: readonly Question[], offersToQuit: boolean, prompts: Prompts): Promise<void> {
-  const quit = { value: undefined, label: "Quit", hint: "create nothing" } as const;
+async function editOneAnswer(
+  questions: readonly Question[],
+  suggestsToQuit: boolean,
+  prompts: Prompts,
+  host: Host,
+): Promise<void> {
   const changes = questions.map((question) => ({
     value: question,
-    label: offersToQuit ? `Change ${question.title.toLowerCase()}` : question.title,
+    label: `Change ${question.title.toLowerCase()}`,
     hint: escapeInvisible(question.answer()),
   }));
-  let question: Question | undefined;
+  const quit = { value: null, label: "Quit", hint: "create nothing" } as const;
+  let question: Question | null | undefined = suggestsToQuit ? quit.value : undefined;
   await runSteps([
     async () => {
-      question = await prompts.selectOne<Question | undefined>({
-        label: offersToQuit ? "Nothing is created yet. What do you want to do?" : "Which answer do you want to change?",
-        items: offersToQuit ? [quit, ...changes] : [...changes, quit],
+      question = await prompts.selectOne<Question | null>({
+        label: "Nothing is created yet. What do you want to do?",
+        items: [...changes, quit],
         initial: question,
       });
-      if (question === undefined) throw new Failure("INTERRUPTED", UNCHANGED);
+      if (question === null) throw new Failure("INTERRUPTED", UNCHANGED);
     },
     async (canGoBack) => await question?.steps[0](canGoBack),
     async (canGoBack) => await question?.steps[1]?.(canGoBack) ?? false,
-  ]);
+  ], { host });
 }
 
 /**

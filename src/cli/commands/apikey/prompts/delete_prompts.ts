@@ -36,8 +36,8 @@ export async function promptForKeys<Key extends ApiKey>(
   const items = listItems(keys, notes, dialog.host.now());
   let selected = isSelected ? keys : [];
   await runSteps([
-    async () => {
-      selected = await prompts.select({ label: "Keys to delete", items, initial: selected });
+    async (canGoBack) => {
+      selected = await prompts.select({ label: "Keys to delete", items, initial: selected, canGoBack });
     },
     async () => {
       if (flags.yes || selected.length === 0) return;
@@ -45,7 +45,7 @@ export async function promptForKeys<Key extends ApiKey>(
       const label = labelFor(selected);
       await confirmSelection({ label, alternative: "Change the selection", unchanged: UNCHANGED }, prompts);
     },
-  ]);
+  ], { host: dialog.host, canGoBack: dialog.target.canGoBack });
   return selected;
 }
 
@@ -64,7 +64,9 @@ export async function confirmDeletion(
   if (flags.yes) return;
   const prompts = await openDialog(dialog);
   await describeKeys(keys, marks, dialog);
-  if (!await prompts.confirm({ label: labelFor(keys), initial: false })) throw new Failure("INTERRUPTED", UNCHANGED);
+  const { canGoBack = false } = dialog.target;
+  const isConfirmed = await prompts.confirm({ label: labelFor(keys), initial: false, canGoBack });
+  if (!isConfirmed) throw new Failure("INTERRUPTED", UNCHANGED);
 }
 
 function labelFor(keys: readonly ApiKey[]): string {

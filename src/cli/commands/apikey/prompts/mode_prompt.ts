@@ -30,11 +30,12 @@ interface ModeFlags {
 }
 
 /**
- * Asks what to do. Offers what the given flags allow.
+ * Asks what to do. Offers what the given flags allow. The first question of the chosen command can go back to this one.
  *
+ * @param initial the earlier answer
  * @throws {Failure} `INTERRUPTED`
  */
-export async function promptForMode(flags: ModeFlags, dialog: Dialog): Promise<Mode> {
+export async function promptForMode(flags: ModeFlags, dialog: Dialog, initial?: Mode): Promise<Mode> {
   const known = new Set<string>(MODES.flatMap(({ takes }) => takes));
   const given = Object.entries(flags).flatMap(([flag, value]) => known.has(flag) && value !== undefined ? [flag] : []);
   const keys = [...flags.name ?? [], ...flags.id ?? []];
@@ -51,8 +52,11 @@ export async function promptForMode(flags: ModeFlags, dialog: Dialog): Promise<M
     ? possible
     : MODES.filter(({ value }) => value === "create" || value === "delete");
   const prompts = await openDialog(dialog);
-  return await prompts.selectOne<Mode>({
+  const mode = await prompts.selectOne<Mode>({
     label: "What do you want to do?",
     items: offered.map(({ value, label, hint }) => ({ value, label, hint: value === "delete" ? deletes : hint })),
+    initial,
   });
+  dialog.target.canGoBack = true;
+  return mode;
 }

@@ -29,10 +29,10 @@ export async function promptForOneKey(
   const items = listItems([first, ...others], marks, now);
   let selected = first;
   await runSteps([
-    async () => {
-      selected = await prompts.searchOne({ label, items, initial: selected });
+    async (canGoBack) => {
+      selected = await prompts.searchOne({ label, items, initial: selected, canGoBack });
     },
     ...followUp(() => selected, marks, prompts),
-  ]);
+  ], { host: dialog.host, canGoBack: dialog.target.canGoBack });
   return selected;
 }

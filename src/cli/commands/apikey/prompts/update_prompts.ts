@@ -120,7 +120,7 @@ export function changePrompt(key: ApiKey, client: Client, dialog: Dialog): () =>
           });
         },
         async (canGoBack) => await choice?.step(canGoBack),
-      ]);
+      ], { host: dialog.host });
       if (choice === undefined) return toChange();
     }
   };
