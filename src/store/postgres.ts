@@ -32,7 +32,8 @@ import type {
   ResourcePrecondition,
   UpdateOptions,
 } from "./key_store.ts";
-import { batchLookups } from "./lookup_batch.ts";
+import { batchLookups } from "./lookups/lookup_batch.ts";
+import { type FoundKey, LookUpCache, toState } from "./lookups/lookup_cache.ts";
 import {
   OLDER_POSTGRES_TABLES,
   POSTGRES_MIGRATIONS,
@@ -70,7 +71,9 @@ import {
   rowToEvent,
   rowToKey,
   rowToTimes,
+  toOptionalTime,
   toText,
+  toTime,
 } from "./row.ts";
 import type { KeyState, KeyStatus, StoredKey } from "./stored_key.ts";
 import { UnmigratedStore } from "./unmigrated_store.ts";
@@ -101,21 +104,28 @@ const SORT_VALUES: Readonly<Record<Exclude<KeySort, "CREATED">, readonly [string
   EXPIRES: ["coalesce(expires_at, 'infinity')", "timestamptz"],
 };
 
-/** The status of a row whose secret is the current one. */
+/** The status of a key. */
 const STATUS = "CASE WHEN NOT enabled THEN 'disabled' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END";
 
+/** When a statement ran. */
+interface Moment {
+  /**
+   * Two statements with the same version see the same data. `null` if the version is unknown.
+   */
+  readonly version: string | null;
+  /** The time of the database, in the format of `Date.toISOString`. */
+  readonly now: string;
+}
+
 /**
- * The columns that may contain the hash of a secret, and the status of a row whose column contains the hash. A rotation
- * between the look-ups in these columns cannot hide a key: a hash never becomes current again.
+ * The columns of a `Moment`. The snapshot lists the transactions whose changes a statement does not see. It is a new one
+ * after each transaction that changed something, in any database of the server. The server's start is part of the version
+ * because the server may use the numbers of transactions again that it lost in a crash. A standby does not know all
+ * transactions.
  */
-const SECRET_COLUMNS = [
-  { column: "secret_sha256", status: STATUS, isPrevious: false },
-  {
-    column: "previous_sha256",
-    status: `CASE WHEN grace_until > now() THEN ${STATUS} ELSE 'rotated' END`,
-    isPrevious: true,
-  },
-] as const;
+const MOMENT = `
+  CASE WHEN NOT pg_is_in_recovery() THEN concat_ws(' ', pg_postmaster_start_time(), pg_current_snapshot()) END
+  AS moment_version, now() AS now`;
 
 /**
  * Connects to the database and migrates its schema.
@@ -166,6 +176,14 @@ class PostgresStore implements KeyStore {
   readonly #options: PostgresOptions;
   readonly #label: string;
   readonly #tables: PostgresTables;
+  /** The results of look-ups by secret, by the version of a `Moment`. */
+  readonly #lookUps = new LookUpCache();
+  #lastVersion: string | null = null;
+  /**
+   * Whether the last two look-ups saw the same version. While other programs keep changing the database, asking for the
+   * version first would only be another round trip.
+   */
+  #isQuiet = false;
   readonly #findState = batchLookups((hashes) => this.#findStates(hashes));
   readonly #findRow = batchLookups((ids) => this.#findRows(ids));
 
@@ -242,27 +260,54 @@ class PostgresStore implements KeyStore {
     return this.#findState(hash.toHex());
   }
 
-  /** @param hashes in hexadecimal */
+  /**
+   * Looks up keys by the hashes of their secrets, in hexadecimal. If the results of earlier look-ups still hold, uses
+   * them.
+   */
   async #findStates(hashes: readonly string[]): Promise<ReadonlyMap<string, KeyState>> {
-    const found = new Map<string, KeyState>();
-    for (const { column, status, isPrevious } of SECRET_COLUMNS) {
-      const unknown = hashes.filter((hash) => !found.has(hash));
-      if (unknown.length === 0) break;
-      // deno-lint-ignore no-await-in-loop -- few hashes are those of previous secrets
-      const rows = await this.#rows({
-        name: `find states by ${column}`,
-        text: `SELECT version, resources_revision, encode(${column}, 'hex') AS hash, id, revision, ${status} AS status
-               FROM ${this.#tables.schema} LEFT JOIN ${this.#tables.keys} ON ${column} = ANY($1::bytea[])`,
-        values: [unknown.map((hash) => `\\x${hash}`)],
-      });
-      requireKnownSchema(rows[0]?.["version"], this.#label);
-      for (const { hash, id, revision, status, resources_revision } of rows) {
-        if (id === null) continue;
-        const key = { id: String(id), revision: Number(revision), status: toStatus(status) };
-        found.set(String(hash), { ...key, isPrevious, resourcesRevision: Number(resources_revision) });
-      }
+    const found = new Map<string, FoundKey | null>();
+    for (const hash of this.#isQuiet ? hashes : []) {
+      const known = this.#lookUps.get(hash);
+      if (known !== undefined) found.set(hash, known);
     }
-    return found;
+    const cached = [...found.keys()];
+    const cachedVersion = this.#lookUps.version;
+    const others = hashes.filter((hash) => !found.has(hash));
+    let moment = others.length > 0 ? await this.#lookUp(others, found) : await this.#readMoment();
+    if (cached.length > 0 && moment.version !== cachedVersion) moment = await this.#lookUp(cached, found);
+    const { version, now } = moment;
+    this.#isQuiet = version !== null && version === this.#lastVersion;
+    this.#lastVersion = version;
+    const states = new Map<string, KeyState>();
+    for (const [hash, key] of found) if (key !== null) states.set(hash, toState(key, () => now));
+    return states;
+  }
+
+  /** @param found receives the results */
+  async #lookUp(hashes: readonly string[], found: Map<string, FoundKey | null>): Promise<Moment> {
+    const findBy = (column: string, isPrevious: boolean): string =>
+      `SELECT ${column} AS hash, ${isPrevious} AS is_previous, id, revision, enabled, expires_at, grace_until
+       FROM ${this.#tables.keys} WHERE ${column} = ANY($1::bytea[])`;
+    const rows = await this.#rows({
+      name: "find by secrets",
+      text: `SELECT ${MOMENT}, version, resources_revision, key.*, encode(hash, 'hex') AS digest
+             FROM ${this.#tables.schema} LEFT JOIN (
+               ${findBy("secret_sha256", false)} UNION ALL ${findBy("previous_sha256", true)}
+             ) AS key ON TRUE`,
+      values: [hashes.map((hash) => `\\x${hash}`)],
+    });
+    requireKnownSchema(rows[0]?.["version"], this.#label);
+    const moment = toMoment(rows[0]);
+    for (const hash of hashes) found.set(hash, null);
+    for (const row of rows) if (row["id"] !== null) found.set(String(row["digest"]), toFoundKey(row));
+    if (moment.version === null) return moment;
+    for (const hash of hashes) this.#lookUps.set(moment.version, hash, found.get(hash) ?? null);
+    return moment;
+  }
+
+  async #readMoment(): Promise<Moment> {
+    const [row] = await this.#rows({ name: "read moment", text: `SELECT ${MOMENT}` });
+    return toMoment(row);
   }
 
   async findById(id: string): Promise<StoredKey | undefined> {
@@ -485,10 +530,22 @@ function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal | un
   return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", interrupt));
 }
 
-function toStatus(value: unknown): KeyStatus {
-  const statuses: readonly KeyStatus[] = ["active", "disabled", "expired", "rotated"];
-  // Any other value would be an error in `SECRET_COLUMNS`. No key must pass because of it.
-  return statuses.find((status) => status === value) ?? "disabled";
+/** @param row the columns of `MOMENT` */
+function toMoment(row: Row = {}): Moment {
+  const version = toText(row["moment_version"]);
+  return { version, now: toTime(row["now"]).toISOString() };
+}
+
+function toFoundKey(row: Row): FoundKey {
+  return {
+    id: String(row["id"]),
+    revision: Number(row["revision"]),
+    resourcesRevision: Number(row["resources_revision"]),
+    isEnabled: row["enabled"] === true,
+    expiresAt: toOptionalTime(row["expires_at"])?.toISOString() ?? null,
+    isPrevious: row["is_previous"] === true,
+    graceUntil: toOptionalTime(row["grace_until"])?.toISOString() ?? null,
+  };
 }
 
 /** Finds a resource, and waits for the transactions that keep it. */

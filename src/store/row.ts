@@ -246,11 +246,11 @@ function isChange(value: unknown): value is AuditChange {
   return typeof field === "string" && [before, after].every((text) => text === null || typeof text === "string");
 }
 
-function toOptionalTime(value: unknown): Date | null {
+export function toOptionalTime(value: unknown): Date | null {
   return value === null ? null : toTime(value);
 }
 
-function toTime(value: unknown): Date {
+export function toTime(value: unknown): Date {
   const time = value instanceof Date ? value : new Date(String(value));
   if (Number.isNaN(time.getTime())) throw new TypeError("not a time");
   return time;

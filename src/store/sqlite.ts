@@ -59,8 +59,9 @@ import {
   retryWhileBusy,
   type WaitOptions,
 } from "./sqlite_database.ts";
-import type { KeyState, KeyStatus, StoredKey } from "./stored_key.ts";
+import type { KeyState, StoredKey } from "./stored_key.ts";
 import { GroupCommit } from "./group_commit.ts";
+import { type FoundKey, LookUpCache, toState } from "./lookups/lookup_cache.ts";
 import { UnmigratedStore } from "./unmigrated_store.ts";
 
 export interface SqliteOptions extends WaitOptions {
@@ -128,13 +129,6 @@ const FIND_BY_SECRET = `
   SELECT id, api_key.revision, resource_list.revision, enabled, expires_at, secret_sha256 <> ?1, grace_until
   FROM api_key, resource_list WHERE secret_sha256 = ?1 OR previous_sha256 = ?1`;
 
-/** A key that was found by its secret. The times are in the format of `Date.toISOString`. */
-interface FoundKey extends Omit<KeyState, "status"> {
-  readonly isEnabled: boolean;
-  readonly expiresAt: string | null;
-  readonly graceUntil: string | null;
-}
-
 /** @param row the columns of `FIND_BY_SECRET` */
 function toFoundKey(
   [id, revision, resourcesRevision, enabled, expiresAt, isPrevious, graceUntil]: readonly unknown[],
@@ -150,9 +144,6 @@ function toFoundKey(
   };
 }
 
-/** How many results of look-ups stay in memory. */
-const MAX_LOOK_UPS = 10_000;
-
 type FileIdentity = Pick<Deno.FileInfo, "dev" | "ino">;
 
 class SqliteStore implements KeyStore {
@@ -164,10 +155,8 @@ class SqliteStore implements KeyStore {
   readonly #file: FileIdentity | undefined;
   readonly #options: SqliteOptions;
   readonly #writes: GroupCommit;
-  /** What look-ups have found by the SHA-256 of a secret, in hexadecimal; `null` if there is no such key. */
-  readonly #lookUps = new Map<string, FoundKey | null>();
-  /** The data version at which `#lookUps` holds. */
-  #lookUpVersion: unknown = null;
+  /** The results of look-ups. Their version is SQLite's data version. Changes of this process clear the cache. */
+  readonly #lookUps = new LookUpCache();
   /** The check that look-ups wait for; `undefined` if the next look-up starts it. */
   #refreshing: Promise<void> | undefined;
   readonly #statements = new Map<string, StatementSync>();
@@ -237,9 +226,7 @@ class SqliteStore implements KeyStore {
     const digest = hash.toHex();
     const known = this.#lookUps.get(digest);
     const found = known === undefined ? await this.#read(() => this.#lookUp(hash, digest)) : known;
-    if (found === null) return undefined;
-    const { id, revision, isPrevious, resourcesRevision } = found;
-    return { id, revision, status: this.#statusOf(found), isPrevious, resourcesRevision };
+    return found === null ? undefined : toState(found, this.#now);
   }
 
   /**
@@ -250,7 +237,7 @@ class SqliteStore implements KeyStore {
     await this.#options.nextTurn?.();
     this.#refreshing = undefined;
     await this.#read(() => {
-      if (this.#dataVersion() !== this.#lookUpVersion) this.#lookUps.clear();
+      if (this.#dataVersion() !== this.#lookUps.version) this.#lookUps.clear();
     });
   }
 
@@ -258,11 +245,9 @@ class SqliteStore implements KeyStore {
     return inTransaction(this.#database, "DEFERRED", () => {
       this.#requireKnownSchema();
       const version = this.#dataVersion();
-      if (version !== this.#lookUpVersion || this.#lookUps.size >= MAX_LOOK_UPS) this.#lookUps.clear();
-      this.#lookUpVersion = version;
       const row = this.#firstRow(FIND_BY_SECRET, hash);
       const found = row === undefined ? null : toFoundKey(row);
-      this.#lookUps.set(digest, found);
+      this.#lookUps.set(version, digest, found);
       return found;
     });
   }
@@ -272,17 +257,8 @@ class SqliteStore implements KeyStore {
     return this.#firstRow("PRAGMA data_version")?.[0];
   }
 
-  #statusOf({ isEnabled, expiresAt, isPrevious, graceUntil }: FoundKey): KeyStatus {
-    if (isPrevious && (graceUntil === null || this.#isPast(graceUntil))) return "rotated";
-    if (!isEnabled) return "disabled";
-    return expiresAt !== null && this.#isPast(expiresAt) ? "expired" : "active";
-  }
-
-  /** Whether a time in the format of `Date.toISOString` has come. */
-  #isPast(time: string): boolean {
-    const { now = () => new Date() } = this.#options;
-    return time <= now().toISOString();
-  }
+  /** Returns the current time in the format of the times in the store. */
+  readonly #now = (): string => (this.#options.now?.() ?? new Date()).toISOString();
 
   findById(id: string): Promise<StoredKey | undefined> {
     return this.#read(() => this.#find("id", id));
