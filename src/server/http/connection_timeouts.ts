@@ -1,7 +1,5 @@
-/**
- * Closes connections of clients that send or read too slowly. Each connection has one deadline. When the deadline passes,
- * the connection is destroyed. If a request is in progress, the server answers the request with an error instead.
- */
+/** Closes connections of clients that send or read too slowly. Also answers the requests that take too long. */
+import type { PendingRequests } from "./pending_requests.ts";
 
 /** The parts of a socket that this module uses. */
 export interface Connection {
@@ -10,15 +8,9 @@ export interface Connection {
   destroy(): unknown;
 }
 
-/** What happens when a deadline passes, instead of destroying the connection. */
-export interface TimeoutListener {
-  onTimeout(): void;
-}
-
 interface Deadline {
   /** The time on the monotonic clock (`performance.now`), in milliseconds. */
   at: number;
-  listener: TimeoutListener | undefined;
 }
 
 /** The shortest and longest time between two checks of the deadlines, in milliseconds. */
@@ -27,29 +19,35 @@ const MAX_CHECK_INTERVAL = 1000;
 
 export class ConnectionTimeouts {
   readonly #deadlines = new Map<Connection, Deadline>();
+  readonly #pending: Pick<PendingRequests, "answerLate">;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  /** @param shortestTimeout the shortest timeout in use, in milliseconds; determines how often to check the deadlines */
-  constructor(shortestTimeout: number) {
+  /**
+   * @param shortestTimeout the shortest timeout in use, in milliseconds; determines how often to check the deadlines
+   * @param pending requests that have deadlines of their own
+   */
+  constructor(shortestTimeout: number, pending: Pick<PendingRequests, "answerLate">) {
     const interval = Math.min(MAX_CHECK_INTERVAL, Math.max(MIN_CHECK_INTERVAL, shortestTimeout / 4));
+    this.#pending = pending;
     this.#timer = setInterval(() => this.#check(), interval);
   }
 
   /**
-   * Sets or replaces the deadline of a connection.
+   * Sets or replaces the deadline of a connection. When it passes, the connection is destroyed.
    *
    * @param timeout the time until the deadline, in milliseconds
-   * @param listener called instead of destroying the connection
    */
-  set(connection: Connection, timeout: number, listener?: TimeoutListener): void {
+  set(connection: Connection, timeout: number): void {
     const at = performance.now() + timeout;
     const deadline = this.#deadlines.get(connection);
-    if (deadline === undefined) {
-      this.#deadlines.set(connection, { at, listener });
-    } else {
-      deadline.at = at;
-      deadline.listener = listener;
-    }
+    if (deadline === undefined) this.#deadlines.set(connection, { at });
+    else deadline.at = at;
+  }
+
+  /** Ignores the deadline of a connection until `set` replaces it. */
+  suspend(connection: Connection): void {
+    const deadline = this.#deadlines.get(connection);
+    if (deadline !== undefined) deadline.at = Infinity;
   }
 
   /** The connections that have a deadline. */
@@ -70,11 +68,11 @@ export class ConnectionTimeouts {
 
   #check(): void {
     const now = performance.now();
-    for (const [connection, { at, listener }] of this.#deadlines) {
+    this.#pending.answerLate(now);
+    for (const [connection, { at }] of this.#deadlines) {
       if (at > now) continue;
       this.#deadlines.delete(connection);
-      if (listener === undefined) connection.destroy();
-      else listener.onTimeout();
+      connection.destroy();
     }
   }
 }

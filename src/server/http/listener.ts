@@ -72,7 +72,8 @@ export interface HttpServer {
 export async function listen(options: ListenOptions, handler: Handler): Promise<HttpServer> {
   const { hostname, port, path = "/graphql", addressFlags = "--host or --port", tls } = options;
   const { requestTimeout, idleTimeout, headersTimeout = 10_000, logError } = options;
-  const timeouts = new ConnectionTimeouts(Math.min(requestTimeout, idleTimeout, headersTimeout));
+  const pending = new PendingRequests();
+  const timeouts = new ConnectionTimeouts(Math.min(requestTimeout, idleTimeout, headersTimeout), pending);
   const server = await createHttpServer(tls, headersTimeout);
   const pipelines = new Pipelines(rejectUpgrades(server, (request, response) => {
     handleRequest(request, response, services).catch((error) => {
@@ -80,7 +81,7 @@ export async function listen(options: ListenOptions, handler: Handler): Promise<
       response.destroy();
     });
   }));
-  const state: ServerState = { timeouts, isStopping: false, pending: new PendingRequests(), pipelines };
+  const state: ServerState = { timeouts, isStopping: false, pending, pipelines };
   const services: RequestServices = { options, handler, state };
   pipelines.attach(server, tls !== undefined);
   server.on("connection", limitConnections(options));

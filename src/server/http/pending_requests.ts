@@ -3,8 +3,12 @@
 export interface PendingRequest {
   /** Set and used only by `PendingRequests`. */
   pendingIndex: number;
+  /** When the server must answer the request, by `performance.now`. */
+  readonly deadline: number;
   /** Returns whether the client still waits for the response. */
   isConnected(): boolean;
+  /** Answers the request with an error that says that it took too long. */
+  answerLate(): void;
   /** Answers the request with an error that says that the server is stopping. */
   answerStopped(): void;
 }
@@ -31,6 +35,11 @@ export class PendingRequests {
     last.pendingIndex = request.pendingIndex;
     this.#requests[request.pendingIndex] = last;
     this.#requests.pop();
+  }
+
+  /** Answers the requests whose deadline has passed with an error. */
+  answerLate(now: number): void {
+    for (const request of this.#requests.filter(({ deadline }) => deadline <= now)) request.answerLate();
   }
 
   /** Answers all requests with an error, and returns how many of their clients still waited. */

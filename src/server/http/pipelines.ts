@@ -21,6 +21,8 @@ interface Pipeline {
   /** Bytes that the HTTP parser has not got yet. */
   unparsed: Buffer<ArrayBuffer> | undefined;
   readonly parse: (piece: Buffer<ArrayBuffer>) => void;
+  /** Called when the client has taken a response. Not a closure of the request; see `Exchange` in request_handler.ts. */
+  readonly finish: () => void;
 }
 
 export class Pipelines {
@@ -61,6 +63,7 @@ export class Pipelines {
       waiting: [],
       unparsed: undefined,
       parse: (piece) => void parse.call(socket, piece),
+      finish: () => this.#finish(pipeline),
     };
     this.#pipelines.set(socket, pipeline);
     const push = socket.push.bind(socket);
@@ -84,17 +87,19 @@ export class Pipelines {
   }
 
   #start(pipeline: Pipeline, request: IncomingMessage, response: ServerResponse): void {
-    const { socket, waiting } = pipeline;
     // No response can be sent: the server has closed the connection or is closing it.
-    if (!socket.writable) return;
+    if (!pipeline.socket.writable) return;
     pipeline.isBusy = true;
-    response.once("close", () => {
-      const next = waiting.shift();
-      if (next === undefined) pipeline.isBusy = false;
-      else this.#start(pipeline, ...next);
-      if (pipeline.unparsed !== undefined && waiting.length === 0) this.#enqueue(pipeline);
-    });
+    response.on("close", pipeline.finish);
     this.#handle(request, response);
+  }
+
+  #finish(pipeline: Pipeline): void {
+    const { waiting } = pipeline;
+    const next = waiting.shift();
+    if (next === undefined) pipeline.isBusy = false;
+    else this.#start(pipeline, ...next);
+    if (pipeline.unparsed !== undefined && waiting.length === 0) this.#enqueue(pipeline);
   }
 
   #enqueue(pipeline: Pipeline): void {

@@ -9,7 +9,7 @@ import { Socket } from "node:net";
 import { redactSecrets } from "../../apikey/secret.ts";
 import type { Handler, HttpRequest, HttpResponse } from "../graphql/http_message.ts";
 import type { ClientAddress } from "./client_address.ts";
-import type { ConnectionTimeouts, TimeoutListener } from "./connection_timeouts.ts";
+import type { ConnectionTimeouts } from "./connection_timeouts.ts";
 import {
   BODY_TIMEOUT,
   DUPLICATE_HEADER,
@@ -103,13 +103,14 @@ export function handleRequest(
  * A request and its response. What belongs to a request is in this object and not in closures: V8 keeps a closure that is
  * called once per request until a full garbage collection.
  */
-class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
+class Exchange implements HttpRequest, PendingRequest {
   readonly method: string;
   readonly url: string;
   readonly address: string;
   readonly requestId: string;
+  readonly deadline: number;
   // Creating an `AbortController` would take some microseconds.
-  readonly signal = { aborted: false };
+  readonly signal: { readonly aborted: boolean } = this;
   pendingIndex = -1;
   readonly #socket: Socket;
   readonly #request: IncomingMessage;
@@ -117,7 +118,7 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
   readonly #services: RequestServices;
   readonly #start = performance.now();
   #isAnswered = false;
-  #release: HttpResponse["release"] = undefined;
+  #isAborted = false;
 
   constructor(request: IncomingMessage, response: ServerResponse, services: RequestServices) {
     const { socket, method = "GET", url = "/" } = request;
@@ -125,6 +126,7 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
     this.#response = response;
     this.#services = services;
     this.#socket = socket;
+    this.deadline = this.#start + services.options.requestTimeout;
     this.method = method;
     // The request line may contain an absolute URL (RFC 9112 section 3.2.2).
     this.url = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
@@ -149,32 +151,30 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
     return !this.#socket.destroyed;
   }
 
+  /** Whether the client no longer waits for the response. */
+  get aborted(): boolean {
+    return this.#isAborted || this.#response.destroyed;
+  }
+
   answerStopped(): void {
     this.#respond(errorResponse(STOPPED, this.url), true);
   }
 
-  onTimeout(): void {
+  answerLate(): void {
     this.#respond(errorResponse(this.#request.complete ? REQUEST_TIMEOUT : BODY_TIMEOUT, this.url), true);
   }
 
   async run(): Promise<void> {
-    const { options, handler, state: { isStopping, pending, timeouts } } = this.#services;
+    const { handler, state: { isStopping, pending, timeouts } } = this.#services;
     if (isStopping) return this.#respond(errorResponse(STOPPING, this.url), false);
     if (hasDuplicate(this.#request.rawHeaders)) return this.#respond(errorResponse(DUPLICATE_HEADER, this.url), false);
     pending.add(this);
-    this.#response.once("close", () => this.#close());
-    timeouts.set(this.#socket, options.requestTimeout, this);
+    timeouts.suspend(this.#socket);
     const answer = await handler(this);
-    this.#release = answer.release;
+    const { release } = answer;
+    if (release !== undefined && !this.#response.destroyed) this.#response.once("close", release);
+    else release?.();
     this.#respond(answer, false);
-    // The client may have disconnected.
-    if (this.#response.destroyed) this.#release?.();
-  }
-
-  /** Called when the response was sent, or when the connection was closed. */
-  #close(): void {
-    if (!this.#isAnswered) this.signal.aborted = true;
-    this.#release?.();
   }
 
   #respond(answer: HttpResponse, isAborted: boolean): void {
@@ -182,7 +182,7 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
     this.#isAnswered = true;
     const isConnected = this.isConnected();
     if (isConnected) this.#send(answer, isAborted);
-    if (isAborted) this.signal.aborted = true;
+    this.#isAborted ||= isAborted;
     this.#services.state.pending.delete(this);
     this.#services.options.logAccess?.(this.#describe(isConnected ? answer.status : 499, answer));
   }
@@ -209,9 +209,8 @@ class Exchange implements HttpRequest, PendingRequest, TimeoutListener {
     if (!isComplete) this.#request.resume();
     const canReuseConnection = isComplete && !closesConnection;
     const timeout = canReuseConnection ? options.idleTimeout : options.unreadBodyTimeout ?? 5000;
-    if (socket instanceof Socket) state.timeouts.set(socket, timeout);
     // Deno 2.7.11 passes another object with each request. A deadline would keep it in memory and could not close anything.
-    else state.timeouts.clear(socket);
+    if (socket instanceof Socket) state.timeouts.set(socket, timeout);
   }
 
   #describe(status: number, { keyId, code }: HttpResponse): AccessLogEntry {
