@@ -29,10 +29,15 @@ const COMPLETE = "__complete";
 export async function run(host: Host): Promise<ExitCode> {
   if (host.args[0] === COMPLETE) return await printCompletions(host).catch(() => ExitCode.OK);
   let log = SILENT_LOG;
+  let logProblem: unknown;
   let exitCode: ExitCode;
   try {
     log = openLog(host);
-    exitCode = await runCommand(host, log);
+  } catch (error) {
+    logProblem = error;
+  }
+  try {
+    exitCode = await runCommand(host, log, logProblem);
   } catch (error) {
     exitCode = await reportFailure(error, host);
   }
@@ -41,12 +46,20 @@ export async function run(host: Host): Promise<ExitCode> {
   return exitCode;
 }
 
-async function runCommand(host: Host, log: Log): Promise<ExitCode> {
+/**
+ * @param logProblem why there is no log; prevents the command from running, but neither `--help` nor `--version`
+ */
+async function runCommand(host: Host, log: Log, logProblem: unknown): Promise<ExitCode> {
   let exitCode: ExitCode = ExitCode.OK;
   const setExitCode = (code: ExitCode): void => {
     exitCode = code;
   };
   const program = createProgram();
+  if (logProblem !== undefined) {
+    program.hook("preAction", () => {
+      throw logProblem;
+    });
+  }
   const context: CommandContext = { host, log, setExitCode };
   if (log.isDebug) log.debug((await import("#version")).VERSION);
   const words = withoutHelpCommand(host.args);

@@ -1,4 +1,5 @@
 /** The texts of the topics. Parts of them come from the help pages of commands and from the table of settings. */
+import { ROLES } from "../../apikey/role.ts";
 import { type SettingDeclaration, SETTINGS } from "../settings/table.ts";
 import { columnOf, formatGroup, formatSection, joinBlocks } from "./format.ts";
 import type { Group, Page, Row, Section } from "./page.ts";
@@ -63,8 +64,10 @@ async function readSectionsOf(
     case "rights": {
       const { sections } = await readCommand("apikey");
       return [
-        ...only(sections, ["Roles", "Resources", "Actions", "Wildcards", "Rights"]),
-        text("Examples", RIGHTS_EXAMPLES),
+        { title: "Roles", lines: grantedByRoles(only(sections, ["Rights"])) },
+        ...only(sections, ["Resources"]),
+        ...only(sections, ["Actions"]).map(({ title, lines }) => ({ title, lines: [...lines, ABOUT_ACTIONS] })),
+        text("More", MORE_ABOUT_RIGHTS),
       ];
     }
   }
@@ -78,13 +81,19 @@ function text(title: string, lines: string): Section {
   return { title, lines: lines.trim().split("\n") };
 }
 
-const RIGHTS_EXAMPLES = `
-# The permissions that a GraphQL document needs.
-service-api needs '{ apiKeys { name } }'
-# What the key in use may do, and whether it may read containers.
-service-api apikey verify --can DOCKER:READ_ANY
-# The keys that may delete other keys.
-service-api apikey list --can API_KEY:DELETE_ANY`;
+/** Finds the lines that say what each role grants. */
+function grantedByRoles(sections: readonly Section[]): readonly string[] {
+  const names: readonly string[] = ROLES;
+  return sections.flatMap(({ lines }) => lines).map((line) => line.trim())
+    .filter((line) => names.includes(/^\w+(?= {2})/.exec(line)?.[0] ?? ""));
+}
+
+const ABOUT_ACTIONS = "_OWN covers the key itself and the keys that it created. _ANY includes _OWN.";
+
+/** The page with this fits into 80 columns and 23 rows. */
+const MORE_ABOUT_RIGHTS = `
+service-api apikey --help   wildcards, other servers, and what commands need
+service-api needs --help    what a GraphQL document needs`;
 
 const EXIT_CODES_TOPIC = [
   text(

@@ -58,6 +58,14 @@ Deno.test("an unknown LOG_LEVEL is refused with the list of levels, before the c
   }
 });
 
+for (const args of [["--version"], ["--help"], ["audit", "-h"], ["help", "rights"]]) {
+  Deno.test(`with an unknown LOG_LEVEL, ${args.join(" ")} still works`, async () => {
+    const { code, stdout, stderr } = await inProcess(args, { env: { LOG_LEVEL: "verbose" } });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).not.toBe("");
+  });
+}
+
 Deno.test("serve logs JSON lines, or text if standard error is a terminal", async () => {
   const warn = (log: Log): void => log.warn("a {b}", { b: "\u001b[2J" });
   expect(JSON.parse(await logged(warn, undefined, { args: ["serve"] }))).toEqual({
