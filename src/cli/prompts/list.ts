@@ -17,6 +17,12 @@ import { errorLines, promptLine, runView, type Screen } from "./run_prompt.ts";
 /** The widest label column, in terminal columns. */
 const MAX_LABEL_WIDTH = 40;
 
+/** Labels leave this room for hints, which is enough for the rights and the last use of a key. */
+const HINT_ROOM = 43;
+
+/** Labels get up to this many columns even if hints then have less room. */
+const MIN_SHARE = 20;
+
 /** If marks leave fewer columns than this for labels, an item with a mark has no hint. */
 const MIN_LABEL_WIDTH = 12;
 
@@ -168,6 +174,16 @@ export function markedLabel({ label, mark }: Pick<ListItem<unknown>, "label" | "
   return mark === undefined ? label : `${label} [${mark}]`;
 }
 
+/** The label and the mark, exactly this wide. Truncates a long label, but not its mark. */
+export function fitMarkedLabel(
+  { label, mark }: Pick<ListItem<unknown>, "label" | "mark">,
+  columns: number,
+  ellipsis: string,
+): string {
+  const markWidth = widthOf(markedLabel({ label, mark })) - widthOf(label);
+  return fit(markedLabel({ label: truncate(label, columns - markWidth, ellipsis), mark }), columns, ellipsis);
+}
+
 /** The widths of the widest label, the widest mark and the widest label with its mark, in terminal columns. */
 export interface LabelWidths {
   readonly label: number;
@@ -210,16 +226,15 @@ export function itemLine(
   const { label = "", mark, hint = "" } = item ?? {};
   const start = `${isFocused ? cyan(pointer) : " "} ${symbol}`;
   const room = columns - widthOf(start);
-  const half = Math.min(MAX_LABEL_WIDTH, Math.ceil(columns / 2));
-  const fitsMarks = half - labelWidths.mark >= MIN_LABEL_WIDTH;
-  const column = Math.min(half, fitsMarks ? labelWidths.both : labelWidths.label);
+  const share = Math.min(MAX_LABEL_WIDTH, Math.ceil(columns / 2), Math.max(MIN_SHARE, columns - HINT_ROOM));
+  const fitsMarks = share - labelWidths.mark >= MIN_LABEL_WIDTH;
+  const column = Math.min(share, fitsMarks ? labelWidths.both : labelWidths.label);
   const hintWidth = room - column - 2;
   const labelWidth = widthOf(label);
   const markWidth = widthOf(markedLabel({ label, mark })) - labelWidth;
   const showsHint = hint !== "" && hintWidth >= MIN_HINT_WIDTH && (fitsMarks || labelWidth + markWidth <= column);
   const nameWidth = showsHint ? column : Math.min(room, MAX_LABEL_WIDTH + markWidth, labelWidth + markWidth);
-  const shortLabel = truncate(label, nameWidth - markWidth, ellipsis);
-  const name = fit(markedLabel({ label: shortLabel, mark }), nameWidth, ellipsis);
+  const name = fitMarkedLabel({ label, mark }, nameWidth, ellipsis);
   const shownHint = showsHint ? `  ${dim(truncateColumns(hint, hintWidth, ellipsis))}` : "";
   return `${start}${isFocused ? bold(name) : name}${shownHint}`.trimEnd();
 }

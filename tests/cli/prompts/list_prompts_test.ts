@@ -243,7 +243,7 @@ Deno.test("select: if the window shrinks, the list is redrawn and no old lines s
 for (
   const [columns, row] of [
     [40, "❯ ◯ a key with a … [in use, last ADMIN]"],
-    [80, "❯ ◯ a key with a name … [in use, last ADMIN]  ADMIN  used 3d ago"],
+    [80, "❯ ◯ a key with a n… [in use, last ADMIN]  ADMIN  used 3d ago"],
   ] as const
 ) {
   Deno.test(`select: the mark of an item is never cut off, and the filter finds it, in ${columns} columns`, async () => {

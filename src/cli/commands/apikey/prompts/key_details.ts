@@ -4,7 +4,7 @@ import { ACTIONS, RESOURCES } from "../../../../apikey/permission.ts";
 import type { ApiKey, EffectivePermissions } from "../../../../client/client.ts";
 import type { Dialog } from "../../../host/dialog.ts";
 import type { Host } from "../../../host/host.ts";
-import { markedLabel } from "../../../prompts/list.ts";
+import { fitMarkedLabel, markedLabel } from "../../../prompts/list.ts";
 import type { ListItem } from "../../../prompts/options.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
 import { timeAgo } from "../../../terminal/relative_time.ts";
@@ -59,6 +59,12 @@ export function listItems<Key extends ApiKey>(
 /** The maximum number of keys that a confirmation describes. */
 const MAX_KEYS = 8;
 
+/** Long names leave this room, in columns, for the rights and the last use. */
+const DETAILS_WIDTH = 37;
+
+/** Names get up to this many columns even if details then have less room. */
+const MIN_NAME_WIDTH = 24;
+
 /**
  * Describes the keys that a command is about to change: their rights, their last use, and whether they are special.
  *
@@ -85,12 +91,11 @@ function formatKeys(keys: readonly ApiKey[], marks: Marks, { host, target }: Dia
   // The marked keys come first, so that they are always shown.
   const sorted = keys.toSorted((one, other) => Number(marks.has(other.id)) - Number(marks.has(one.id)));
   const room = host.stderr.columns() - TITLE_WIDTH - 1;
-  // A mark follows the name, because the end of a line may not fit.
-  const shown = listItems(sorted.slice(0, MAX_KEYS), marks, now)
-    .map((item) => ({ name: markedLabel(item), hint: item.hint ?? "" }));
-  const nameWidth = Math.min(room, Math.max(...shown.map(({ name }) => widthOf(name))));
-  const lines = shown.map(({ name, hint }) =>
-    truncateColumns(`${fit(name, nameWidth, ellipsis)}  ${hint}`, room, ellipsis)
+  const shown = listItems(sorted.slice(0, MAX_KEYS), marks, now);
+  const widest = Math.max(...shown.map((item) => widthOf(markedLabel(item))));
+  const nameWidth = Math.min(widest, room, Math.max(MIN_NAME_WIDTH, room - DETAILS_WIDTH));
+  const lines = shown.map((item) =>
+    truncateColumns(`${fitMarkedLabel(item, nameWidth, ellipsis)}  ${item.hint ?? ""}`, room, ellipsis)
   );
   const more = keys.length > MAX_KEYS ? [`and ${keys.length - MAX_KEYS} more`] : [];
   return formatRows([using, ["Keys", [...lines, ...more]]], host);
