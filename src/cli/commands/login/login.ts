@@ -75,7 +75,7 @@ export async function login(
     throw new Failure("USAGE", problem);
   };
   const baseUrl = chooseServer(flags, host, oldProfile) ??
-    urlFromPrompt(await promptForServer(await requirePrompts(noServer(oldProfile)), flags, oldProfile));
+    urlFromPrompt(await promptForServer(await requirePrompts(noServer(oldProfile)), flags, name, oldProfile));
   const endpoint = parseBaseUrl(baseUrl, { allowHttp: true }).href;
   const server = endpoint.replace(/\/graphql$/, "");
   const isNewServer = endpointOf(oldProfile) !== endpoint;

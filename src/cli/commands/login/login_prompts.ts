@@ -1,5 +1,5 @@
 /** The prompts of `login`. */
-import { escapeInvisible, Failure } from "../../../apikey/failure.ts";
+import { escapeInvisible, Failure, quote } from "../../../apikey/failure.ts";
 import { keySchema } from "../../connection/headers.ts";
 import type { Host } from "../../host/host.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
@@ -13,10 +13,15 @@ import { endpointOf } from "./stored_profile.ts";
 /** How messages name the server that the user types at the prompt. */
 export const SERVER = "The server";
 
-/** Asks for the server. Returns its URL with a scheme. */
+/**
+ * Asks for the server of a profile.
+ *
+ * @returns its URL with a scheme
+ */
 export async function promptForServer(
   prompts: Prompts,
   { allowHttp: acceptsHttp = false }: AddressFlags,
+  name: string,
   oldProfile: Profile | undefined,
 ): Promise<string> {
   const initial = oldProfile?.values.get("baseUrl")?.value;
@@ -28,7 +33,7 @@ export async function promptForServer(
     parseBaseUrl(setting, { allowHttp });
   };
   const typed = await prompts.text({
-    label: "Server",
+    label: `Server of profile ${quote(name)}`,
     hint: "for example https://keys.example.com or localhost:4000",
     ...(initial === undefined ? {} : { initial }),
     check,
@@ -61,12 +66,12 @@ export async function promptForKey(
   check: (key: SourcedSetting) => Promise<AcceptedKey>,
   host: Host,
 ): Promise<AcceptedKey> {
-  const { styleFor, wrapText } = await import("#terminal");
+  const { styleFor, wrapMessage, wrapText } = await import("#terminal");
   const { dim, yellow, symbols } = styleFor(host.stderr, host);
-  const lines = wrapText(target, host.stderr.columns() - 1);
+  const lines = wrapMessage(target, host.stderr.columns() - 1);
   await host.stderr.write(lines.map((line) => `${dim(line)}\n`).join(""));
   const sendsCurrent = current !== undefined && isNewServer &&
-    await prompts.confirm({ label: `Send the current key of the profile to ${server}?`, initial: false });
+    await prompts.confirm({ label: `Send the current key to ${new URL(server).host}?`, initial: false });
   let agreed = sendsCurrent ? current : undefined;
   let kept = isNewServer ? undefined : current;
   for (let left = MAX_ATTEMPTS - 1;; left--) {

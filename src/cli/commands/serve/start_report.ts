@@ -46,20 +46,27 @@ export async function reportStart(server: StartedServer, host: Host, isStopping:
 }
 
 async function toText(server: StartedServer, keys: KeyCounts | string, host: Host): Promise<string> {
-  const { styleFor } = await import("#terminal");
+  const { styleFor, wrapMessage } = await import("#terminal");
   const { bold, dim, yellow } = styleFor(host.stderr, host);
+  const columns = host.stderr.columns() - 1;
   const source = sourceOf(server.store, server.profile);
+  const isUnknown = typeof keys === "string";
   const rows = [
     ["Version", server.version.replace(/^service-api /, "")],
-    ["Store", `${escapeInvisible(storeOf(server.location))} ${dim(`(${escapeInvisible(source)})`)}`],
-    ["Keys", typeof keys === "string" ? yellow(`unknown: ${escapeInvisible(keys)}`) : describeKeys(keys)],
+    ["Store", `${escapeInvisible(storeOf(server.location))} (${escapeInvisible(source)})`],
+    ["Keys", isUnknown ? `unknown: ${escapeInvisible(keys)}` : describeKeys(keys)],
     ["TLS", describeTls(server)],
     ["Stop", "Ctrl-C"],
-  ].map(([label = "", value]) => `  ${dim(label.padEnd(LABEL_WIDTH))}${value}\n`);
-  if (!isEmpty(keys)) return rows.join("");
+  ].flatMap(([label = "", value = ""]) => {
+    const paint = isUnknown && label === "Keys" ? yellow : (line: string) => line;
+    return wrapMessage(value, columns - LABEL_WIDTH - 2)
+      .map((line, index) => `  ${dim((index === 0 ? label : "").padEnd(LABEL_WIDTH))}${paint(line)}`);
+  });
+  if (!isEmpty(keys)) return [...rows, ""].join("\n");
   const { before, command } = firstKeyCommand(server, host);
-  return `${rows.join("")}\n${yellow("No client can use this server yet: the store has no keys.")}\n` +
-    `Create the first key in another terminal${before}:\n  ${bold(command)}\n\n`;
+  const warning = wrapMessage("No client can use this server yet: the store has no keys.", columns);
+  const instruction = wrapMessage(`Create the first key in another terminal${before}:`, columns);
+  return [...rows, "", ...warning.map(yellow), ...instruction, `  ${bold(command)}`, "", ""].join("\n");
 }
 
 /** The width of the labels and the space after them. */

@@ -79,7 +79,7 @@ testWithModes("at the prompts of login, Enter keeps the server and the key of th
   await using home = await homeWithProfile(server.url);
   const before = await filesIn(home.directory);
   const { host, screen, code } = runAtTerminal(["login"], { env: { HOME: home.home } });
-  expect(await screen.until(/Server/)).toContain(`? Server: ${server.url}/█`);
+  expect(await screen.until(/Server/)).toContain(`? Server of profile "default": ${server.url}/█`);
   screen.press(KEYS.enter);
   expect(await screen.until(/API key/)).toContain("? API key: █\n  Enter keeps the current key");
   screen.press(KEYS.enter);
@@ -116,7 +116,7 @@ for (const [answer, sends] of [["y", true], [KEYS.enter, false]] as const) {
     }
     expect(await code).toBe(0);
     expect(await screen.text()).toContain(
-      `Send the current key of the profile to ${server.url}? ${sends ? "yes" : "no"}`,
+      `Send the current key to ${new URL(server.url).host}? ${sends ? "yes" : "no"}`,
     );
     const config = handwritten(server.url).replace("/ #", " #");
     expect((await filesIn(home.directory))["config.yaml"]).toBe(

@@ -599,7 +599,9 @@ testWithModes("the key that the user types at the prompt of login is never on th
   await using server = startServer(() => Response.json({ data: { me: { id: "key_1", name: "ci admin" } } }));
   await using home = await configHome();
   const { host, screen, code } = runAtTerminal(["login"], { env: { HOME: home.home } });
-  expect(await screen.until(/Server/)).toBe("? Server: █\n  for example https://keys.example.com or localhost:4000");
+  expect(await screen.until(/Server/)).toBe(
+    '? Server of profile "default": █\n  for example https://keys.example.com or localhost:4000',
+  );
   screen.press(..."host");
   expect(await screen.until(/host█/)).toContain("for example");
   screen.press(KEYS.enter);
@@ -609,7 +611,7 @@ testWithModes("the key that the user types at the prompt of login is never on th
   screen.press(SECRET, KEYS.enter);
   expect(await code).toBe(0);
   const target = `The key for ${server.url} is stored as profile "default".`;
-  expect(await screen.text()).toBe(`✔ Server: ${server.url}\n${target}\n✔ API key: (not shown)`);
+  expect(await screen.text()).toBe(`✔ Server of profile "default": ${server.url}\n${target}\n✔ API key: (not shown)`);
   expect(host.stdout.text).toBe(`Logged in to ${server.url} as "ci admin" (key_1).\n`);
   expect(screen.raw + host.stderr.text).not.toContain(SECRET);
   expect(await filesIn(home.directory)).toMatchObject({ "keys/default.key": `${SECRET}\n` });

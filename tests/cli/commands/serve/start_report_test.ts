@@ -88,7 +88,7 @@ for (
       "the database of a variable",
       { store: { dataDir: undefined, databaseUrl: fromVariable }, location: DATABASE },
       {},
-      'another terminal with the same SERVICE_API_DATABASE_URL:\n  service-api apikey --create --name "first admin" --roles ADMIN\n',
+      'another terminal with the same\nSERVICE_API_DATABASE_URL:\n  service-api apikey --create --name "first admin" --roles ADMIN\n',
     ],
     [
       "the database of a profile",

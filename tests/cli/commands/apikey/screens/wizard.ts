@@ -1,4 +1,4 @@
-/** Answers the questions of the `apikey` commands, and shows their screens. */
+/** Answers the questions of a command, and shows its screens. */
 import type { StoredKey } from "../../../../../src/store/stored_key.ts";
 import { openSqliteStore } from "../../../../../src/store/sqlite.ts";
 import { KEYS } from "../../../../program/screen.ts";
@@ -74,11 +74,11 @@ export class Wizard implements AsyncDisposable {
   /** The lines of the picture before. */
   #before: readonly string[] = [];
 
-  constructor(args: readonly string[], team: Team, window: Window, see: Parameters<Show>[1]) {
+  constructor(args: readonly string[], team: Pick<Team, "home" | "fetch">, window: Window, see: Parameters<Show>[1]) {
     const { columns, rows, isPlain } = window;
     const env = { HOME: team.home, SERVICE_API_PROFILE: "prod", ...window.env };
     globalThis.fetch = team.fetch;
-    this.#running = runAtTerminal(args, { columns, rows, env, now: NOW });
+    this.#running = runAtTerminal(args, { columns, rows, env, now: NOW, showsOutput: true });
     this.#isPlain = isPlain;
     this.#see = see;
     const { screen, code } = this.#running;
@@ -95,6 +95,16 @@ export class Wizard implements AsyncDisposable {
   /** Takes a picture of the next question. Leaves out what the picture before has at the same place. */
   async see(title: string): Promise<void> {
     await Promise.race([this.#asked.promise, this.#ended]);
+    await this.#takePicture(title);
+  }
+
+  /** Waits until the command ends, and takes a picture. */
+  async seeEnd(title: string): Promise<void> {
+    await this.#running.code;
+    await this.#takePicture(title);
+  }
+
+  async #takePicture(title: string): Promise<void> {
     const lines = (await this.#running.screen.window()).split("\n");
     const same = lines.findIndex((line, index) => line !== this.#before[index]);
     this.#before = lines;
@@ -103,16 +113,26 @@ export class Wizard implements AsyncDisposable {
 
   /** Answers the next question: with keys or, in plain lines, with a line. */
   async answer(keys: readonly string[], line: string): Promise<void> {
+    await this.#press(this.#isPlain ? [line, KEYS.enter] : keys, `${line}\n`);
+  }
+
+  /** @param echo what a terminal shows that draws nothing else */
+  async #press(keys: readonly string[], echo: string): Promise<void> {
     await Promise.race([this.#asked.promise, this.#ended]);
     this.#asked = Promise.withResolvers();
     const { screen } = this.#running;
-    if (this.#isPlain) screen.write(`${line}\n`);
-    screen.press(...(this.#isPlain ? [line, KEYS.enter] : keys));
+    if (this.#isPlain) screen.write(echo);
+    screen.press(...keys);
   }
 
   /** Answers with a text, or selects the only item that contains it. */
   async type(text: string): Promise<void> {
     await this.answer([...text, KEYS.enter], text);
+  }
+
+  /** Answers with a text that the terminal does not show. */
+  async typeSecret(text: string): Promise<void> {
+    await this.#press([text, KEYS.enter], "");
   }
 
   /** Answers with the default. */
