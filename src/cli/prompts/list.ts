@@ -121,7 +121,7 @@ export async function selectMany<Value>(
     const focused = matches[focus];
     if (target !== undefined) focus = target;
     else if (key.ctrl && key.name === "a") toggle(selected, matches);
-    else if (!isSelectKey(key, filter)) applyFilter(editFilter(filter, typed, key));
+    else if (!isSelectKey(key, filter === "")) applyFilter(editFilter(filter, typed, key));
     else if (focused !== undefined) toggle(selected, [focused]);
     return false;
   }

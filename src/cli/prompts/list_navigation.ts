@@ -102,7 +102,11 @@ export function editFilter(filter: string, typed: string | undefined, { ctrl, me
   return isCharacter && filter.length < MAX_FILTER_LENGTH ? (filter + typed).trimStart() : filter;
 }
 
-/** Whether a key selects. Space selects only while the filter is empty, because names contain spaces. */
-export function isSelectKey({ name, shift }: Key, filter: string): boolean {
-  return (name === "tab" && !shift) || (name === "space" && filter === "");
+/**
+ * Whether a key selects.
+ *
+ * @param spaceSelects `false` if Space is a part of the filter, because names contain spaces
+ */
+export function isSelectKey({ name, shift }: Key, spaceSelects: boolean): boolean {
+  return (name === "tab" && !shift) || (name === "space" && spaceSelects);
 }

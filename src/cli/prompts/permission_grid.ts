@@ -6,9 +6,9 @@
 import type { Key } from "node:readline";
 import { type Action, ACTIONS, type Permission } from "../../apikey/permission.ts";
 import { rightsOf } from "../../apikey/rights.ts";
-import type { Style } from "../terminal/style.ts";
-import { layoutMatrix, markRights, matrixHeader, matrixRow } from "../terminal/rights_matrix.ts";
+import { layoutMatrix, markRights, matrixHeader, type MatrixLayout, matrixRow } from "../terminal/rights_matrix.ts";
 import { truncate, widthOf } from "../terminal/text_width.ts";
+import { wrapWords } from "../terminal/wrap.ts";
 import { drawRows, editFilter, isSelectKey, MOVE_KEYS, moveFocus, SCROLL_BAR_WIDTH } from "./list_navigation.ts";
 import type { PermissionsOptions } from "./options.ts";
 import {
@@ -35,7 +35,7 @@ const GRID_KEYS = [
   "left to the name for all actions",
 ];
 
-/** Lines above the resources: the prompt, two header lines, and the first row. */
+/** Lines above the resources: the prompt, two header lines, and the row for all resources. */
 const LINES_ABOVE = 4;
 
 /** How many permissions the answered prompt lists at most. If more are selected, it shows only their number. */
@@ -55,8 +55,6 @@ export async function selectPermissions(
   const { label, resources, roles, byRoles = new Set(), anyIncludesOwn, initial = [], canGoBack = false } = options;
   const { style, terminal } = screen;
   const { cyan, dim, symbols } = style;
-  const legend = formatLegend(options, style, { isShort: false });
-  const shortLegend = formatLegend(options, style, { isShort: true });
   const selected = new Set<Permission>(initial);
   let filter = "";
   let visible = resources;
@@ -93,19 +91,19 @@ export async function selectPermissions(
     if (key.name === "left") column = column === ALL_COLUMN ? ACTIONS.length - 1 : column - 1;
     else if (key.name === "right") column = column === ACTIONS.length - 1 ? ALL_COLUMN : column + 1;
     else if (target !== undefined) row = target;
-    else if (isSelectKey(key, filter)) toggle(selected, pairsAt(row, column));
+    else if (isSelectKey(key, true)) toggle(selected, pairsAt(row, column));
     else applyFilter(editFilter(filter, typed, key));
     return false;
   }
 
   /** The lines below the resources. */
-  function linesBelow(footer: readonly string[]): readonly string[] {
+  function linesBelow(layout: MatrixLayout, footer: readonly string[]): readonly string[] {
     const room = terminal.size().columns - 3;
     const hidden = [...selected].filter((pair) => !visible.some((resource) => pair.startsWith(`${resource}:`)));
     const all = `  ${truncate([...selected].join(symbols.separator), room, symbols.ellipsis)}`.trimEnd();
     return [
       ...(hidden.length === 0 ? [all] : hiddenSelectionLines(hidden, screen)),
-      dim(`  ${truncate(widthOf(legend) > room ? shortLegend : legend, room, symbols.ellipsis)}`),
+      ...legendLines(options, layout, room).map((line) => dim(`  ${line}`)),
       ...footer,
     ];
   }
@@ -126,13 +124,11 @@ export async function selectPermissions(
       const start = isFocused ? `${cyan(symbols.pointer)}${column === ALL_COLUMN ? "[" : " "}` : "  ";
       return matrixRow(layout, start, name, marks, isFocused ? column : undefined);
     };
-    const allRowMarks = ACTIONS.map((_action, index) => {
-      const pairs = pairsAt(ALL_ROW, index);
-      const count = pairs.filter((pair) => selected.has(pair)).length;
-      if (count === 0) return dim(symbols.none);
-      return count === pairs.length ? symbols.fromPermission : symbols.partial;
+    const allRowMarks = ACTIONS.map((action) => {
+      const [mark = "", ...others] = new Set(visible.map((resource) => markFor(resource, action)));
+      return others.length === 0 ? mark : symbols.partial;
     });
-    const below = linesBelow(footer);
+    const below = linesBelow(layout, footer);
     const focusedIndex = Math.max(0, row - 1);
     const rows = drawRows(visible.length, focusedIndex, LINES_ABOVE + below.length, (index) => {
       const resource = visible[index] ?? "";
@@ -141,12 +137,14 @@ export async function selectPermissions(
     page = rows.page;
     const room = columns - widthOf(label + filter) - PROMPT_LINE_MARGIN;
     const total = resources.length * ACTIONS.length;
-    const count = dim(formatCount(selected.size, total, undefined, room));
+    const isOptional = selected.size === 0 && roles.length > 0;
+    const count = dim(isOptional ? formatOptional(total, room) : formatCount(selected.size, total, undefined, room));
     return [
       promptLine(label, `${filter}${symbols.cursor} ${count}`, style),
       ...matrixHeader(layout),
-      formatRow(ALL_ROW, formatAllRow(filter, visible), allRowMarks),
-      ...(visible.length > 0 ? rows.lines : errorLines("No matches.", screen)),
+      ...(visible.length > 0
+        ? [formatRow(ALL_ROW, formatAllRow(filter, visible), allRowMarks), ...rows.lines]
+        : errorLines("No matches.", screen)),
       ...below,
     ].join("\n");
   }
@@ -164,7 +162,7 @@ export async function selectPermissions(
   await runView({
     label,
     canGoBack,
-    keys: () => selectionKeys({ filter, canGoBack, others: GRID_KEYS }),
+    keys: () => selectionKeys({ filter, canGoBack, spaceSelects: true, others: GRID_KEYS }),
     clearFilter: () => {
       const hasFilter = filter !== "";
       applyFilter("");
@@ -213,19 +211,27 @@ function formatAllRow(filter: string, visible: readonly string[]): string {
   return visible.length === 1 ? "the one shown" : `all ${visible.length} shown`;
 }
 
-/** Returns the line that explains the marks in the rows; a short one for narrow windows. */
-function formatLegend(
+/** Says that no permission is needed, because the key has a role. Returns an empty text if there is no room. */
+function formatOptional(total: number, columns: number): string {
+  return [`(optional, 0 of ${total} selected)`, "(optional)"].find((text) => text.length <= columns) ?? "";
+}
+
+/** Explains the marks in the rows, and the header of a narrow grid. A narrow grid gets short explanations. */
+function legendLines(
   { roles, byRoles, anyIncludesOwn }: PermissionsOptions,
-  { symbols }: Style,
-  { isShort }: { readonly isShort: boolean },
-): string {
-  const { fromRole, fromPermission, fromBoth, included } = symbols;
+  { isWide, style: { symbols } }: MatrixLayout,
+  columns: number,
+): readonly string[] {
+  const { fromRole, fromPermission, fromBoth, included, partial } = symbols;
   const marksRoles = roles.length > 0 && byRoles !== undefined;
-  return [
-    ...(marksRoles ? [`${fromRole} ${isShort ? "" : "by "}role`] : []),
+  const entries = [
+    ...(marksRoles ? [`${fromRole} ${isWide ? "by " : ""}role`] : []),
     `${fromPermission} selected`,
     ...(marksRoles ? [`${fromBoth} both`] : []),
-    ...(anyIncludesOwn ? [`${included} ${isShort ? "by" : "included in"} ANY`] : []),
+    ...(anyIncludesOwn ? [`${included} ${isWide ? "included in" : "by"} ANY`] : []),
+    `${partial} some`,
+    ...(isWide ? [] : ["a any", "o own"]),
     ...(byRoles === undefined ? ["rights by role not reported"] : []),
-  ].join("  ");
+  ];
+  return wrapWords(entries, columns, "  ");
 }

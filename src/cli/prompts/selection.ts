@@ -48,16 +48,22 @@ export function toggle<Value>(set: Set<Value>, values: readonly Value[]): void {
   }
 }
 
-/** What the keys of a list do, the most important first. */
+/**
+ * What the keys of a list do, the most important first.
+ *
+ * @param options `spaceSelects`: whether Space selects also while a filter is set
+ */
 export function selectionKeys(
-  { filter, canGoBack, others }: {
+  { filter, canGoBack, spaceSelects = false, others }: {
     readonly filter: string;
     readonly canGoBack: boolean;
+    readonly spaceSelects?: boolean;
     readonly others: readonly string[];
   },
 ): readonly string[] {
+  const select = filter === "" || spaceSelects ? "space to select" : "tab to select";
   const keys = filter === ""
-    ? ["space to select", "enter to confirm", "type to filter", ...(canGoBack ? ["esc to go back"] : [])]
-    : ["tab to select", "enter to confirm", "esc to clear", ...(canGoBack ? ["shift-tab to go back"] : [])];
-  return [...keys, ...others];
+    ? ["type to filter", ...(canGoBack ? ["esc to go back"] : [])]
+    : ["esc to clear", ...(canGoBack ? ["shift-tab to go back"] : [])];
+  return [select, "enter to confirm", ...keys, ...others];
 }

@@ -28,16 +28,16 @@ function showGrid(
 Deno.test("the grid shows the rights of the roles, as many resources as fit, and a legend", async () => {
   const { screen } = await showGrid(["VIEWER"], { rows: 12 });
   expect(await screen.text()).toBe(`\
-? Permissions: █ (0 of 232 selected)
+? Permissions: █ (optional, 0 of 232 selected)
                           CREATE   READ     UPDATE   DELETE
                           ANY OWN  ANY OWN  ANY OWN  ANY OWN
-  every resource           ·   ·    ·   ·    ·   ·    ·   ·
+  every resource           ·   ·    ◆   ◆    ·   ·    ·   ·
 ❯ ACTIVATION_CODE         [·]  ·    ◆   ◆    ·   ·    ·   ·                   ┃
   API_KEY                  ·   ·    ◆   ◆    ·   ·    ·   ·                   │
   ARRAY                    ·   ·    ◆   ◆    ·   ·    ·   ·                   │
   26 below
 
-  ◆ by role  ● selected  ◈ both  ○ included in ANY
+  ◆ by role  ● selected  ◈ both  ○ included in ANY  ◐ some
   space to select · enter to confirm · type to filter · arrows to move · ? help`);
 });
 
@@ -48,12 +48,12 @@ Deno.test("Space and Tab select a permission, an _ANY permission includes the _O
 ? Permissions: me█ (2 of 232 selected)
                           CREATE   READ     UPDATE   DELETE
                           ANY OWN  ANY OWN  ANY OWN  ANY OWN
-  all 2 shown              ·   ·    ◐   ·    ·   ·    ·   ·
+  all 2 shown              ·   ·    ◐   ◐    ·   ·    ·   ·
 ❯ ME                       ·   ·   [●]  ◈    ·   ·    ·   ·
   WELCOME                  ·   ·    ·   ·    ·   ·    ·   ·
   Also selected: DOCKER:CREATE_ANY
-  ◆ by role  ● selected  ◈ both  ○ included in ANY
-  tab to select · enter to confirm · esc to clear · arrows to move · ? help`);
+  ◆ by role  ● selected  ◈ both  ○ included in ANY  ◐ some
+  space to select · enter to confirm · esc to clear · arrows to move · ? help`);
   screen.press(KEYS.enter);
   expect(await answer).toEqual(["DOCKER:CREATE_ANY", "ME:READ_ANY"]);
   expect(await screen.text()).toBe("✔ Permissions: DOCKER:CREATE_ANY, ME:READ_ANY");
@@ -66,11 +66,11 @@ Deno.test("without a UTF-8 locale the grid uses ASCII", async () => {
 ? Permissions: docker_ (1 of 232 selected)
                           CREATE   READ     UPDATE   DELETE
                           ANY OWN  ANY OWN  ANY OWN  ANY OWN
-  the one shown            P   .    .   .    .   .    .   .
+  the one shown            P   p    .   .    .   .    .   .
 > DOCKER                  [P]  p    .   .    .   .    .   .
   DOCKER:CREATE_ANY
-  R by role  P selected  B both  p included in ANY
-  tab to select, enter to confirm, esc to clear, arrows to move, ? help`);
+  R by role  P selected  B both  p included in ANY  ~ some
+  space to select, enter to confirm, esc to clear, arrows to move, ? help`);
 });
 
 Deno.test("Tab on the name of a resource selects or unselects all its actions", async () => {
@@ -114,10 +114,35 @@ for (
     ["remote", "CONNECT__REMOTE_ACCESS:CREATE_ANY", /^❯ CONNECT__REMOTE_ACCESS +\[·\]/m],
   ] as const
 ) {
-  Deno.test(`typing ${typed} moves the focus to ${position}`, async () => {
+  Deno.test(`the filter ${typed} moves the focus to ${position}`, async () => {
     const { screen } = await showGrid();
-    screen.press(...typed);
+    screen.press(typed);
     expect(await screen.until(new RegExp(`${typed}█`))).toMatch(focused);
+  });
+}
+
+Deno.test("Space selects also while a filter is set", async () => {
+  const { screen, answer } = await showGrid();
+  screen.press(..."docker");
+  await screen.until(/docker█/);
+  screen.press(KEYS.space, KEYS.enter);
+  expect(await answer).toEqual(["DOCKER:CREATE_ANY"]);
+});
+
+Deno.test("the row 'every resource' shows what roles grant on all resources, and what only some of them have", async () => {
+  const byRoles = new Set(["A:READ_ANY", "B:READ_ANY", "A:UPDATE_ANY"]);
+  const { screen } = await showGrid(["VIEWER"], {}, { resources: ["A", "B"], byRoles });
+  expect(await screen.text()).toMatch(/every resource +· {3}· {4}◆ {3}· {4}◐ {3}· {4}· {3}·\n/);
+  screen.press(KEYS.home, KEYS.right, KEYS.right, KEYS.space);
+  expect(await screen.until(/2 of 16 selected/)).toMatch(/every resource +· {3}· {3}\[◈\] {2}○ {4}◐ {3}· {4}· {3}·\n/);
+});
+
+for (const [columns, count] of [[80, "(optional, 0 of 232 selected)"], [40, "(optional)"]] as const) {
+  Deno.test(`if the key has a role, the grid says in ${columns} columns that permissions are optional, until one is selected`, async () => {
+    const { screen } = await showGrid(["GUEST"], { columns });
+    expect((await screen.text()).split("\n")[0]).toBe(`? Permissions: █ ${count}`);
+    screen.press(KEYS.space);
+    await screen.until(/^\? Permissions: █ \(1 of 232 selected\)\n/);
   });
 }
 
@@ -132,7 +157,7 @@ Deno.test("typing only an action moves the focus to the row 'every resource', wh
 Deno.test("a filter without matches shows a message, Tab selects nothing, and the filter can be edited", async () => {
   const { screen, answer } = await showGrid();
   screen.press(..."xyz", KEYS.down, KEYS.tab);
-  expect(await screen.until(/xyz█/)).toMatch(/\(0 of 232 selected\)[^]*\n {2}✖ No matches\.\n/);
+  expect(await screen.until(/xyz█/)).toMatch(/\(0 of 232 selected\)\n.*\n.*\n {2}✖ No matches\.\n/);
   screen.press(KEYS.backspace, KEYS.backspace, KEYS.backspace, ..."vms", KEYS.tab, KEYS.enter);
   expect(await answer).toEqual(["VMS:CREATE_ANY"]);
 });
@@ -151,14 +176,14 @@ Deno.test("on a server where _ANY does not include _OWN, only the selected permi
   expect(await screen.until(/1 of 232 selected/)).toContain(`
 ❯ ME                       ·   ·    ◆   ·   [●]  ·    ·   ·
 `);
-  expect(await screen.text()).toContain("\n  ◆ by role  ● selected  ◈ both\n");
+  expect(await screen.text()).toContain("\n  ◆ by role  ● selected  ◈ both  ◐ some\n");
 });
 
 Deno.test("if the server does not report the rights of the roles, the grid marks none and says so", async () => {
   const { screen } = await showGrid(["ADMIN"], {}, { byRoles: undefined, anyIncludesOwn: false });
   const text = await screen.text();
   expect(text).not.toMatch(/[◆◈○]/);
-  expect(text).toContain("\n  ● selected  rights by role not reported\n");
+  expect(text).toContain("\n  ● selected  ◐ some  rights by role not reported\n");
 });
 
 Deno.test("if the key has no role, Enter rejects an empty selection", async () => {

@@ -299,10 +299,10 @@ Prompting:
   character of the filter, and Esc clears the filter. Ctrl-A selects or
   deselects all items that match the filter. If a filter is set and nothing is
   selected, Enter does not confirm. ? shows all keys of the list.
-  The permission grid has the same keys, except Ctrl-A. In its top row, Tab
-  selects the action of the column for every resource that matches the filter.
-  To select every action of a row, move left past the first column and press
-  Tab.
+  The permission grid has the same keys, except Ctrl-A, and Space selects also
+  while a filter is set. In its top row, Tab selects the action of the column
+  for every resource that matches the filter. To select every action of a row,
+  move left past the first column and press Tab.
   Ctrl-C at a prompt cancels the command without changing anything.
   With --plain or SERVICE_API_PLAIN, and if TERM is dumb or, except on Windows,
   unset, prompts are plain lines that nothing redraws. Select from lists with
