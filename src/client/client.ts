@@ -14,7 +14,7 @@ import { FIND_ON_EMBEDDED, findKeys, type FoundKey } from "./find_keys.ts";
 import { findKeyInUse, identify, ME } from "./identify.ts";
 import type { IssuedKey, KeyReference, KeySummary } from "./key.ts";
 import type { ApiKey, KeyField } from "./keys/api_key.ts";
-import { FIND_BY_ID, FIND_BY_NAME, findKey, type KeySelector } from "./keys/find_key.ts";
+import { adviceOnName, FIND_BY_ID, FIND_BY_NAME, findKey, type KeySelector } from "./keys/find_key.ts";
 import { readAgain } from "./keys/read_again.ts";
 import {
   FIND_NAMES,
@@ -72,6 +72,7 @@ export interface Client {
   readKeys(options?: ReadOptions): AsyncIterable<readonly ApiKey[]>;
   readAgain(ids: readonly string[], fields: readonly KeyField[]): Promise<readonly ApiKey[]>;
   findKey(selector: KeySelector): Promise<ApiKey>;
+  adviceOnName(name: NewKey["name"]): Promise<string>;
   matchSecrets(wanted: readonly NameAndSecret[]): Promise<SecretMatches>;
   serverFields(): Promise<ServerFields>;
   unsupported(field: SchemaField, alternative: string): Failure;
@@ -99,6 +100,7 @@ export function createClient(endpoint: Endpoint): Client {
     readKeys: (options) => readKeys(endpoint, options),
     readAgain: (ids, fields) => readAgain(endpoint, ids, fields),
     findKey: (selector) => findKey(endpoint, selector),
+    adviceOnName: (name) => adviceOnName(endpoint, name),
     matchSecrets: (wanted) => matchSecrets(endpoint, wanted),
     serverFields: () => serverFields(endpoint),
     unsupported: (field, alternative) => unsupported(endpoint, field, alternative),

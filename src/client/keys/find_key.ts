@@ -101,10 +101,26 @@ export async function notFound(endpoint: Endpoint, selector: KeySelector): Promi
       `No API key found with id: ${selector.id}. To see the ids, run service-api apikey list --json.`,
     );
   }
+  return new Failure(
+    "NOT_FOUND",
+    `No API key found with name: ${selector.name}.${await adviceOnName(endpoint, selector.name)}`,
+  );
+}
+
+/**
+ * Returns a sentence, after a space, with the name of a key that is nearest to a name that no key has. If no name is near,
+ * says how to see the names. Returns an empty text if there are no keys, or if the caller is not allowed to list them.
+ */
+export async function adviceOnName(endpoint: Endpoint, name: Name): Promise<string> {
   const names = await listNames(endpoint);
-  const advice = didYouMean(selector.name, names, quote) ||
+  const alike = names.find((other) => withoutCaseAndSpaces(other) === withoutCaseAndSpaces(name));
+  if (alike !== undefined) return ` Did you mean ${quote(alike)}?`;
+  return didYouMean(name, names, quote) ||
     (names.length === 0 ? "" : " To see the names, run service-api apikey list.");
-  return new Failure("NOT_FOUND", `No API key found with name: ${selector.name}.${advice}`);
+}
+
+function withoutCaseAndSpaces(name: string): string {
+  return name.normalize("NFC").toLowerCase().replaceAll(" ", "");
 }
 
 /** Returns some names, or none if the caller is not allowed to list keys. The message of the failure is useful without them. */

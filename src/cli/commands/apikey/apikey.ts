@@ -108,7 +108,8 @@ Deleting many keys:
   Lists mark the key in use, which is the calling key, and the last key with the
   role ADMIN. Before the command deletes one of them, it prompts for the name of
   the key. If it cannot prompt, it needs --yes. A single key with a given name
-  or id is deleted without a prompt.
+  or id is deleted without a prompt. Without a prompt, a warning on standard
+  error says if the deleted key was the key in use or the last ADMIN.
 `;
 
 const EXAMPLES_OF_DELETE = `
@@ -316,7 +317,7 @@ Results:
   again. With --secret-file, it writes the secret to a file with mode 0600, and
   prints nothing. A file that exists is an error, unless --overwrite is given.
   --overwrite then allows replacing both the file and a key with the same name.
-  --delete prints how many keys it deleted.
+  --delete prints how many keys it deleted, and at a terminal also which ones.
   --create fails before it creates a key if standard output is closed and
   --secret-file is not given.
   Prompts and the table of the new key's rights go to standard error. Without

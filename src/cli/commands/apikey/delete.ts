@@ -7,7 +7,14 @@ import { ExitCode } from "../../exit_code.ts";
 import { canPrompt } from "../../host/can_prompt.ts";
 import type { Host } from "../../host/host.ts";
 import { DeletionFailure } from "../../report.ts";
-import { type DeleteResult, isMissingKeys, isSuccess, printDeleteResult, type Target } from "./delete_output.ts";
+import {
+  type DeleteResult,
+  isMissingKeys,
+  isSuccess,
+  printDeleteResult,
+  type Search,
+  type Target,
+} from "./delete_output.ts";
 import { deleteTarget, findTarget } from "./delete_target.ts";
 import type { DeleteOnlyFlags, OutputFlags } from "./key_flags.ts";
 
@@ -47,17 +54,17 @@ export async function deleteKeys(
   let deleted = 0;
   const countDeleted = (count: number): void => void (deleted += count);
   try {
-    return await useClient(async (connect, interrupted, { describePlace, target }) => {
+    return await useClient(async (connect, interrupted, { describePlace, target, keySource }) => {
       const place = describePlace();
       const deletion = { flags, confirms, connect, dialog: { host, interrupted, target }, countDeleted };
       const result = isSimple
-        ? await deleteOne(await connect(), only)
+        ? await deleteOne(await connect(), only, host)
         : await (await import("#lifecycle")).deleteMany(targets, deletion);
-      const search = {
-        place,
-        seesOnlyOwnKeys: isMissingKeys(result, flags) && await (await connect()).seesOnlyOwnKeys(),
-      };
-      await printDeleteResult(result, search, flags, host);
+      const search = isMissingKeys(result, flags) ? await describeSearch(targets, await connect()) : NO_ADVICE;
+      await printDeleteResult(result, { ...search, place }, flags, host);
+      if (result.kind === "deleted" && (result.risks ?? []).length > 0) {
+        await (await import("#lifecycle")).warnAboutLockout(result, keySource, host);
+      }
       return isSuccess(result, flags) ? ExitCode.OK : ExitCode.FAILED;
     });
   } catch (error) {
@@ -65,6 +72,17 @@ export async function deleteKeys(
     throw isFailure && !(error instanceof DeletionFailure) ? new DeletionFailure(deleted, error) : error;
   }
 }
+
+const NO_ADVICE: Omit<Search, "place"> = { seesOnlyOwnKeys: false, advice: new Map() };
+
+/** Finds out why keys may be missing. Of several names, explains at most {@linkcode MAX_ADVICE}. */
+async function describeSearch(targets: readonly Target[], client: Client): Promise<Omit<Search, "place">> {
+  const names = targets.flatMap((target) => target.kind === "name" ? [target.value] : []).slice(0, MAX_ADVICE);
+  const advice = await Promise.all(names.map(async (name) => [name, await client.adviceOnName(name)] as const));
+  return { seesOnlyOwnKeys: await client.seesOnlyOwnKeys(), advice: new Map(advice) };
+}
+
+const MAX_ADVICE = 5;
 
 /** @throws {Failure} `INVALID_NAME`; `USAGE` if an id is empty */
 function parseTargets({ name: names = [], id: ids = [] }: DeleteFlags): readonly Target[] {
@@ -82,7 +100,11 @@ function parseId(typed: string): string {
 }
 
 /** Deletes the keys with one name or id. Never prompts (spec section 4.2, rule 1). */
-async function deleteOne(client: Client, target: Target): Promise<DeleteResult> {
-  const keys = await deleteTarget(client, target, await findTarget(client, target));
-  return keys.length === 0 ? { kind: "not found", target } : { kind: "deleted", keys, failed: [] };
+async function deleteOne(client: Client, target: Target, host: Host): Promise<DeleteResult> {
+  const [found, inUse] = await Promise.all([findTarget(client, target), client.findKeyInUse()]);
+  const keyInUse = inUse?.id;
+  const isRisk = found.some(({ id, roles = [] }) => id === keyInUse || roles.includes("ADMIN"));
+  const risks = isRisk ? await (await import("#lifecycle")).risksToWarnOf(client, found, keyInUse, host) : [];
+  const keys = await deleteTarget(client, target, found);
+  return keys.length === 0 ? { kind: "not found", target } : { kind: "deleted", keys, failed: [], risks };
 }

@@ -2,13 +2,14 @@
  * Prints the result of `apikey --delete`. The specification fixes the JSON shapes and messages (sections 4.2 and 7),
  * except `failed` and the message for an empty selection.
  */
-import { Failure, type FailureCode, quote, reasonOf, toSentence } from "../../../apikey/failure.ts";
+import { escapeInvisible, Failure, type FailureCode, quote, reasonOf, toSentence } from "../../../apikey/failure.ts";
 import type { Name } from "../../../apikey/name.ts";
 import { redactSecrets } from "../../../apikey/secret.ts";
 import type { KeyReference } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
 import { writeNotes } from "../../host/notes.ts";
 import { DeletionFailure, writeJson } from "../../report.ts";
+import type { Risk } from "./lockout.ts";
 
 /** A name or an id on the command line. */
 export type Target =
@@ -33,6 +34,8 @@ export type DeleteResult =
     readonly failed: readonly FailedDeletion[];
     /** The keys that matched a filter, but that a client used or changed before they were deleted. */
     readonly kept?: readonly KeyReference[];
+    /** The keys whose deletion can lock the user out, and that were deleted without a prompt. */
+    readonly risks?: readonly Risk[];
   }
   /** The only target matches no key. */
   | { readonly kind: "not found"; readonly target: Target }
@@ -66,6 +69,8 @@ export interface Search {
   readonly place: string;
   /** Whether the server shows the key in use only itself and the keys that it created. */
   readonly seesOnlyOwnKeys: boolean;
+  /** What to do about names that no key has: sentences that begin with a space. */
+  readonly advice: ReadonlyMap<string, string>;
 }
 
 /** The message for a target that matches no key (spec section 7, shape A). */
@@ -94,6 +99,8 @@ export async function printDeleteResult(
     throw new DeletionFailure(deleted, new Failure("FAILED", message, { cause: error }));
   }
   // The result is complete without these lines.
+  const isShown = !flags.json && result.kind === "deleted" && host.stdout.isTerminal() && host.stderr.isTerminal();
+  if (isShown) await host.stderr.write(listNames(result.keys)).catch(() => {});
   await writeNotes(notes(result, search, flags), host).catch(() => {});
 }
 
@@ -123,15 +130,32 @@ function toText(result: DeleteResult): string | undefined {
   return failed.every(({ code }) => code === "NOT_FOUND") ? "No API keys found to delete" : undefined;
 }
 
+/** The maximum number of names that a terminal shows after a deletion. */
+const MAX_NAMES = 8;
+
+/** Returns an indented line for each key. */
+function listNames(keys: readonly KeyReference[]): string {
+  const shown = keys.slice(0, MAX_NAMES).map(({ id, name }) =>
+    `  ${escapeInvisible(redactSecrets(`${name} (${id})`))}\n`
+  );
+  return [...shown, ...keys.length > MAX_NAMES ? [`  and ${keys.length - MAX_NAMES} more\n`] : []].join("");
+}
+
 const SEES_ONLY_OWN_KEYS =
   "The key in use sees only itself and the keys that it created, because it lacks API_KEY:READ_ANY. Other keys may exist.";
 
 /** The lines for standard error, without the errors that are in the JSON. With `--if-exists`, a missing key is no problem. */
-function notes(result: DeleteResult, { place, seesOnlyOwnKeys }: Search, flags: ResultFlags): readonly string[] {
+function notes(
+  result: DeleteResult,
+  { place, seesOnlyOwnKeys, advice }: Search,
+  flags: ResultFlags,
+): readonly string[] {
   const failed = result.kind === "deleted" ? result.failed : [];
   const missing = [
-    ...(result.kind === "not found" ? [`${notFound(result.target)}.`] : []),
-    ...failed.filter(({ code }) => code === "NOT_FOUND").map(({ error }) => `${error}.`),
+    ...(result.kind === "not found" ? [`${notFound(result.target)}.${advice.get(result.target.value) ?? ""}`] : []),
+    ...failed.filter(({ code }) => code === "NOT_FOUND").map(({ name, error }) =>
+      `${error}.${advice.get(name ?? "") ?? ""}`
+    ),
   ];
   const refused = failed.filter(({ code }) => code !== "NOT_FOUND").map(({ id, name, error }) =>
     toSentence(`Could not delete ${quote(name ?? id ?? "")}: ${error}`)

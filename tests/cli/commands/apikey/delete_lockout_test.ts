@@ -5,6 +5,7 @@ import { inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
 import { runAtTerminal } from "../../../program/terminal_host.ts";
 import { atTerminal, ciKeys, remove, withKeys } from "./deletion_server.ts";
+import { newKey } from "../../../store/stored_key.ts";
 import { listedKeys, startKeyServer } from "./key_server.ts";
 
 Deno.test("a list of matching keys marks the key in use and the last ADMIN, which is deleted after the user typed its name", async () => {
@@ -90,14 +91,47 @@ Deno.test("if the user chose deletion at the prompt, the key in use is deleted o
     expect(await names()).toEqual([]);
   }));
 
-Deno.test("a single key with a given name is deleted without a prompt and with two requests, even if it is the key in use", () =>
-  withKeys([], async ({ env, names, requests }) => {
-    const { host, code } = atTerminal(env, "--name", "admin");
-    expect(await code).toBe(0);
-    expect(host.stdout.text).toBe("Successfully deleted 1 API key\n");
+const IN_USE = 'Warning: "admin" was the key in use (SERVICE_API_KEY). Its secret no longer works. Use another key.\n';
+const NO_ADMIN =
+  "Warning: No key has the role ADMIN any more. To create one without a key, run this on the machine of the " +
+  "store: service-api apikey --create --name 'first admin' --roles ADMIN\n";
+
+Deno.test("a single key with a given name is deleted without a prompt; a warning says that it was in use and the last ADMIN", () =>
+  withKeys([], async ({ env, names }) => {
+    const outcome = await inProcess(remove("--name", "admin"), { env });
+    expect(outcome).toEqual({ code: 0, stdout: "Successfully deleted 1 API key\n", stderr: `${IN_USE}${NO_ADMIN}` });
     expect(await names()).toEqual([]);
-    expect(requests).toEqual(["other", "delete"]);
   }));
+
+Deno.test("the deletion of a key with the role ADMIN has no warning while another key has it", async () => {
+  await withKeys([await newKey("boss", { roles: ["ADMIN"] })], async ({ env }) => {
+    const other = await inProcess(remove("--name", "boss", "--json"), { env });
+    expect(other).toMatchObject({ code: 0, stderr: "" });
+  });
+  await withKeys([await newKey("boss", { roles: ["ADMIN"] })], async ({ env }) => {
+    expect(await inProcess(remove("--name", "admin"), { env })).toMatchObject({ code: 0, stderr: IN_USE });
+  });
+});
+
+Deno.test("with --yes, the deletion of several keys warns too", async () => {
+  await withKeys(await ciKeys(1), async ({ env }) => {
+    const { code, stderr } = await inProcess(remove("--name", "ci 1", "--name", "admin", "--yes", "--json"), { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `${IN_USE}${NO_ADMIN}` });
+  });
+});
+
+Deno.test("the confirmation of several keys warns about the key in use and the last ADMIN, as the one of a single key does", async () => {
+  await withKeys(await ciKeys(2), async ({ env }) => {
+    const { screen, code } = atTerminal(env, "--match", "*");
+    await screen.until(/Keys to delete/);
+    screen.press(KEYS.enter);
+    expect(await screen.until(/Delete 3 keys\?/)).toContain(
+      '  Warning      "admin" is the key in use.\n               Without "admin", no key has the role ADMIN.\n',
+    );
+    screen.press(KEYS.ctrlC);
+    expect(await code).toBe(130);
+  });
+});
 
 Deno.test("the list of keys marks the key in use, which is deleted only after the user typed its name", () =>
   withKeys([], async ({ env, names }) => {

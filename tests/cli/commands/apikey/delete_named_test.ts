@@ -132,3 +132,40 @@ Deno.test("if the user chooses deletion at the prompt, a given name or id is del
   expect(await unasked.code).toBe(0);
   expect(server.keys).toEqual([]);
 });
+
+for (const typed of ["ci deply", "CI Deploy", "cideploy"]) {
+  Deno.test(`if no key is named "${typed}", delete and show suggest "ci deploy"`, async () => {
+    await using server = startKeyServer(listedKeys(["backup", "ci deploy"]));
+    const env = { SERVICE_API_URL: server.url };
+    const message = `service-api: No API key found with name: ${typed}. Did you mean "ci deploy"?\n`;
+    const deleted = await inProcess(["apikey", "--delete", "--name", typed], { env });
+    expect(deleted).toMatchObject({ code: 1, stdout: "No API keys found to delete\n" });
+    expect(deleted.stderr).toContain(message);
+    const several = await inProcess(["apikey", "--delete", "--name", "backup", "--name", typed], { env });
+    expect(several.stderr).toContain(message);
+    expect(await inProcess(["apikey", "show", typed], { env })).toEqual({ code: 1, stdout: "", stderr: message });
+  });
+}
+
+Deno.test("if no name is near, delete does not guess, and the JSON has no suggestion", async () => {
+  await using server = startKeyServer(listedKeys(["backup", "ci deploy"]));
+  const env = { SERVICE_API_URL: server.url };
+  const far = await inProcess(["apikey", "--delete", "--name", "report"], { env });
+  expect(far.stderr).toContain(
+    "No API key found with name: report. To see the names, run service-api apikey list.\n",
+  );
+  const { stdout } = await inProcess(["apikey", "--delete", "--name", "ci deply", "--json"], { env });
+  expect(stdout).toBe('{"deleted":0,"error":"No API key found with name: ci deply"}\n');
+});
+
+Deno.test("at a terminal, delete shows the names and ids of the deleted keys; in a pipe only their number", async () => {
+  await using server = startKeyServer(listedKeys(["one", "two\u202e", "three"]));
+  const env = { SERVICE_API_URL: server.url };
+  const ids = ["--id", "1", "--id", "2"];
+  const { host, code } = runAtTerminal(["apikey", "--delete", ...ids, "--yes"], { env, showsOutput: true });
+  expect(await code).toBe(0);
+  expect(host.stdout.text).toBe("Successfully deleted 2 API keys\n");
+  expect(host.stderr.text).toBe("  one (1)\n  two\\u{202e} (2)\n");
+  const piped = await inProcess(["apikey", "--delete", "--name", "three"], { env });
+  expect(piped).toEqual({ code: 0, stdout: "Successfully deleted 1 API key\n", stderr: "" });
+});

@@ -57,7 +57,7 @@ async function deleteTargets(targets: readonly Target[], deletion: Deletion): Pr
   const keysToDelete = [...found.values()].flat();
   if (confirms && !flags.yes && keysToDelete.length > 0) await confirmTargets(client, keysToDelete, flags, dialog);
   const keyInUse = await client.findKeyInUse();
-  await confirmLockout(client, keysToDelete, keyInUse?.id, deletion, !confirms);
+  const risks = await confirmLockout(client, keysToDelete, keyInUse?.id, deletion, !confirms);
   for (const [target, keys] of keyInUseLast([...found], ([, keys]) => keys, keyInUse?.id)) {
     // deno-lint-ignore no-await-in-loop -- one request at a time, so that each refusal belongs to one target
     const deletedNow = await attempt(target, () => deleteTarget(client, target, keys));
@@ -74,7 +74,7 @@ async function deleteTargets(targets: readonly Target[], deletion: Deletion): Pr
       ? []
       : [{ id: kind === "id" ? value : null, name: kind === "name" ? value : null, ...failure }];
   });
-  return { kind: "deleted", keys: deleted, failed };
+  return { kind: "deleted", keys: deleted, failed, risks };
 }
 
 /** Describes the keys and asks for confirmation. */

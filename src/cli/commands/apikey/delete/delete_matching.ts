@@ -24,8 +24,9 @@ export async function deleteMatching(filter: KeyFilter, deletion: Deletion): Pro
   const keyInUse = (await client.findKeyInUse())?.id;
   const selected = flags.yes ? keys : await select(client, keys, filter, keyInUse, deletion);
   if (selected.length === 0) return { kind: "none selected" };
-  await confirmLockout(client, selected, keyInUse, deletion);
-  return await deleteUnchanged(client, keyInUseLast(selected, (key) => [key], keyInUse), filter, deletion);
+  const risks = await confirmLockout(client, selected, keyInUse, deletion);
+  const result = await deleteUnchanged(client, keyInUseLast(selected, (key) => [key], keyInUse), filter, deletion);
+  return result.kind === "deleted" ? { ...result, risks } : result;
 }
 
 function needsYes(count: number): Failure {

@@ -1,7 +1,8 @@
 /** What every deletion of several keys respects: the risk of a lockout, the key in use, and refusals by the server. */
 import { Failure, type FailureCode } from "../../../../apikey/failure.ts";
 import type { Client, KeyReference } from "../../../../client/client.ts";
-import { confirmRisks, findRisks, type GuardedKey, listAdmins } from "../lockout.ts";
+import type { Host } from "../../../host/host.ts";
+import { confirmRisks, findRisks, type GuardedKey, listAdmins, type Risk } from "../lockout.ts";
 import type { Deletion } from "./delete_many.ts";
 
 /**
@@ -9,6 +10,7 @@ import type { Deletion } from "./delete_many.ts";
  *
  * @param keys the keys to delete
  * @param describes whether to describe the keys first, because no prompt has shown them
+ * @returns with `--yes`, these keys; otherwise nothing, because the user has typed the names
  * @throws {Failure} `USAGE` if the command cannot prompt; `INTERRUPTED`
  */
 export async function confirmLockout(
@@ -17,19 +19,40 @@ export async function confirmLockout(
   keyInUse: string | undefined,
   { flags, dialog }: Pick<Deletion, "flags" | "dialog">,
   describes = false,
-): Promise<void> {
-  if (flags.yes) return;
+): Promise<readonly Risk[]> {
+  if (flags.yes) return await risksToWarnOf(client, keys, keyInUse, dialog.host);
+  const risks = await findDeletionRisks(client, keys, keyInUse, dialog.host);
+  await confirmRisks(risks, "delete", flags, dialog, describes ? client : undefined);
+  return [];
+}
+
+/** Returns the keys whose deletion can lock the user out; none if the server does not say. A warning may be missing. */
+export async function risksToWarnOf(...parameters: Parameters<typeof findDeletionRisks>): Promise<readonly Risk[]> {
+  try {
+    return await findDeletionRisks(...parameters);
+  } catch (error) {
+    if (error instanceof Failure && error.code !== "INTERRUPTED") return [];
+    throw error;
+  }
+}
+
+/**
+ * Returns the keys whose deletion can lock the user out. Asks for the keys with the role ADMIN if a key has this role, or
+ * if the server does not report roles.
+ */
+async function findDeletionRisks(
+  client: Client,
+  keys: readonly GuardedKey[],
+  keyInUse: string | undefined,
+  host: Host,
+): Promise<readonly Risk[]> {
   const admins = keys.some(({ roles }) => roles?.includes("ADMIN") ?? true) ? await listAdmins(client) : [];
   const before = [...new Map([...keys, ...admins].map((key) => [key.id, key])).values()];
   const ids = new Set(keys.map(({ id }) => id));
-  const after = before.filter(({ id }) => !ids.has(id));
-  await confirmRisks(
-    findRisks(before, after, keyInUse, dialog.host.now()),
-    "delete",
-    flags,
-    dialog,
-    describes ? client : undefined,
-  );
+  const risks = findRisks(before, before.filter(({ id }) => !ids.has(id)), keyInUse, host.now());
+  // A caller that sees only some keys cannot know which key is the last ADMIN.
+  if (!risks.some(({ endsAdmin }) => endsAdmin) || !await client.seesOnlyOwnKeys()) return risks;
+  return risks.filter(({ isInUse }) => isInUse).map((risk) => ({ ...risk, endsAdmin: false }));
 }
 
 /** Moves what contains the key in use to the end: without this key, the command can delete no other key. */

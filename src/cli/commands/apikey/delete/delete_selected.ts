@@ -14,9 +14,9 @@ export async function deleteSelected(deletion: Deletion): Promise<DeleteResult> 
   const { promptForKeys } = await import("#prompts");
   const selected = await promptForKeys(keys, { marks, isSelected: false }, flags, dialog);
   if (selected.length === 0) return { kind: "none selected" };
-  await confirmLockout(client, selected, keyInUse, deletion);
+  const risks = await confirmLockout(client, selected, keyInUse, deletion);
   const deleted = await deleteInBatches(client, keyInUseLast(selected, (key) => [key], keyInUse), deletion);
-  return deleted.length === 0 ? { kind: "no keys" } : { kind: "deleted", keys: deleted, failed: [] };
+  return deleted.length === 0 ? { kind: "no keys" } : { kind: "deleted", keys: deleted, failed: [], risks };
 }
 
 /** The maximum number of batches. Keys are deleted in several batches so that the progress bar moves. */

@@ -9,7 +9,7 @@ import type { Dialog, KeySource } from "../../../host/dialog.ts";
 import { lockSecretFile, type SecretFile } from "../../../host/secret_file.ts";
 import type { Host } from "../../../host/host.ts";
 import { relativeTime } from "../../../terminal/relative_time.ts";
-import { wrapText } from "../../../terminal/text_width.ts";
+import { wrapMessage } from "../../../terminal/text_width.ts";
 import { writeWarning } from "./warning.ts";
 
 /** How the key in use gets its new secret. */
@@ -49,7 +49,7 @@ export async function withNewSecret(change: SecretChange, issue: () => Promise<N
     const problem = keyFile === undefined ? undefined : await failureMessage(keyFile.write(issued.key));
     if (keyFile === undefined || problem !== undefined) return await warn(issued, change, problem);
     const note = `Stored the new secret in ${placeOf(source)}. The old secret ${validityOf(issued, host)}.`;
-    const lines = wrapText(escapeInvisible(note), host.stderr.columns() - 1);
+    const lines = wrapMessage(escapeInvisible(note), host.stderr.columns() - 1);
     // The secret is where it belongs, even if this note cannot be written.
     await host.stderr.write([...lines, ""].join("\n")).catch(() => {});
   } finally {

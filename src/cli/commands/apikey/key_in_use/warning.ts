@@ -1,7 +1,7 @@
 /** Writes warnings to standard error about what no longer works after a command. */
 import type { Host } from "../../../host/host.ts";
 import { styleFor } from "../../../terminal/style.ts";
-import { wrapText } from "../../../terminal/text_width.ts";
+import { wrapMessage } from "../../../terminal/text_width.ts";
 
 export interface Warning {
   /** Complete sentences. If there is a command, the last one introduces it. */
@@ -19,7 +19,7 @@ export async function writeWarning({ text, command }: Warning, host: Host): Prom
   const { yellow } = styleFor(stderr, host);
   const lines = stderr.isTerminal()
     ? [
-      ...wrapText(`Warning: ${text}`, stderr.columns() - 1).map(yellow),
+      ...wrapMessage(`Warning: ${text}`, stderr.columns() - 1).map(yellow),
       ...command === undefined ? [] : [`  ${command}`],
     ]
     : [`Warning: ${text}${command === undefined ? "" : ` ${command}`}`];

@@ -1,5 +1,5 @@
 /** Describes keys in lists and in confirmations: their rights, their last use, and what is special about them. */
-import { escapeInvisible } from "../../../../apikey/failure.ts";
+import { escapeInvisible, quote } from "../../../../apikey/failure.ts";
 import { ACTIONS, RESOURCES } from "../../../../apikey/permission.ts";
 import type { ApiKey, EffectivePermissions } from "../../../../client/client.ts";
 import type { Dialog } from "../../../host/dialog.ts";
@@ -85,12 +85,12 @@ function formatKeys(keys: readonly ApiKey[], marks: Marks, { host, target }: Dia
   const [key, ...others] = keys;
   const { symbols: { ellipsis }, yellow } = styleFor(host.stderr, host);
   const using: Row = ["Using", target.description];
-  if (key !== undefined && others.length === 0) {
-    return formatRows([using, ...rowsOfKey(key, marks, now, yellow)], host);
-  }
+  const room = host.stderr.columns() - TITLE_WIDTH - 1;
+  const warnings = keys.flatMap((one) => warningsAbout(one, marks, keys.length === 1 ? undefined : quote(one.name)));
+  const warning: Row = ["Warning", warnings.flatMap((text) => wrapText(text, room)).map(yellow)];
+  if (key !== undefined && others.length === 0) return formatRows([using, ...rowsOfKey(key, now), warning], host);
   // The marked keys come first, so that they are always shown.
   const sorted = keys.toSorted((one, other) => Number(marks.has(other.id)) - Number(marks.has(one.id)));
-  const room = host.stderr.columns() - TITLE_WIDTH - 1;
   const shown = listItems(sorted.slice(0, MAX_KEYS), marks, now);
   const widest = Math.max(...shown.map((item) => widthOf(markedLabel(item))));
   const nameWidth = Math.min(widest, room, Math.max(MIN_NAME_WIDTH, room - DETAILS_WIDTH));
@@ -98,10 +98,10 @@ function formatKeys(keys: readonly ApiKey[], marks: Marks, { host, target }: Dia
     truncateColumns(`${fitMarkedLabel(item, nameWidth, ellipsis)}  ${item.hint ?? ""}`, room, ellipsis)
   );
   const more = keys.length > MAX_KEYS ? [`and ${keys.length - MAX_KEYS} more`] : [];
-  return formatRows([using, ["Keys", [...lines, ...more]]], host);
+  return formatRows([using, ["Keys", [...lines, ...more]], warning], host);
 }
 
-function rowsOfKey(key: ApiKey, marks: Marks, now: Date, paint: (text: string) => string): readonly Row[] {
+function rowsOfKey(key: ApiKey, now: Date): readonly Row[] {
   const { name, description, roles, permissions } = key;
   const status = statusOf(key, now);
   return [
@@ -111,15 +111,24 @@ function rowsOfKey(key: ApiKey, marks: Marks, now: Date, paint: (text: string) =
     ["Permissions", escapeInvisible(summarizePermissions(permissions ?? []))],
     ["Last used", describeUse(key, now).replace(/^used /, "").replace("never used", "never")],
     ["Status", status === undefined || status === "active" ? "" : status],
-    ["Warning", (marks.get(key.id)?.split(", ") ?? []).map((mark) => paint(MEANINGS.get(mark) ?? mark))],
   ];
 }
 
-/** The marks as sentences. */
-const MEANINGS: ReadonlyMap<string, string> = new Map([
-  ["in use", "This is the key in use."],
-  ["last ADMIN", "No other key has the role ADMIN."],
-]);
+/**
+ * The marks of a key as sentences.
+ *
+ * @param name the quoted name of the key, if other keys are described too
+ */
+function warningsAbout({ id }: ApiKey, marks: Marks, name: string | undefined): readonly string[] {
+  const sentences: ReadonlyMap<string, string> = new Map([
+    ["in use", `${name ?? "This"} is the key in use.`],
+    [
+      "last ADMIN",
+      name === undefined ? "No other key has the role ADMIN." : `Without ${name}, no key has the role ADMIN.`,
+    ],
+  ]);
+  return (marks.get(id)?.split(", ") ?? []).map((mark) => sentences.get(mark) ?? mark);
+}
 
 /** Returns `used 3d ago`, `never used`, or an empty text if the server does not report it. */
 function describeUse({ lastUsedAt, enabled }: ApiKey, now: Date): string {
