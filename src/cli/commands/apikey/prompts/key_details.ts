@@ -56,8 +56,10 @@ export function listItems<Key extends ApiKey>(
   });
 }
 
-/** The maximum number of keys that a confirmation describes. */
+/** The maximum number of keys that a confirmation describes; fewer beside warnings on a small screen. */
 const MAX_KEYS = 8;
+const MAX_KEYS_ON_SMALL_SCREEN = 3;
+const SMALL_SCREEN = 60;
 
 /** Long names leave this room, in columns, for the rights and the last use. */
 const DETAILS_WIDTH = 37;
@@ -91,13 +93,15 @@ function formatKeys(keys: readonly ApiKey[], marks: Marks, { host, target }: Dia
   if (key !== undefined && others.length === 0) return formatRows([using, ...rowsOfKey(key, now), warning], host);
   // The marked keys come first, so that they are always shown.
   const sorted = keys.toSorted((one, other) => Number(marks.has(other.id)) - Number(marks.has(one.id)));
-  const shown = listItems(sorted.slice(0, MAX_KEYS), marks, now);
+  const isSmall = warnings.length > 0 && host.stderr.columns() < SMALL_SCREEN;
+  const maxKeys = isSmall ? MAX_KEYS_ON_SMALL_SCREEN : MAX_KEYS;
+  const shown = listItems(sorted.slice(0, maxKeys), marks, now);
   const widest = Math.max(...shown.map((item) => widthOf(markedLabel(item))));
   const nameWidth = Math.min(widest, room, Math.max(MIN_NAME_WIDTH, room - DETAILS_WIDTH));
   const lines = shown.map((item) =>
     truncateColumns(`${fitMarkedLabel(item, nameWidth, ellipsis)}  ${item.hint ?? ""}`, room, ellipsis)
   );
-  const more = keys.length > MAX_KEYS ? [`and ${keys.length - MAX_KEYS} more`] : [];
+  const more = keys.length > maxKeys ? [`and ${keys.length - maxKeys} more`] : [];
   return formatRows([using, ["Keys", [...lines, ...more]], warning], host);
 }
 
