@@ -19,12 +19,14 @@ interface Installed {
   readonly program?: string;
   /** The version of the newest Deno 2.x. */
   readonly newest?: string;
+  /** Where the runtime base comes from. */
+  readonly base?: string;
 }
 
 /** Runs `.ci/run` with a stand-in for Deno that runs the shell command `tests` instead of the tests. */
 async function ci(
   tests: string,
-  { program = "linux-x64-glibc/deno", newest = "2.99.0" }: Installed = {},
+  { program = "linux-x64-glibc/deno", newest = "2.99.0", base = "from Deno's download host" }: Installed = {},
 ): Promise<Outcome> {
   const directory = await Deno.makeTempDir({ prefix: "service-api-ci-" });
   try {
@@ -33,6 +35,7 @@ async function ci(
     await write(
       "deno",
       `[ "$*" != --version ] || { echo "deno ${newest} (stable)"; exit; }
+      [ "$1" != eval ] || { echo "Runtime base: ${base}"; exit; }
       echo "$NAME $*" >>"${directory}/commands"
       case "$* " in *" test "* | "test "*) ${tests} ;; esac`,
     );
@@ -86,7 +89,8 @@ for (const program of ["linux-x64-glibc/deno", "win32-x64/deno.exe"]) {
     `runs the tests with the README's command and on the newest and oldest Deno, installed as ${program}`,
     async () => {
       const { code, summary, commands } = await ci(PASSED, { program });
-      expect(commands).toEqual([
+      // The checks run at the same time.
+      expect([...commands.slice(0, 2).toSorted(), ...commands.slice(2)]).toEqual([
         "deno@2 task check",
         "deno@2.7.14 check --config tests/deno.json main.ts scripts tests",
         expect.stringMatching(/^npx deno@2\.\d+\.\d+ task test$/),
@@ -103,6 +107,11 @@ testCi("does not repeat the tests on the newest Deno if the README's command use
   const { code, commands } = await ci(PASSED, { newest: version });
   expect(commands.slice(3)).toEqual([OLDEST]);
   expect(code).toBe(0);
+});
+
+testCi("attacks executables on the oldest Deno, unless their runtime base from npm was attacked before", async () => {
+  const runs = await Promise.all([ci(PASSED), ci(PASSED, { base: "Deno 2.7.11, from npm" })]);
+  expect(runs.map(({ commands }) => commands.at(-1)?.includes(",tests/faults/"))).toEqual([false, true]);
 });
 
 testCi("adds up the failed tests of all runs and fails", async () => {

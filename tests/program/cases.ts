@@ -15,8 +15,13 @@ export interface Case {
   readonly check: (program: Program) => Promise<void>;
   /** Whether the case needs a store without keys. Such a case cannot run over HTTP, where the key "admin" exists. */
   readonly withoutAnyKey?: true;
-  /** Whether the executable also runs the case against its own `serve`, to test the bundled HTTP client and server. */
+  /**
+   * Whether the case is one of those that together use every command and every kind of outcome. They also run with the
+   * executable and on PostgreSQL.
+   */
   readonly isSmokeTest?: true;
+  /** Whether the executable also runs the case against its own `serve`, to test the bundled HTTP client and server. */
+  readonly isServeTest?: true;
   /** Whether the case depends on the platform, and also runs with the executables for Linux arm64 and Windows. */
   readonly isPlatformTest?: true;
 }
@@ -58,6 +63,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "create --json prints key, name and id, and nothing else (spec 4.1)",
     isSmokeTest: true,
+    isServeTest: true,
     check: async (program) => {
       const outcome = await program(create("--name", "ci deploy", "--roles", "VIEWER", "--json"));
       const { key, name, id, ...rest } = jsonLine(outcome);
@@ -80,6 +86,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "a created key works as a bearer token and has only its own rights (spec 5)",
     isSmokeTest: true,
+    isServeTest: true,
     check: async (program) => {
       const made = await program(create("--name", "reader", "--permissions", "API_KEY:READ_ANY"));
       const env = { SERVICE_API_KEY: made.stdout.trim() };
@@ -167,6 +174,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "a resource can be removed only if no key has a permission on it, and keys cannot get one after that",
     isSmokeTest: true,
+    isServeTest: true,
     check: async (program) => {
       const onOrders = create("--name", "shop", "--permissions", "ORDERS:READ_ANY", "--json");
       expect(jsonLine(await program(["resource", "add", "orders", "--description", "d", "--json"]))).toEqual({
@@ -185,6 +193,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "create rejects a name of more than 255 code points",
+    isSmokeTest: true,
     check: async (program) => {
       const outcome = await program(create("--name", "\u{10400}".repeat(256), "--roles", "GUEST", "--json"));
       expectFailure(outcome, 2, "INVALID_NAME", /only letters, digits and spaces, and at most 255/);
@@ -193,6 +202,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "create without --overwrite rejects a taken name, and the existing key still works (spec 4.1 rule 3)",
+    isSmokeTest: true,
     check: async (program) => {
       const first = await program(create("--name", "taken", "--permissions", "API_KEY:READ_ANY"));
       const again = await program(create("--name", "taken", "--roles", "GUEST", "--json"));
@@ -204,6 +214,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "--overwrite replaces the existing key, and the old secret stops working immediately (spec 3)",
     isSmokeTest: true,
+    isServeTest: true,
     check: async (program) => {
       const old = await program(create("--name", "rotated", "--permissions", "API_KEY:READ_ANY"));
       const outcome = await program(create("--name", "rotated", "--roles", "ADMIN", "--overwrite", "--json"));
@@ -252,6 +263,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "delete --json lists the keys that were deleted (spec 4.2 rule 4)",
     isSmokeTest: true,
+    isServeTest: true,
     check: async (program) => {
       await program(create("--name", "kept", "--roles", "GUEST"));
       const { id } = jsonLine(await program(create("--name", "old", "--roles", "GUEST", "--json")));
@@ -273,6 +285,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "delete exits with 1 if no key has the name, and says where it searched (spec 7, shape A)",
+    isSmokeTest: true,
     check: async (program) => {
       await program(create("--name", "other", "--roles", "GUEST"));
       const outcome = await program(remove("--name", "X", "--json"));
@@ -344,6 +357,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "delete --match deletes the matching keys with --yes, and none without --yes",
+    isSmokeTest: true,
     check: async (program) => {
       for (const name of ["ci 1", "ci 2", "kept"]) {
         // deno-lint-ignore no-await-in-loop -- keeps the order of creation
@@ -379,6 +393,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "list prints the keys that match every filter, and exits with 1 for --check if there are any",
+    isSmokeTest: true,
     check: async (program) => {
       await program(create("--name", "ci 1", "--permissions", "DOCKER:*", "--expires-in", "3d"));
       await program(create("--name", "ci 2", "--roles", "VIEWER", "--expires-in", "30d"));
@@ -396,6 +411,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "show prints a key by its name or id, and fails with NOT_FOUND if there is none",
+    isSmokeTest: true,
     check: async (program) => {
       const flags = ["--roles", "GUEST", "--permissions", "DOCKER:READ_ANY", "--description", "d"];
       const { id } = jsonLine(await program(create("--name", "ci deploy", ...flags, "--json")));
@@ -417,6 +433,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "update changes only what its flags name, and prints the key with --json",
+    isSmokeTest: true,
     check: async (program) => {
       const made = jsonLine(await program(create("--name", "ci", "--roles", "GUEST", "--description", "d", "--json")));
       const flags = [
@@ -476,6 +493,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "updates at the same time do not undo each other",
+    isSmokeTest: true,
     check: async (program) => {
       await program(create("--name", "ci", "--roles", "GUEST"));
       const added = ["DOCKER:READ_ANY", "LOGS:READ_ANY", "VMS:READ_ANY", "SHARE:READ_ANY"];
@@ -504,6 +522,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "rotate --grace keeps the old secret valid, and rotate prints only the new secret",
+    isSmokeTest: true,
     check: async (program) => {
       const old = jsonLine(await program(create("--name", "ci", "--permissions", "ME:READ_OWN", "--json")));
       const rotated = await program(["apikey", "rotate", "--id", String(old["id"]), "--grace", "1h"]);
@@ -527,6 +546,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "--expires-in and --expires-at set when a key expires, on create and on rotate",
+    isSmokeTest: true,
     check: async (program) => {
       const expiryOf = async (name: string): Promise<number> => {
         const { stdout } = await program(["request", "--query", "{ apiKeys { name expiresAt } }"]);
@@ -548,6 +568,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "verify prints whose key it is and what it may do, and --can checks permissions",
     isSmokeTest: true,
+    isServeTest: true,
     check: async (program) => {
       const flags = ["--permissions", "DOCKER:READ_ANY", "--roles", "GUEST", "--expires-at", "2200-01-01T00:00:00Z"];
       const made = jsonLine(await program(create("--name", "ci", ...flags, "--json")));
@@ -596,6 +617,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "ensure keeps a valid secret with exactly these rights in a file, and changes only what is needed",
     isSmokeTest: true,
+    isServeTest: true,
     isPlatformTest: true,
     check: (program) =>
       inTemporaryDirectory(async (directory) => {
@@ -619,6 +641,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "request prints the response body",
     isSmokeTest: true,
+    isServeTest: true,
     isPlatformTest: true,
     check: async (program) => {
       const query = "query Named($id: PrefixedID!) { apiKey(id: $id) { name } }";
@@ -633,6 +656,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "if the response has errors, request prints the body and exits with 1",
+    isSmokeTest: true,
     check: async (program) => {
       const { code, stdout, stderr } = await program(["request", "--query", "{ nothing }"]);
       expect(code).toBe(1);
@@ -643,6 +667,7 @@ export const CASES: readonly Case[] = [
   {
     rule: "needs prints the permissions of a document, and a key with just these permissions can send it",
     isSmokeTest: true,
+    isServeTest: true,
     check: async (program) => {
       const document = "{ apiKeys { id } auditEvents { id } me { id } }";
       const found = await program(["needs", document]);
@@ -661,6 +686,7 @@ export const CASES: readonly Case[] = [
   },
   {
     rule: "--version prints the name, the version, the commit and the target",
+    isSmokeTest: true,
     check: async (program) => {
       const { code, stdout } = await program(["--version"]);
       expect(code).toBe(0);

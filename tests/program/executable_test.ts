@@ -1,4 +1,4 @@
-/** Runs all cases with the executable in embedded mode, and the smoke tests also over the executable's own `serve`. */
+/** Runs the smoke tests with the executable in embedded mode, and some of them also over the executable's own `serve`. */
 import { CASES } from "./cases.ts";
 import { buildExecutable } from "./executable.ts";
 import { embedded, executableOverHttp } from "./installations.ts";
@@ -9,12 +9,12 @@ if (build.kind === "not built") {
   Deno.test.ignore(`the cases with the executable (skipped: the executable was not built: ${build.reason})`, () => {});
 } else {
   const { path } = build;
-  for (const { rule, check, isSmokeTest } of CASES) {
+  for (const { rule, check, isServeTest } of CASES.filter(({ isSmokeTest }) => isSmokeTest)) {
     Deno.test(`executable: ${rule}`, async () => {
       await using installation = await embedded(asProcess(path));
       await check(installation.program);
     });
-    if (!isSmokeTest) continue;
+    if (!isServeTest) continue;
     Deno.test(`executable over HTTP: ${rule}`, async () => {
       await using installation = await executableOverHttp(path);
       await check(installation.program);

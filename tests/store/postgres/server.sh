@@ -2,18 +2,25 @@
 #
 # Creates a database cluster in DIRECTORY/data. Then reads commands, `start` or `stop`, from standard input, one per
 # line. Answers each command with the line `done` or `failed`. When standard input ends, stops the server and removes
-# DIRECTORY. Standard input ends when the tests end, even if they are killed.
+# DIRECTORY. Standard input ends when the tests end, even if they are killed. The cluster is in memory if /dev/shm has
+# 2 GB, because creating and dropping a database means hundreds of small files.
 
 export directory=$1 binaries=$2 port=$3 options=$4
 trap '' HUP INT TERM PIPE # these signals do not end the script; the end of standard input does
 cd "$directory" || exit
+
+memory=
+if [ "$(df -Pk /dev/shm 2>/dev/null | awk 'END { print int($4) }')" -ge 2000000 ]; then
+  memory=$(mktemp -d /dev/shm/service-api-postgres-XXXXXX) || exit
+  mkdir "$memory/data" && ln -s "$memory/data" data && cp certificate private_key "$memory"
+fi
 
 # PostgreSQL refuses to run as root.
 user=
 if [ "$(id -u)" = 0 ]; then
   user=nobody
   id postgres >/dev/null 2>&1 && user=postgres
-  chown -R "$user" "$directory"
+  chown -R "$user" "$directory" $memory
 fi
 as_user() { # COMMAND
   if [ -z "$user" ]; then
@@ -50,7 +57,7 @@ keep() {
     esac && echo done || echo failed
   done 2>/dev/null # hides the errors of echo after the tests have ended
   stop QUIT
-  cd / && rm -rf "$directory"
+  cd / && rm -rf "$directory" $memory
 }
 
 # If Deno ends with an error, it kills this shell, but not the children of this shell. Therefore `keep` runs in a child,
