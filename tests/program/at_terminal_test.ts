@@ -117,9 +117,9 @@ testAtTerminal("keys selected from a list are deleted", {}, async ({ terminal, p
   expect(outputOf(await terminal.shows(/Delete keys/))).toBe(`\
 ? What do you want to do?
 ❯ Create a key  prints its secret once
-  List keys     their rights and last use
-  Show a key    everything except its secret
-  Update a key  its name, description, rights or state
+  List keys     rights and last use
+  Show a key    all but its secret
+  Update a key  name, rights or state
   Rotate a key  issues a new secret
   Delete keys   selected from a list
   enter to select · arrows to move · ? help`);

@@ -1,7 +1,7 @@
 /** The prompts for a line of text and for a secret. */
 import { TextPrompt } from "@clack/core";
 import { escapeInvisible } from "../../apikey/failure.ts";
-import { truncate } from "../terminal/text_width.ts";
+import { truncate, wrapText } from "../terminal/text_width.ts";
 import type { TextOptions } from "./options.ts";
 import { errorLines, failureMessage, type PromptFrame, promptLine, runPrompt, type Screen } from "./run_prompt.ts";
 
@@ -53,7 +53,8 @@ async function promptForLine(
       const error = state === "error" ? rejection : isChecked ? validate(typed) : undefined;
       const room = terminal.size().columns - 3;
       const fitting = hints.find((text) => text.length <= room) ?? hint;
-      const below = error !== undefined ? errorLines(error, screen) : fitting === "" ? [] : [`  ${style.dim(fitting)}`];
+      const hintLines = fitting === "" ? [] : wrapText(fitting, room + 1).map((line) => `  ${style.dim(line)}`);
+      const below = error === undefined ? hintLines : errorLines(error, screen);
       return [promptLine(label, shown, style), ...below].join("\n");
     },
   };

@@ -34,9 +34,9 @@ Deno.test("apikey alone prompts for the mode, and deletion lists the keys, asks 
   expect(belowTarget(shown)).toBe(`\
 ? What do you want to do?
 ❯ Create a key  prints its secret once
-  List keys     their rights and last use
-  Show a key    everything except its secret
-  Update a key  its name, description, rights or state
+  List keys     rights and last use
+  Show a key    all but its secret
+  Update a key  name, rights or state
   Rotate a key  issues a new secret
   Delete keys   selected from a list
   enter to select · arrows to move · ? help`);

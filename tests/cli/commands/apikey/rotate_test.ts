@@ -202,7 +202,7 @@ Deno.test("at a terminal, rotate without a name lists the keys to select from, a
   Last used    never
   Old secret   stops working immediately
 
-? Rotate this key? (y/N/e)
+? Rotate the key "ci deploy"? (y/N/e)
   e to change an answer · y for yes · n for no · esc to go back · ? help`);
   screen.press("y");
   expect(await code).toBe(0);
@@ -226,9 +226,9 @@ Deno.test("at a terminal, rotate asks for the grace period and the expiry, and s
   screen.press(..."2h", KEYS.enter);
   await screen.until(/leave it empty to keep the expiry, in \d+d/);
   screen.press(..."60d", KEYS.enter);
-  const shown = await screen.until(/Rotate this key\?/);
+  const shown = await screen.until(/Rotate the key "ci"\?/);
   expect(shown).toMatch(/ {2}Expires {6}\S+Z \(in \d+d\)\n {2}Old secret {3}works until \S+Z \(in .+\)\n/);
-  expect(shown).toMatch(/ {2}Grace period {1}the secret before it works until \S+Z[^?]*rotating\s+ends that now/);
+  expect(shown).toMatch(/ {2}Warning {6}An older secret works until \S+Z[^?]*Rotating the\s+key ends that now\./);
   screen.press("y");
   expect(await code).toBe(0);
   const { stdout } = await program(["apikey", "show", "ci", "--json"]);

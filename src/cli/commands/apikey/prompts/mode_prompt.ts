@@ -11,9 +11,9 @@ const MODES = [
     hint: "prints its secret once",
     takes: ["name", ...CREATE_ONLY_FLAGS],
   },
-  { value: "list", label: "List keys", hint: "their rights and last use", takes: FILTER_FLAGS },
-  { value: "show", label: "Show a key", hint: "everything except its secret", takes: ["name", "id"] },
-  { value: "update", label: "Update a key", hint: "its name, description, rights or state", takes: ["name", "id"] },
+  { value: "list", label: "List keys", hint: "rights and last use", takes: FILTER_FLAGS },
+  { value: "show", label: "Show a key", hint: "all but its secret", takes: ["name", "id"] },
+  { value: "update", label: "Update a key", hint: "name, rights or state", takes: ["name", "id"] },
   { value: "rotate", label: "Rotate a key", hint: "issues a new secret", takes: ["name", "id"] },
   { value: "delete", label: "Delete keys", hint: "", takes: ["name", ...DELETE_ONLY_FLAGS] },
 ] as const satisfies readonly {

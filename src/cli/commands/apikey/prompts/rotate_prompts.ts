@@ -1,5 +1,5 @@
 /** The prompts of `apikey rotate`. */
-import { Failure } from "../../../../apikey/failure.ts";
+import { Failure, quote } from "../../../../apikey/failure.ts";
 import { expiryFrom, parseDuration } from "../../../../apikey/lifetime.ts";
 import type { ApiKey, Client } from "../../../../client/client.ts";
 import type { PromptFlags } from "../../../host/can_prompt.ts";
@@ -70,7 +70,7 @@ export async function promptForRotation(
     const confirm: Step = async () => {
       if (flags.yes) return false;
       await describeKeys([selected()], marks, dialog, rowsFor(selected(), toPlan(), now));
-      const label = "Rotate this key?";
+      const label = `Rotate the key ${quote(selected().name)}?`;
       await confirmSelection({ label, alternative: "Change an answer", unchanged: "Nothing was changed." }, prompts);
       return true;
     };
@@ -95,6 +95,6 @@ function rowsFor({ expiresAt, graceUntil }: ApiKey, plan: RotationPlan, now: Dat
   return [
     ["Expires", expiry === null ? "" : show(expiry)],
     ["Old secret", end === undefined ? "stops working immediately" : `works until ${show(end)}`],
-    ["Grace period", isInGrace ? `the secret before it works until ${show(graceUntil)}; rotating ends that now` : ""],
+    ["Warning", isInGrace ? `An older secret works until ${show(graceUntil)}. Rotating the key ends that now.` : ""],
   ];
 }

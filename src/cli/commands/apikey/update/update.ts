@@ -11,6 +11,7 @@ import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import { canPrompt } from "../../../host/can_prompt.ts";
 import type { Dialog } from "../../../host/dialog.ts";
 import type { Host } from "../../../host/host.ts";
+import { wrapFor } from "../../../host/notes.ts";
 import { writeJson } from "../../../report.ts";
 import { collect, withServerFlags } from "../../../settings/server_flags.ts";
 import { type OutputFlags, withOutputFlags } from "../key_flags.ts";
@@ -202,7 +203,8 @@ const CHANGE_FLAGS = [
 
 async function showChanges(key: ApiKey, changes: KeyChanges, host: Host): Promise<void> {
   const title = redactSecrets(`Changes to the key ${quote(key.name)} (${escapeInvisible(key.id)}):`);
-  await host.stderr.write([title, ...describeChanges(key, changes, host.stderr, 2), ""].join("\n"));
+  const lines = [await wrapFor(host.stderr, title), ...describeChanges(key, changes, host.stderr, 2), ""];
+  await host.stderr.write(lines.join("\n"));
 }
 
 /** Asks the server only what the change makes necessary: which key is in use, and which other keys have the role ADMIN. */
