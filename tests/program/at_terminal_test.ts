@@ -4,7 +4,8 @@ import { buildExecutable } from "./executable.ts";
 import { asProcess, type Program, withEnv } from "./program.ts";
 import { openTerminal, type Terminal, type TerminalOptions } from "./terminal.ts";
 import { belowTarget } from "./terminal_host.ts";
-import { missingPrograms } from "../tools.ts";
+import { denoDirectory } from "./from_sources.ts";
+import { missingPrograms, testWith } from "../tools.ts";
 
 const build = await buildExecutable();
 const [missing] = missingPrograms(["tmux"]);
@@ -352,3 +353,25 @@ for (const command of ["./service-api login --plain", "env -u TERM ./service-api
     await terminal.shows(/^restored$/m);
   });
 }
+
+testWith(
+  ["tmux"],
+  "at a terminal, Ctrl-Z changes nothing if deno task runs the program, and Ctrl-C ends it",
+  async () => {
+    const project = new URL("../../", import.meta.url).pathname;
+    const start = [Deno.execPath(), "task", "--quiet", "start", "apikey", "--create"];
+    await using terminal = await openTerminal(["bash", "--norc", "--noprofile"], {
+      cwd: project,
+      env: { PS1: "$ ", DENO_DIR: await denoDirectory(), SERVICE_API_DATA_DIR: "/nonexistent" },
+    });
+    await terminal.shows(/^\$$/);
+    await terminal.type(start.join(" "));
+    await terminal.press("Enter");
+    await terminal.shows(/Name: █/);
+    await terminal.press("C-z");
+    await terminal.type("ci");
+    await terminal.shows(/Name: ci█/);
+    await terminal.press("C-c");
+    await terminal.shows(/Interrupted\. Nothing was changed\.\n\$$/);
+  },
+);

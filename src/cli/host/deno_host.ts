@@ -69,8 +69,9 @@ async function openTerminal(): Promise<Terminal> {
     },
   });
   const setRawMode = (isRaw: boolean): void => {
-    // With `cbreak`, Ctrl-Z suspends the program. The program does not have the permission to suspend itself.
-    if (Deno.build.os === "windows") stdin.setRawMode(isRaw);
+    // With `cbreak`, Ctrl-Z suspends the program. The program does not have the permission to suspend itself. `deno task`,
+    // which runs the sources, would not stop with it, so the shell would not get the terminal back.
+    if (Deno.build.os === "windows" || !Deno.build.standalone) stdin.setRawMode(isRaw);
     else Deno.stdin.setRaw(isRaw, { cbreak: isRaw });
     if (denoHost.env("TERM") !== "dumb") stderr.write(bracketedPaste(isRaw));
   };
