@@ -9,7 +9,7 @@ import { wrapFor } from "../../host/notes.ts";
 import type { Log } from "../../host/log.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { parseBaseUrl, withScheme } from "../../settings/base_url.ts";
-import { readConfigFile } from "../../config_file/read.ts";
+import { type Config, readConfigFile } from "../../config_file/read.ts";
 import { chooseConfigPath, type ConfigPath } from "../../config_file/path.ts";
 import { readKey } from "../../connection/headers.ts";
 import type { EffectiveSettings } from "../../connection/effective_settings.ts";
@@ -67,52 +67,76 @@ export async function login(
   const profileSetting = chooseSetting("profile", flags, host);
   const { name: setting, value: name } = profileSetting ?? { name: "--profile", value: "default" };
   checkProfileName({ name: setting, value: name }, [...profiles.keys()]);
-  const oldProfile = profiles.get(name);
 
   let prompts: Promise<Prompts> | undefined;
-  const requirePrompts = async (problem: string): Promise<Prompts> => {
-    if (canPrompt(flags, host)) return await (prompts ??= openPrompts(host));
-    throw new Failure("USAGE", problem);
+  const session: Session = {
+    flags,
+    host,
+    log,
+    file,
+    name,
+    config: { file: configPath, profileSetting, profile: profiles.get(name) },
+    requirePrompts: async (problem) => {
+      if (canPrompt(flags, host)) return await (prompts ??= openPrompts(host));
+      throw new Failure("USAGE", problem);
+    },
   };
-  const baseUrl = chooseServer(flags, host, oldProfile) ??
-    urlFromPrompt(await promptForServer(await requirePrompts(noServer(oldProfile)), flags, name, oldProfile));
+  const given = chooseServer(session);
+  if (given !== undefined) await logInTo(given, false, session);
+  else await askAndLogIn(session);
+  return ExitCode.OK;
+}
+
+/** What the command was given. */
+interface Session {
+  readonly flags: LoginFlags;
+  readonly host: Host;
+  readonly log: Log;
+  readonly file: ConfigPath;
+  /** The name of the profile. */
+  readonly name: string;
+  /** The config file before, with the profile if it exists. */
+  readonly config: Config;
+  /** @throws {Failure} `USAGE` with this message if the command cannot prompt */
+  readonly requirePrompts: (problem: string) => Promise<Prompts>;
+}
+
+/** Asks for the server, and logs in to it. The user can go back from the key to the server. */
+async function askAndLogIn(session: Session): Promise<void> {
+  const { flags, host, name, config: { profile }, requirePrompts } = session;
+  const prompts = await requirePrompts(noServer(profile));
+  const { runSteps } = await import("#prompts");
+  let typed = profile?.values.get("baseUrl")?.value ?? "";
+  await runSteps([
+    async () => {
+      typed = await promptForServer(prompts, flags, { name, initial: typed, profile });
+    },
+    async (canGoBack) => await logInTo(urlFromPrompt(typed), canGoBack, session),
+  ], { host });
+}
+
+function urlFromPrompt(value: string): SourcedSetting {
+  return { ...settingFrom("flag", SERVER, value), from: "the URL that you entered" };
+}
+
+/** Chooses the key, checks it on the server, and stores the profile. */
+async function logInTo(baseUrl: SourcedSetting, canGoBack: boolean, session: Session): Promise<void> {
+  const { flags, host, file, name, config } = session;
   const endpoint = parseBaseUrl(baseUrl, { allowHttp: true }).href;
   const server = endpoint.replace(/\/graphql$/, "");
-  const isNewServer = endpointOf(oldProfile) !== endpoint;
+  const isNewServer = endpointOf(config.profile) !== endpoint;
   const flagsWithUrl = baseUrl.source === "variable" ? flags : { ...flags, baseUrl: baseUrl.value };
   const { resolveSettings } = await import("#connection");
-  const settings = resolveSettings(flagsWithUrl, host, { file: configPath, profileSetting, profile: oldProfile });
   // Messages name the source of the URL.
-  const resolved = { ...settings, baseUrl };
-  const check = async (key: SourcedSetting): Promise<AcceptedKey> => {
-    const effective = { ...resolved, key, keyFile: undefined };
-    return { effective, key, ...await identify(effective, host, log) };
-  };
-  const chooseKey = async (): Promise<AcceptedKey> => {
-    const given = await readKeyFromFlagOrVariable(resolved, host, log);
-    if (given !== undefined) return await check(given);
-    const keyFile = oldProfile?.values.get("keyFile");
-    const readCurrent = (): Promise<SourcedSetting | undefined> =>
-      readKey({ key: undefined, keyFile, timeout: resolved.timeout }, host, log);
-    if (keyFile !== undefined && !isNewServer && !canPrompt(flags, host)) {
-      const current = await readCurrent();
-      if (current !== undefined) return await check(current);
-    }
-    const prompts = await requirePrompts(noKey(server, keyFile && oldProfile));
-    // A key that cannot be read cannot be kept either.
-    const current = await readCurrent().catch(() => undefined);
-    const source = baseUrl.name === SERVER
-      ? ""
-      : ` (${baseUrl.source === "file" ? `profile ${quote(name)}` : baseUrl.from})`;
-    const target = `The key for ${server}${source} is stored as profile ${quote(name)}.`;
-    return await promptForKey(prompts, { target, server, current, isNewServer }, check, host);
-  };
-  const { effective, key, caller, foundKeyHeader, verification } = await chooseKey();
+  const settings = { ...resolveSettings(flagsWithUrl, host, config), baseUrl };
+  const accepted = await chooseKey({ settings, server, isNewServer, canGoBack }, session);
+  const { effective, key, caller, foundKeyHeader, verification } = accepted;
   const keepsKey = key.source === "file";
   const newFlags = { ...flags, keyHeader: flags.keyHeader ?? foundKeyHeader };
   await withLock(file, host, async () => {
     const changes = changesFor(name, isNewServer ? server : undefined, keepsKey, newFlags, effective, host);
-    await storeProfile({ file, name, oldProfile, changes, key: keepsKey ? undefined : key.value, isNewServer }, host);
+    const newKey = keepsKey ? undefined : key.value;
+    await storeProfile({ file, name, oldProfile: config.profile, changes, key: newKey, isNewServer }, host);
   });
   const identity = caller === undefined ? "" : ` as ${quote(caller.name)} (${escapeInvisible(caller.id)})`;
   const note = foundKeyHeader === undefined ? "" : ` The server expects the key in the header ${foundKeyHeader}.`;
@@ -121,22 +145,57 @@ export async function login(
   await host.stdout.write(`${await wrapFor(host.stdout, text)}\n`);
   await describeKey(verification, host);
   await warnAboutVariables(baseUrl, key, host);
-  return ExitCode.OK;
 }
 
-function urlFromPrompt(value: string): SourcedSetting {
-  return { ...settingFrom("flag", SERVER, value), from: "the URL that you entered" };
+/** A server, and how to ask for the key. */
+interface KeyChoice {
+  readonly settings: EffectiveSettings & { readonly baseUrl: SourcedSetting };
+  readonly server: string;
+  readonly isNewServer: boolean;
+  readonly canGoBack: boolean;
+}
+
+/**
+ * Returns the key of the flag or the variable, the key that the profile keeps, or the key that the user enters, after the
+ * server has accepted it.
+ */
+async function chooseKey(
+  { settings, server, isNewServer, canGoBack }: KeyChoice,
+  { flags, host, log, name, config: { profile }, requirePrompts }: Session,
+): Promise<AcceptedKey> {
+  const check = async (key: SourcedSetting): Promise<AcceptedKey> => {
+    const effective = { ...settings, key, keyFile: undefined };
+    return { effective, key, ...await identify(effective, host, log) };
+  };
+  const given = await readKeyFromFlagOrVariable(settings, host, log);
+  if (given !== undefined) return await check(given);
+  const keyFile = profile?.values.get("keyFile");
+  const readCurrent = (): Promise<SourcedSetting | undefined> =>
+    readKey({ key: undefined, keyFile, timeout: settings.timeout }, host, log);
+  if (!isNewServer && !canPrompt(flags, host)) {
+    const current = await readCurrent();
+    if (current !== undefined) return await check(current);
+  }
+  const prompts = await requirePrompts(noKey(server, keyFile && profile));
+  // A key that cannot be read cannot be kept either.
+  const current = await readCurrent().catch(() => undefined);
+  const { baseUrl } = settings;
+  const source = baseUrl.name === SERVER
+    ? ""
+    : ` (${baseUrl.source === "file" ? `profile ${quote(name)}` : baseUrl.from})`;
+  const target = `The key for ${server}${source} is stored as profile ${quote(name)}.`;
+  return await promptForKey(prompts, { target, server, current, isNewServer, canGoBack }, check, host);
 }
 
 /** Returns the server of the flag or the variable or, if the user gives only a key, of the profile. */
-function chooseServer(flags: LoginFlags, host: Host, oldProfile: Profile | undefined): SourcedSetting | undefined {
+function chooseServer({ flags, host, config: { profile } }: Session): SourcedSetting | undefined {
   const setting = chooseSetting("baseUrl", flags, host);
   if (setting !== undefined) {
     return setting.source === "flag" ? { ...setting, value: withScheme(setting.value) } : setting;
   }
   const hasVariable = KEY_VARIABLES.some((name) => host.env(name) !== undefined);
   const givesKey = flags.keyFile !== undefined || (hasVariable && !canPrompt(flags, host));
-  return givesKey ? oldProfile?.values.get("baseUrl") : undefined;
+  return givesKey ? profile?.values.get("baseUrl") : undefined;
 }
 
 function noServer(oldProfile: Profile | undefined): string {

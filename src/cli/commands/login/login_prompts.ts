@@ -13,6 +13,15 @@ import { endpointOf } from "./stored_profile.ts";
 /** How messages name the server that the user types at the prompt. */
 export const SERVER = "The server";
 
+export interface ServerQuestion {
+  /** The name of the profile. */
+  readonly name: string;
+  /** The text in the prompt when it appears; may be empty. */
+  readonly initial: string;
+  /** The profile if it exists. */
+  readonly profile: Profile | undefined;
+}
+
 /**
  * Asks for the server of a profile.
  *
@@ -21,21 +30,19 @@ export const SERVER = "The server";
 export async function promptForServer(
   prompts: Prompts,
   { allowHttp: acceptsHttp = false }: AddressFlags,
-  name: string,
-  oldProfile: Profile | undefined,
+  { name, initial, profile }: ServerQuestion,
 ): Promise<string> {
-  const initial = oldProfile?.values.get("baseUrl")?.value;
   const check = (typed: string): void => {
     const setting = { name: SERVER, value: withScheme(typed) };
     // The allow-http of a profile applies only to the server of that profile.
-    const isSameServer = parseBaseUrl(setting, { allowHttp: true }).href === endpointOf(oldProfile);
-    const allowHttp = acceptsHttp || isSameServer && oldProfile?.values.get("allowHttp")?.value === "true";
+    const isSameServer = parseBaseUrl(setting, { allowHttp: true }).href === endpointOf(profile);
+    const allowHttp = acceptsHttp || isSameServer && profile?.values.get("allowHttp")?.value === "true";
     parseBaseUrl(setting, { allowHttp });
   };
   const typed = await prompts.text({
     label: `Server of profile ${quote(name)}`,
     hint: "for example https://keys.example.com or localhost:4000",
-    ...(initial === undefined ? {} : { initial }),
+    initial,
     check,
     checksOnEnter: true,
   });
@@ -53,16 +60,19 @@ export interface KeyQuestion {
   readonly current: SourcedSetting | undefined;
   /** Whether the profile had a different server, or none. The current key is then sent only if the user agrees. */
   readonly isNewServer: boolean;
+  /** Whether the user can go back to the server. */
+  readonly canGoBack: boolean;
 }
 
 /**
  * Asks for a key until the server accepts one, at most three times.
  *
  * @throws {Failure} of the last check; at once if it is not about the key
+ * @throws {GoBack} if the user goes back to the server
  */
 export async function promptForKey(
   prompts: Prompts,
-  { target, server, current, isNewServer }: KeyQuestion,
+  { target, server, current, isNewServer, canGoBack }: KeyQuestion,
   check: (key: SourcedSetting) => Promise<AcceptedKey>,
   host: Host,
 ): Promise<AcceptedKey> {
@@ -71,12 +81,12 @@ export async function promptForKey(
   const lines = wrapMessage(target, host.stderr.columns() - 1);
   await host.stderr.write(lines.map((line) => `${dim(line)}\n`).join(""));
   const sendsCurrent = current !== undefined && isNewServer &&
-    await prompts.confirm({ label: `Send the current key to ${new URL(server).host}?`, initial: false });
+    await prompts.confirm({ label: `Send the current key to ${new URL(server).host}?`, initial: false, canGoBack });
   let agreed = sendsCurrent ? current : undefined;
   let kept = isNewServer ? undefined : current;
   for (let left = MAX_ATTEMPTS - 1;; left--) {
     // deno-lint-ignore no-await-in-loop -- one attempt at a time
-    const key = agreed ?? await promptForSecret(prompts, kept);
+    const key = agreed ?? await promptForSecret(prompts, kept, canGoBack);
     // If the server refuses the current key, the user cannot keep it.
     if (key === current) agreed = kept = undefined;
     const showTyping = host.hideTyping?.();
@@ -97,7 +107,11 @@ export async function promptForKey(
 }
 
 /** @param kept the key if the user only presses Enter */
-async function promptForSecret(prompts: Prompts, kept: SourcedSetting | undefined): Promise<SourcedSetting> {
+async function promptForSecret(
+  prompts: Prompts,
+  kept: SourcedSetting | undefined,
+  canGoBack: boolean,
+): Promise<SourcedSetting> {
   const name = "The key";
   const parse = (value: string): SourcedSetting =>
     kept !== undefined && value.trim() === ""
@@ -105,6 +119,7 @@ async function promptForSecret(prompts: Prompts, kept: SourcedSetting | undefine
       : settingFrom("flag", name, parseSetting({ name, value }, keySchema()));
   const typed = await prompts.secret({
     label: "API key",
+    canGoBack,
     ...(kept === undefined ? {} : { hint: "Enter keeps the current key" }),
     check: (answer) => void parse(answer),
   });

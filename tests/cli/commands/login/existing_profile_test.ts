@@ -88,6 +88,31 @@ testWithModes("at the prompts of login, Enter keeps the server and the key of th
   expect(await filesIn(home.directory)).toEqual(before);
 });
 
+testWithModes(
+  "the user can go back from the key to the server, which keeps its text, and nothing is sent meanwhile",
+  async () => {
+    await using server = startKeyServer();
+    await using home = await homeWithProfile("https://old.example");
+    const { screen, code } = runAtTerminal(["login"], { env: { HOME: home.home } });
+    await screen.until(/Server of/);
+    screen.press(KEYS.ctrlU, ..."https://wrong.example", KEYS.enter);
+    await screen.until(/Send the current key to wrong.example/);
+    screen.press("n");
+    await screen.until(/API key: █\n.*esc to go back/);
+    screen.press(KEYS.shiftTab);
+    expect(await screen.until(/Server of.*wrong.example█/)).not.toContain("API key");
+    screen.press(KEYS.ctrlU, ...server.url, KEYS.enter);
+    await screen.until(/\(y\/N\)/);
+    screen.press(KEYS.shiftTab);
+    await screen.until(/Server of.*█/);
+    screen.press(KEYS.enter);
+    await screen.until(/\(y\/N\)/);
+    expect(server.requests).toEqual([]);
+    screen.press("y");
+    expect(await code).toBe(0);
+  },
+);
+
 testWithModes("if the server refuses the key of the profile, Enter no longer keeps it", async () => {
   await using server = startKeyServer();
   await using home = await homeWithProfile(server.url);

@@ -1,6 +1,6 @@
 /** `login` and `logout`: what they store, remove and keep. */
 import { expect } from "expect";
-import { KEYS } from "../../../program/screen.ts";
+import { KEYS, Screen } from "../../../program/screen.ts";
 import { runAtTerminal } from "../../../program/terminal_host.ts";
 import { relative } from "node:path";
 import { login, type LoginFlags } from "../../../../src/cli/commands/login/login.ts";
@@ -370,6 +370,7 @@ async function atTerminal(home: ConfigHome, flags: LoginFlags, prompts: Prompts)
   const host = home.host({ env: { NO_COLOR: "1" } });
   Object.assign(host.stdin, terminal);
   Object.assign(host.stderr, terminal);
+  Object.assign(host, { openTerminal: () => Promise.resolve(new Screen()) });
   await login(flags, host, SILENT, () => Promise.resolve(prompts));
   return host.stdout.text + host.stderr.text;
 }
