@@ -66,7 +66,7 @@ Deno.test("if the user answers yes to both prompts, the command replaces the key
   screen.press(..."taken", KEYS.enter);
   await screen.until(/Replace it/);
   screen.press("y");
-  await screen.until(/\? Create this key and replace any key with the same name\?/);
+  await screen.until(/\? Create this key and replace the existing key\?/);
   screen.press("y");
   expect(await code).toBe(0);
   expect(host.stdout.text).not.toBe(before.stdout);
@@ -101,13 +101,15 @@ Deno.test("--yes does not skip the prompt about replacing a key", async () => {
   expect(await code).toBe(0);
 });
 
-Deno.test("--overwrite skips the prompt about replacing a key, but not the confirmation", async () => {
+Deno.test("--overwrite skips the prompt about replacing a key, but not the confirmation, which describes that key", async () => {
   await using installation = await embedded(inProcess);
   await installation.program(CREATE_TAKEN);
   const { screen, code } = createAtTerminal(installation, ["--overwrite", ...ALL_BUT_NAME]);
   await screen.until(/\? Name/);
   screen.press(..."taken", KEYS.enter);
-  expect(await screen.until(/\? Create this key and/)).not.toContain("exists");
+  const shown = await screen.until(/\? Create this key and replace the existing key\?/);
+  expect(shown).not.toContain("exists");
+  expect(shown).toContain("\n  Replaces     the key with GUEST, never used; its secret stops working\n");
   screen.press("y");
   expect(await code).toBe(0);
 });
@@ -187,4 +189,31 @@ Deno.test("on SIGINT during the look-up of the name, the command exits with 130"
   expect(await code).toBe(130);
   expect(screen.isRestored).toBe(true);
   response.resolve(new Response());
+});
+
+Deno.test("the confirmation of --overwrite warns if the existing key is the key in use and the last ADMIN", async () => {
+  await using installation = await overHttp();
+  const { env } = installation;
+  const args = ["apikey", "--create", "--overwrite", "--name", "admin", "--description", ""];
+  const { screen, code } = runAtTerminal(args, { env });
+  await screen.until(/\? Roles/);
+  screen.press(..."GUEST", KEYS.tab, KEYS.enter);
+  await screen.until(/\? Permissions/);
+  screen.press(KEYS.enter);
+  expect(await screen.until(/\? Create this key and replace the existing key\?/)).toContain(
+    "\n  Replaces     the key with ADMIN, used now; its secret stops working\n" +
+      "  Warning      The existing key is the key in use.\n               Without it, no key has the role ADMIN.\n",
+  );
+  screen.press(KEYS.ctrlC);
+  expect(await code).toBe(130);
+});
+
+Deno.test("with --overwrite and a name that no key has, the confirmation does not speak of a replacement", async () => {
+  await using installation = await embedded(inProcess);
+  const { screen, code } = createAtTerminal(installation, ["--overwrite", ...ALL_BUT_NAME]);
+  await screen.until(/\? Name/);
+  screen.press(..."free", KEYS.enter);
+  await screen.until(/\? Create this key\? \(/);
+  screen.press("y");
+  expect(await code).toBe(0);
 });

@@ -1,7 +1,7 @@
 /** The prompts of `apikey --create`. */
 import { escapeInvisible, Failure, quote } from "../../../../apikey/failure.ts";
-import { type Name, nameTaken, parseName } from "../../../../apikey/name.ts";
-import type { Client, NewKey } from "../../../../client/client.ts";
+import { hasName, type Name, nameTaken, parseName } from "../../../../apikey/name.ts";
+import type { ApiKey, Client, NewKey } from "../../../../client/client.ts";
 import type { PromptFlags } from "../../../host/can_prompt.ts";
 import type { Dialog } from "../../../host/dialog.ts";
 import type { Host } from "../../../host/host.ts";
@@ -13,7 +13,7 @@ import { drawRights } from "../../../terminal/rights_matrix.ts";
 import { styleFor } from "../../../terminal/style.ts";
 import type { KeyDraft } from "../create.ts";
 import { readMarkedKeys } from "../lockout.ts";
-import { describeFullRights, describeKeys, formatRows } from "./key_details.ts";
+import { describeFullRights, describeKeys, describeReplaced, formatRows, type Marks } from "./key_details.ts";
 import { type Answers, askDescription, askName, askPermissions, askRoles } from "./key_questions.ts";
 import { openDialog } from "./open_dialog.ts";
 
@@ -103,9 +103,8 @@ async function confirmOrEdit(
   for (let isConfirmed = false; !isConfirmed;) {
     const key = toKey();
     // deno-lint-ignore no-await-in-loop -- one question at a time
-    const { grantsAll } = await showSummary(key, client, dialog);
+    const { grantsAll, label } = await showSummary(key, client, dialog);
     if (flags.yes) return;
-    const label = labelFor(key);
     // deno-lint-ignore no-await-in-loop -- one question at a time
     const decision = await prompts.confirm({ label, initial: !grantsAll, canEdit: true, canGoBack });
     isConfirmed = decision === "yes";
@@ -153,14 +152,37 @@ async function editOneAnswer(
  * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm
  */
 export async function confirmKey(key: NewKey, flags: PromptFlags, client: Client, dialog: Dialog): Promise<void> {
-  await showSummary(key, client, dialog);
+  const { label } = await showSummary(key, client, dialog);
   if (flags.yes) return;
   const prompts = await openDialog(dialog);
-  if (!await prompts.confirm({ label: labelFor(key), initial: false })) throw new Failure("INTERRUPTED", UNCHANGED);
+  if (!await prompts.confirm({ label, initial: false })) throw new Failure("INTERRUPTED", UNCHANGED);
 }
 
-function labelFor({ overwrite }: NewKey): string {
-  return overwrite ? "Create this key and replace any key with the same name?" : "Create this key?";
+/** @param replaced the keys that the new key replaces; `undefined` if they are unknown */
+function labelFor(replaced: readonly ApiKey[] | undefined): string {
+  if (replaced === undefined) return "Create this key and replace any key with the same name?";
+  return replaced.length === 0 ? "Create this key?" : "Create this key and replace the existing key?";
+}
+
+interface ReplacedKeys {
+  readonly keys: readonly ApiKey[];
+  readonly marks: Marks;
+}
+
+/** Returns the keys that the new key replaces; `undefined` if the user's key is not allowed to read keys. */
+async function readReplaced(
+  { name, overwrite }: Pick<NewKey, "name" | "overwrite">,
+  client: Client,
+  now: Date,
+): Promise<ReplacedKeys | undefined> {
+  if (!overwrite) return { keys: [], marks: new Map() };
+  try {
+    const { keys, marks } = await readMarkedKeys(client, now);
+    return { keys: keys.filter((key) => hasName(key, name)), marks };
+  } catch (error) {
+    if (error instanceof Failure && error.code === "FORBIDDEN") return undefined;
+    throw error;
+  }
 }
 
 /** Asks whether to replace the key that has the name. */
@@ -171,9 +193,8 @@ async function confirmReplacement(
   client: Client,
   dialog: Dialog,
 ): Promise<boolean> {
-  const { keys, marks } = await readMarkedKeys(client, dialog.host.now());
-  const replaced = keys.filter((key) => key.name.normalize("NFC") === name);
-  if (replaced.length > 0) await describeKeys(replaced, marks, dialog);
+  const replaced = await readReplaced({ name, overwrite: true }, client, dialog.host.now());
+  if (replaced !== undefined && replaced.keys.length > 0) await describeKeys(replaced.keys, replaced.marks, dialog);
   const label = `A key named ${quote(name)} already exists. Replace it and revoke its secret?`;
   return await prompts.confirm({ label, initial: false, canGoBack });
 }
@@ -195,17 +216,18 @@ async function isTaken(name: Name, client: Client): Promise<boolean> {
  * Shows the rights of a key and then its values, so that the values are next to the confirmation even if the rights do
  * not fit on the screen.
  *
- * @returns whether the key may do everything
+ * @returns whether the key may do everything, and the question
  */
 async function showSummary(
   key: NewKey,
   client: Client,
   { host, target }: Dialog,
-): Promise<{ readonly grantsAll: boolean }> {
+): Promise<{ readonly grantsAll: boolean; readonly label: string }> {
   const { name, description, roles, permissions, expiresAt } = key;
   const rights = await client.effectivePermissions(key);
   const style = styleFor(host.stderr, host);
   const warning = describeFullRights(rights);
+  const replaced = await readReplaced(key, client, host.now());
   const rows = formatRows([
     ["Using", target.description],
     ["Name", name],
@@ -214,8 +236,9 @@ async function showSummary(
     ["Permissions", summarizePermissions(permissions)],
     ["Expires", expiresAt?.toISOString() ?? ""],
     ["Warning", warning ?? ""],
+    ...replaced === undefined ? [] : describeReplaced(replaced.keys, replaced.marks, roles, host),
   ], host);
   const matrix = drawRights(rights, host.stderr.columns(), style);
   await host.stderr.write(["", ...matrix, "", rows, ""].join("\n"));
-  return { grantsAll: warning !== undefined };
+  return { grantsAll: warning !== undefined, label: labelFor(replaced?.keys) };
 }

@@ -119,6 +119,33 @@ function rowsOfKey(key: ApiKey, now: Date): readonly Row[] {
 }
 
 /**
+ * Describes the keys that a new key replaces.
+ *
+ * @param roles the roles of the new key
+ */
+export function describeReplaced(
+  keys: readonly ApiKey[],
+  marks: Marks,
+  roles: readonly string[],
+  host: Host,
+): readonly Row[] {
+  const { yellow } = styleFor(host.stderr, host);
+  const room = host.stderr.columns() - TITLE_WIDTH - 1;
+  return keys.flatMap((key): readonly Row[] => {
+    const facts = [escapeInvisible(describeRights(key)), describeUse(key, host.now())].filter((fact) => fact !== "");
+    const mark = marks.get(key.id) ?? "";
+    const warnings = [
+      ...mark.includes("in use") ? ["The existing key is the key in use."] : [],
+      ...mark.includes("last ADMIN") && !roles.includes("ADMIN") ? ["Without it, no key has the role ADMIN."] : [],
+    ];
+    return [
+      ["Replaces", `the key with ${facts.join(", ") || "this name"}; its secret stops working`],
+      ["Warning", warnings.flatMap((text) => wrapText(text, room)).map(yellow)],
+    ];
+  });
+}
+
+/**
  * The marks of a key as sentences.
  *
  * @param name the quoted name of the key, if other keys are described too

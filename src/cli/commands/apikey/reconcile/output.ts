@@ -1,7 +1,7 @@
 /** Prints what `ensure` and `apply` did, or with `--dry-run` would do. Never prints a secret. */
 import { escapeInvisible, Failure, quote, reasonOf, toSentence } from "../../../../apikey/failure.ts";
 import { redactSecrets } from "../../../../apikey/secret.ts";
-import type { Host, Output } from "../../../host/host.ts";
+import type { Host } from "../../../host/host.ts";
 import { writeNotes } from "../../../host/notes.ts";
 import { writeJson } from "../../../report.ts";
 import { describeChanges } from "../update/describe_changes.ts";
@@ -104,7 +104,7 @@ async function printLines(lines: readonly Line[], report: Report, flags: OutputF
   const text = shown.flatMap((line) => {
     const verb = paint[line.action](words[line.action].padEnd(9));
     const key = line.action === "delete" ? undefined : planned.get(line.name);
-    return [`${verb}  ${escapeInvisible(line.name)}`, ...describe(line, key, isPlan, host.stdout)];
+    return [`${verb}  ${escapeInvisible(line.name)}`, ...describe(line, key, isPlan, host)];
   });
   const sums = Object.entries(counts).map(([verb, number]) => `${number} ${isPlan ? PLANNED_COUNT[verb] : verb}`);
   await host.stdout.write([...text, ...(lines.length === 1 ? [] : [sums.join(", ")]), ""].join("\n"));
@@ -149,13 +149,13 @@ function describe(
   { action, secretFile, reason }: Line,
   key: PlannedKey | SettledKey | undefined,
   isPlan: boolean,
-  output: Output,
+  host: Host,
 ): readonly string[] {
   const hasNewSecret = secretFile !== null && (action === "create" || action === "rotate");
   const file = hasNewSecret ? [isPlan ? `would write the secret to ${secretFile}` : `secret in ${secretFile}`] : [];
   const because = reason ? [toDetail(`because ${reason}`)] : [];
   const changes = isPlan && key !== undefined && "changes" in key && key.key !== undefined
-    ? describeChanges(key.key, key.changes, output, INDENTATION)
+    ? describeChanges(key.key, key.changes, host.stdout, host, INDENTATION)
     : [];
   return [...because, ...changes, ...file.map(toDetail)];
 }

@@ -2,6 +2,7 @@
 import { escapeInvisible } from "../../../../apikey/failure.ts";
 import type { ApiKey, EffectivePermissions } from "../../../../client/client.ts";
 import type { Host } from "../../../host/host.ts";
+import { summarizePermissions } from "../../../terminal/permission_summary.ts";
 import { statusOf, toKeyJson } from "../key_output.ts";
 
 /** Returns a line for each field: its name, a colon, a tab and the value. */
@@ -34,7 +35,8 @@ export async function formatForTerminal(
     ["Id", key.id],
     ["Description", key.description],
     ["Status", status],
-    ["Roles", key.roles?.join(", ")],
+    ["Roles", key.roles && (key.roles.join(", ") || "none")],
+    ["Permissions", key.permissions && (summarizePermissions(key.permissions) || "none")],
     ["Expires", time(key.expiresAt) ?? never],
     ["Last used", past(key.lastUsedAt) ?? never],
     ["Created", past(key.createdAt)],

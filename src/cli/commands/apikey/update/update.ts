@@ -203,7 +203,7 @@ const CHANGE_FLAGS = [
 
 async function showChanges(key: ApiKey, changes: KeyChanges, host: Host): Promise<void> {
   const title = redactSecrets(`Changes to the key ${quote(key.name)} (${escapeInvisible(key.id)}):`);
-  const lines = [await wrapFor(host.stderr, title), ...describeChanges(key, changes, host.stderr, 2), ""];
+  const lines = [await wrapFor(host.stderr, title), ...describeChanges(key, changes, host.stderr, host, 2), ""];
   await host.stderr.write(lines.join("\n"));
 }
 

@@ -12,6 +12,7 @@ import { wrapFor } from "../../../host/notes.ts";
 import { writeJson } from "../../../report.ts";
 import { parseAt } from "../../../settings/parse_at.ts";
 import { collect, type ServerFlags, withServerFlags } from "../../../settings/server_flags.ts";
+import { summarizePermissions } from "../../../terminal/permission_summary.ts";
 import { escapeRights } from "../show/show_output.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
 
@@ -128,10 +129,12 @@ async function print({ verification, missing, drawn }: Report, { json }: VerifyF
   const subject = name === null ? "The key" : `The key ${quote(name)} (${id})`;
   // A server that reports rights also reports the expiry.
   const validity = expiresAt === null ? rights && " and does not expire" : ` until ${expiresAt}`;
+  const show = (list: readonly string[]): string =>
+    host.stdout.isTerminal() ? summarizePermissions(list) : list.join(", ");
   const lines = [
     `${subject} is valid${validity ?? ""}.`,
     ...(roles === null ? [] : [`Roles: ${roles.join(", ") || "none"}`]),
-    ...(permissions === null ? [] : [`Permissions: ${permissions.join(", ") || "none"}`]),
+    ...(permissions === null ? [] : [`Permissions: ${show(permissions) || "none"}`]),
     ...(missing.length === 0 ? [] : [`The key lacks ${missing.join(", ")}.`]),
   ];
   const text = lines.map(escapeInvisible);

@@ -86,6 +86,7 @@ Id           key_0000000000000000000001
 Description  used by CI
 Status       active
 Roles        GUEST
+Permissions  DOCKER:READ_ANY, DOCKER:UPDATE_ANY
 Expires      2026-05-11T12:00:00.000Z (in 10d)
 Last used    2026-05-01T11:00:00.000Z (60m ago)
 Created      1970-01-01T00:00:00.000Z (56y ago)
@@ -103,9 +104,11 @@ Managed by   team a
 `);
   }));
 
-Deno.test("at a terminal, apikey show says that a key never expires and was never used", () =>
+Deno.test("at a terminal, apikey show says that a key has no permissions, never expires and was never used", () =>
   withKey({ roles: ["GUEST"] }, async (directory) => {
-    expect(await shown(directory)).toMatch(/^Expires +never\nLast used +never\nCreated /m);
+    expect(await shown(directory)).toMatch(
+      /^Roles +GUEST\nPermissions +none\nExpires +never\nLast used +never\nCreated /m,
+    );
   }));
 
 Deno.test("apikey show of an unknown name fails with NOT_FOUND and names the nearest key", async () => {
