@@ -28,7 +28,7 @@ import { LIST_PAGE, readKeys, type ReadOptions } from "./keys/read_keys.ts";
 import { ROTATE, type RotatedKey, rotateKey, type Rotation } from "./keys/rotate_key.ts";
 import { type KeyChanges, UPDATE, updateKey, type UpdateResult } from "./keys/update_key.ts";
 import { type SchemaField, SERVER_FIELDS, type ServerFields, serverFields, unsupported } from "./keys/server_fields.ts";
-import { type AuditEvent, EVENTS, listAuditEvents } from "./list_audit_events.ts";
+import { type AuditEvent, EVENTS, EVENTS_SINCE, listAuditEvents } from "./list_audit_events.ts";
 import { LIST, LIST_SUMMARIES, listKeys } from "./list_keys.ts";
 import {
   type EffectivePermissions,
@@ -88,7 +88,7 @@ export interface Client {
   effectivePermissions(rights: Parameters<typeof effectivePermissions>[1]): Promise<EffectivePermissions>;
   roleDescriptions(): Promise<ReadonlyMap<string, string>>;
   listEnumNames(): Promise<EnumNames>;
-  listAuditEvents(after: string | undefined, first: number): Promise<readonly AuditEvent[]>;
+  listAuditEvents(after: string | undefined, first: number, since?: Date): Promise<readonly AuditEvent[]>;
   sendBody(body: string): Promise<BodyResponse>;
 }
 
@@ -115,7 +115,7 @@ export function createClient(endpoint: Endpoint): Client {
     effectivePermissions: (rights) => effectivePermissions(endpoint, rights),
     roleDescriptions: () => roleDescriptions(endpoint),
     listEnumNames: () => listEnumNames(endpoint),
-    listAuditEvents: (after, first) => listAuditEvents(endpoint, after, first),
+    listAuditEvents: (after, first, since) => listAuditEvents(endpoint, after, first, since),
     sendBody: (body) => sendBody(endpoint, body),
   };
 }
@@ -147,4 +147,5 @@ export const DOCUMENTS: readonly string[] = [
   FIND_ONE_NAME,
   FIND_NAMES,
   EVENTS,
+  EVENTS_SINCE,
 ];

@@ -36,14 +36,18 @@ interface AuditKey {
   readonly name: string | null;
 }
 
-export const EVENTS = eventsDocument("changes { field before after }");
+const CHANGES = "changes { field before after }";
+
+export const EVENTS = eventsDocument("", "", CHANGES);
+
+export const EVENTS_SINCE = eventsDocument(", $since: String", ", since: $since", CHANGES);
 
 /** For servers of older versions. */
-const EVENTS_WITHOUT_CHANGES = eventsDocument("");
+const EVENTS_WITHOUT_CHANGES = eventsDocument("", "", "");
 
-function eventsDocument(changes: string): string {
-  return `query ListAuditEvents($after: String, $first: Int!) {
-  auditEvents(after: $after, first: $first) {
+function eventsDocument(variable: string, argument: string, changes: string): string {
+  return `query ListAuditEvents($after: String, $first: Int!${variable}) {
+  auditEvents(after: $after, first: $first${argument}) {
     id at action outcome key { id name } actor { id name } address requestId occurrences ${changes}
   }
 }`;
@@ -54,17 +58,25 @@ function eventsDocument(changes: string): string {
  *
  * @param after the id of the last event of the previous page; `undefined` for the first page
  * @param first the maximum number of events in the page
+ * @param since leaves out events from before this time, unless the server is of an older version
  * @throws {Failure} `FAILED` if the server has no audit trail, or any failure of {@linkcode execute}
  */
 export async function listAuditEvents(
   endpoint: Endpoint,
   after: string | undefined,
   first: number,
+  since?: Date,
 ): Promise<readonly AuditEvent[]> {
   try {
-    const request = (document: string): Promise<{ readonly auditEvents: readonly AuditEvent[] }> =>
-      execute(endpoint, document, { after, first }, eventsSchema);
-    return (await withFallback(() => request(EVENTS), () => request(EVENTS_WITHOUT_CHANGES))).auditEvents;
+    type Page = { readonly auditEvents: readonly AuditEvent[] };
+    const request = (document: string, variables: object = {}): Promise<Page> =>
+      execute(endpoint, document, { after, first, ...variables }, eventsSchema);
+    const withoutSince = (): Promise<Page> =>
+      withFallback(() => request(EVENTS), () => request(EVENTS_WITHOUT_CHANGES));
+    const { auditEvents } = since === undefined
+      ? await withoutSince()
+      : await withFallback(() => request(EVENTS_SINCE, { since }), withoutSince);
+    return auditEvents;
   } catch (cause) {
     if (!(cause instanceof RequestRejected && cause.message.includes("auditEvents"))) throw cause;
     const message = `${endpoint.label} has no audit trail: its schema lacks Query.auditEvents.`;

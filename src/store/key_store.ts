@@ -179,8 +179,9 @@ export interface KeyStore {
    *
    * @param after the id of the last event of the previous page; `undefined` for the first page
    * @param limit the maximum number of events
+   * @param since leaves out events from before this time
    */
-  listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]>;
+  listEvents(after: string | undefined, limit: number, since?: Date): Promise<readonly AuditEvent[]>;
   /** Returns the earliest and the latest time in the audit trail; `undefined` if it has no events. */
   eventTimes(): Promise<{ readonly oldest: Date; readonly newest: Date } | undefined>;
   /** Deletes all audit events from before `time`. */

@@ -446,10 +446,11 @@ class PostgresStore implements KeyStore {
     return this.#change((sql) => insertEvents(sql, [event]));
   }
 
-  async listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]> {
+  async listEvents(after: string | undefined, limit: number, since?: Date): Promise<readonly AuditEvent[]> {
+    const [condition, times] = since === undefined ? ["", []] : ["AND at >= $3", [since]];
     const rows = await this.#rows({
-      text: `SELECT * FROM ${this.#tables.events} WHERE id > $1 ORDER BY id LIMIT $2`,
-      values: [after ?? "0", limit],
+      text: `SELECT * FROM ${this.#tables.events} WHERE id > $1 ${condition} ORDER BY id LIMIT $2`,
+      values: [after ?? "0", limit, ...times],
     });
     return rows.map((row) => rowToEvent(row, this.#label));
   }

@@ -397,10 +397,11 @@ class SqliteStore implements KeyStore {
     return this.#write(() => this.#insertEvent(event));
   }
 
-  listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]> {
+  listEvents(after: string | undefined, limit: number, since?: Date): Promise<readonly AuditEvent[]> {
+    const [condition, times] = since === undefined ? ["", []] : ["AND at >= ?", [since.toISOString()]];
     return this.#read(() =>
-      this.#prepared("SELECT * FROM audit_event WHERE id > ? ORDER BY id LIMIT ?")
-        .all(BigInt(after ?? 0), limit).map((row) => rowToEvent(row, this.#label))
+      this.#prepared(`SELECT * FROM audit_event WHERE id > ? ${condition} ORDER BY id LIMIT ?`)
+        .all(BigInt(after ?? 0), ...times, limit).map((row) => rowToEvent(row, this.#label))
     );
   }
 

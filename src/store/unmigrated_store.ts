@@ -116,8 +116,8 @@ export class UnmigratedStore implements KeyStore {
     if (this.#readable !== undefined) await (await this.#migrated()).recordEvent(event);
   }
 
-  async listEvents(after: string | undefined, limit: number): Promise<readonly AuditEvent[]> {
-    return await this.#readable?.listEvents(after, limit) ?? [];
+  async listEvents(after: string | undefined, limit: number, since?: Date): Promise<readonly AuditEvent[]> {
+    return await this.#readable?.listEvents(after, limit, since) ?? [];
   }
 
   async eventTimes(): ReturnType<KeyStore["eventTimes"]> {

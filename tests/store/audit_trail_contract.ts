@@ -200,6 +200,16 @@ export function testAuditTrail(engine: Engine): void {
       expect(await store.listEvents(undefined, 100)).toEqual(all);
     }));
 
+  test("The pages of the audit trail since a time leave out events from before it", () =>
+    withNewStore(engine, async (store) => {
+      const times = [1, 3, 2, 5, 4, 3].map((ms) => new Date(1_800_000_000_000 + ms));
+      await inSequence(times, (at) => store.recordEvent(rejection("key", at)));
+      const since = new Date(1_800_000_000_003);
+      const first = await store.listEvents(undefined, 2, since);
+      const rest = await store.listEvents(first.at(-1)?.id, 10, since);
+      expect([...first, ...rest].map(({ at }) => at.getTime() - 1_800_000_000_000)).toEqual([3, 5, 4, 3]);
+    }));
+
   test("dropEventsBefore deletes only the events from before the given time", () =>
     withNewStore(engine, async (store) => {
       const times = [1, 3, 2, 5, 4, 3].map((ms) => new Date(1_800_000_000_000 + ms));

@@ -13,7 +13,7 @@ import { writeNotes } from "../../host/notes.ts";
 import { toJsonLine } from "../../report.ts";
 import { parseSetting } from "../../settings/schema.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
-import { type EventFilter, type EventFilterFlags, parseEventFilter } from "./event_filter.ts";
+import { type EventFilter, type EventFilterFlags, parseEventFilter, parseStart } from "./event_filter.ts";
 import { formatEventTable } from "./event_table.ts";
 import { followEvents, type Pause, readEvents, waitFor } from "./read_events.ts";
 
@@ -73,11 +73,13 @@ export async function audit(
   // A script that reads the last id from an empty file passes an empty id.
   const value = flags.after?.trim() || undefined;
   const after = value && parseSetting({ name: "--after", value }, EVENT_ID);
-  const filter = parseEventFilter(flags, host.now());
+  const now = host.now();
+  const since = parseStart(flags, now);
+  const filter = parseEventFilter(flags, now);
   return await useClient(async (connect, interrupted, { describePlace, target }) => {
     const pages = follow
-      ? followEvents({ connect, after, interrupted, target: target.description, pause, host })
-      : readEvents(await connect(), after);
+      ? followEvents({ connect, after, since, interrupted, target: target.description, pause, host })
+      : readEvents(await connect(), after, since);
     try {
       const count = await printEvents(selected(pages, filter), flags, host);
       if (count === 0 && after === undefined && !json) await noteNoEvents(filter, describePlace(), host);

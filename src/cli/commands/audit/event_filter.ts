@@ -20,13 +20,23 @@ export type EventFilter = (event: AuditEvent) => boolean;
  * @returns `undefined` if no flag is given
  * @throws {Failure} `USAGE`
  */
-export function parseEventFilter({ since, key }: EventFilterFlags, now: Date): EventFilter | undefined {
+export function parseEventFilter(flags: EventFilterFlags, now: Date): EventFilter | undefined {
+  const { since, key } = flags;
   if (since === undefined && key === undefined) return undefined;
-  const start = since === undefined ? undefined : parseAt("--since", () => parseSince(since, now));
+  const start = parseStart(flags, now);
   const wanted = key === undefined ? undefined : parseKey(key);
   return (event) =>
     // An event without a valid time is shown, because an audit trail must not hide anything.
     (start === undefined || !(new Date(event.at) < start)) && (wanted === undefined || concerns(event, wanted));
+}
+
+/**
+ * Returns the time of `--since`.
+ *
+ * @throws {Failure} `USAGE`
+ */
+export function parseStart({ since }: EventFilterFlags, now: Date): Date | undefined {
+  return since === undefined ? undefined : parseAt("--since", () => parseSince(since, now));
 }
 
 /** A date or, as in the table, a date and a time without a zone. Both are UTC. */

@@ -7,14 +7,25 @@ import { writeNotes } from "../../host/notes.ts";
 /** The maximum number of events per request. */
 const PAGE_SIZE = 1000;
 
-/** Yields the existing events, oldest first. */
-export async function* readEvents(client: Client, after: string | undefined): AsyncGenerator<readonly AuditEvent[]> {
+/**
+ * Yields the existing events, oldest first.
+ *
+ * @param since the server may leave out events from before this time
+ */
+export async function* readEvents(
+  client: Client,
+  after: string | undefined,
+  since: Date | undefined,
+): AsyncGenerator<readonly AuditEvent[]> {
+  let start = since;
   for (let last = after;;) {
     // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
-    const events = await client.listAuditEvents(last, PAGE_SIZE);
+    const events = await client.listAuditEvents(last, PAGE_SIZE, start);
     yield events;
     if (events.length < PAGE_SIZE) return;
     last = events.at(-1)?.id;
+    // Later pages begin at that time already, so an older server refuses only one request.
+    start = undefined;
   }
 }
 
@@ -42,6 +53,8 @@ export interface FollowOptions {
   /** @param isAgain whether to close the connection and open a new one */
   readonly connect: (isAgain?: boolean) => Promise<Client>;
   readonly after: string | undefined;
+  /** The server may leave out events from before this time. */
+  readonly since: Date | undefined;
   readonly interrupted: AbortSignal;
   /** The server or store, for messages. */
   readonly target: string;
@@ -56,7 +69,7 @@ export interface FollowOptions {
  * @throws {Failure} `INTERRUPTED`; any failure of the first request; later, a failure that is not temporary
  */
 export async function* followEvents(
-  { connect, after, interrupted, target, pause, host }: FollowOptions,
+  { connect, after, since, interrupted, target, pause, host }: FollowOptions,
 ): AsyncGenerator<readonly AuditEvent[]> {
   // If the message cannot be written, the events still can.
   const note = (text: string): void => void writeNotes([text], host).catch(() => {});
@@ -70,7 +83,7 @@ export async function* followEvents(
       // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
       const client = await connect(failures > 0 || isFollowing && last === undefined);
       // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
-      events = await client.listAuditEvents(last, PAGE_SIZE);
+      events = await client.listAuditEvents(last, PAGE_SIZE, last === after ? since : undefined);
     } catch (error) {
       if (!(isFollowing && error instanceof Failure && TEMPORARY.includes(error.code))) throw error;
       if (failures++ === 0) note(`${toSentence(error.message)} Trying again until you press Ctrl-C.`);

@@ -178,23 +178,59 @@ Deno.test("control characters in an event cannot end a line or move the cursor",
   expect(outcome.stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
 });
 
+/** An event as servers report it. */
+const EVENT = {
+  id: "1",
+  at: "2026-01-02T03:04:05.000Z",
+  action: "CREATE",
+  outcome: "DONE",
+  key: { id: "key_1", name: "ci" },
+  actor: null,
+  address: null,
+  requestId: null,
+  occurrences: 1,
+};
+
 Deno.test("audit prints the events of an older server, which does not report what changed", async () => {
-  const event = {
-    id: "1",
-    at: "2026-01-02T03:04:05.000Z",
-    action: "CREATE",
-    outcome: "DONE",
-    key: { id: "key_1", name: "ci" },
-    actor: null,
-    address: null,
-    requestId: null,
-    occurrences: 1,
-  };
   await using server = startServer(({ body }) =>
     Response.json(
-      body.includes("changes") ? { errors: [{ message: "Cannot query field." }] } : { data: { auditEvents: [event] } },
+      body.includes("changes") ? { errors: [{ message: "Cannot query field." }] } : { data: { auditEvents: [EVENT] } },
     )
   );
   const { stdout } = await inProcess(["audit"], { env: { SERVICE_API_URL: server.url } });
-  expect(JSON.parse(stdout)).toEqual(event);
+  expect(JSON.parse(stdout)).toEqual(EVENT);
+});
+
+Deno.test("audit --since reads no earlier events from the server", async () => {
+  await using installation = await embedded(inProcess);
+  await installation.program(CREATE);
+  const { stdout } = await installation.program(["audit"]);
+  const { at } = JSON.parse(stdout);
+  const query = "query ($since: String) { auditEvents(since: $since) { at } }";
+  const request = async (since: string): Promise<unknown> => {
+    const args = ["request", "--query", query, "--variables", JSON.stringify({ since })];
+    return JSON.parse((await installation.program(args)).stdout).data.auditEvents;
+  };
+  expect(await request(at)).toEqual([{ at }]);
+  expect(await request("2100-01-01T00:00:00Z")).toEqual([]);
+  await using server = startServer(() => Response.json({ data: { auditEvents: [] } }));
+  await inProcess(["audit", "--since", "2026-01-02"], { env: { SERVICE_API_URL: server.url } });
+  expect(server.requests.map(({ body }) => JSON.parse(body).variables)).toEqual([
+    { first: 1000, since: "2026-01-02T00:00:00.000Z" },
+  ]);
+});
+
+Deno.test("audit --since reads the whole trail of an older server, and prints the events since that time", async () => {
+  const later = { ...EVENT, id: "2", at: "2026-01-02T03:04:06.000Z", changes: [] };
+  await using server = startServer(({ body }) =>
+    Response.json(
+      body.includes("$since")
+        ? { errors: [{ message: 'Unknown argument "since" on field "Query.auditEvents".' }] }
+        : { data: { auditEvents: [EVENT, later] } },
+    )
+  );
+  const { code, stdout } = await inProcess(["audit", "--since", "2026-01-02 03:04:06"], {
+    env: { SERVICE_API_URL: server.url },
+  });
+  expect({ code, event: JSON.parse(stdout) }).toEqual({ code: 0, event: later });
 });
