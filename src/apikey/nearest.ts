@@ -1,4 +1,5 @@
 /** Suggestions for mistyped words: "Did you mean …?" */
+import { quote } from "./failure.ts";
 
 /**
  * The optimal string alignment distance: how many insertions, deletions, substitutions and swaps of adjacent characters
@@ -66,4 +67,17 @@ export function nearest<Word extends string>(typed: string, words: readonly Word
 export function didYouMean(typed: string, words: readonly string[], show = (word: string): string => word): string {
   const word = nearest(typed, words);
   return word === undefined ? "" : ` Did you mean ${show(word)}?`;
+}
+
+/**
+ * Like {@linkcode didYouMean}, but for names of keys. A name that differs only in case and spaces counts as the nearest.
+ */
+export function didYouMeanName(typed: string, names: readonly string[]): string {
+  const bare = withoutCaseAndSpaces(typed);
+  const alike = names.find((name) => withoutCaseAndSpaces(name) === bare);
+  return alike === undefined ? didYouMean(typed, names, quote) : ` Did you mean ${quote(alike)}?`;
+}
+
+function withoutCaseAndSpaces(name: string): string {
+  return name.normalize("NFC").toLowerCase().replaceAll(" ", "");
 }

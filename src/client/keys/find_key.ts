@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { Failure, quote } from "../../apikey/failure.ts";
 import { hasName, type Name } from "../../apikey/name.ts";
-import { didYouMean } from "../../apikey/nearest.ts";
+import { didYouMeanName } from "../../apikey/nearest.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { execute, withFallback } from "../execute.ts";
 import {
@@ -113,14 +113,8 @@ export async function notFound(endpoint: Endpoint, selector: KeySelector): Promi
  */
 export async function adviceOnName(endpoint: Endpoint, name: Name): Promise<string> {
   const names = await listNames(endpoint);
-  const alike = names.find((other) => withoutCaseAndSpaces(other) === withoutCaseAndSpaces(name));
-  if (alike !== undefined) return ` Did you mean ${quote(alike)}?`;
-  return didYouMean(name, names, quote) ||
+  return didYouMeanName(name, names) ||
     (names.length === 0 ? "" : " To see the names, run service-api apikey list.");
-}
-
-function withoutCaseAndSpaces(name: string): string {
-  return name.normalize("NFC").toLowerCase().replaceAll(" ", "");
 }
 
 /** Returns some names, or none if the caller is not allowed to list keys. The message of the failure is useful without them. */

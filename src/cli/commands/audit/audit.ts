@@ -2,6 +2,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import * as z from "zod/mini";
 import { Failure, NOTHING_CHANGED, quote } from "../../../apikey/failure.ts";
+import { didYouMeanName } from "../../../apikey/nearest.ts";
 import type { AuditEvent } from "../../../client/client.ts";
 import type { CommandContext } from "../../command.ts";
 import type { UseClient } from "../../connection/connection.ts";
@@ -81,8 +82,12 @@ export async function audit(
       ? followEvents({ connect, after, since, interrupted, target: target.description, pause, host })
       : readEvents(await connect(), after, since);
     try {
-      const count = await printEvents(selected(pages, filter), flags, host);
-      if (count === 0 && after === undefined && !json) await noteNoEvents(filter, describePlace(), host);
+      const others = new Set<string>();
+      const count = await printEvents(selected(pages, filter, others), flags, host);
+      if (count === 0 && after === undefined && !json) {
+        const suggestion = flags.key === undefined ? "" : suggestName(flags.key, others);
+        await noteNoEvents(filter, suggestion, describePlace(), host);
+      }
       return ExitCode.OK;
     } catch (error) {
       // Ctrl-C is how a user ends --follow, so it needs no message.
@@ -94,8 +99,25 @@ export async function audit(
 
 type Pages = AsyncIterable<readonly AuditEvent[]>;
 
-async function* selected(pages: Pages, filter: EventFilter | undefined): Pages {
-  for await (const events of pages) yield filter === undefined ? events : events.filter(filter);
+/** @param others receives some names of keys, if no event of a page is selected */
+async function* selected(pages: Pages, filter: EventFilter | undefined, others: Set<string>): Pages {
+  for await (const events of pages) {
+    const kept = filter === undefined ? events : events.filter(filter);
+    // Once an event is printed, a suggestion is not needed.
+    if (kept.length === 0) {
+      for (const { key } of events) if (key.name !== null && others.size < MAX_NAMES) others.add(key.name);
+    }
+    yield kept;
+  }
+}
+
+/** The maximum number of names that are compared for a suggestion. */
+const MAX_NAMES = 10_000;
+
+/** Returns ` Did you mean …?` if a key with a similar name has events; an empty text if the name itself has events. */
+function suggestName(typed: string, names: ReadonlySet<string>): string {
+  const name = typed.trim().normalize("NFC");
+  return names.has(name) ? "" : didYouMeanName(name, [...names]);
 }
 
 /** @returns the number of events */
@@ -135,9 +157,14 @@ async function* formatJson(pages: Pages): AsyncGenerator<string> {
 }
 
 /** A user may have searched another store than intended. The command succeeds even if this note cannot be written. */
-async function noteNoEvents(filter: EventFilter | undefined, place: string, host: Host): Promise<void> {
+async function noteNoEvents(
+  filter: EventFilter | undefined,
+  suggestion: string,
+  place: string,
+  host: Host,
+): Promise<void> {
   const problem = filter === undefined ? "No audit events found" : "No audit events match the filters";
-  await writeNotes([`${problem}. Searched ${place}.`], host).catch(() => {});
+  await writeNotes([`${problem}.${suggestion} Searched ${place}.`], host).catch(() => {});
 }
 
 const NOTES = `

@@ -149,6 +149,23 @@ for (const after of ["abc", "-1", "9999999999999999999"]) {
   });
 }
 
+Deno.test("if no event has the key of --key, audit suggests a key with a similar name, but no key that is far away", async () => {
+  await using installation = await embedded(inProcess);
+  const { program } = installation;
+  await program(["apikey", "--create", "--name", "ci deploy", "--roles", "GUEST"]);
+  for (
+    const [typed, suggestion] of [["ci deply", 'Did you mean "ci deploy"? '], [
+      "CI deploy",
+      'Did you mean "ci deploy"? ',
+    ], ["backup", ""]]
+  ) {
+    // deno-lint-ignore no-await-in-loop -- one command after the other
+    const { code, stdout, stderr } = await program(["audit", "--key", typed ?? ""]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(stderr).toContain(`service-api: No audit events match the filters. ${suggestion}Searched the store `);
+  }
+});
+
 Deno.test("audit fails if the server has no audit trail, and the message says so", async () => {
   await using server = startForeignServer([]);
   const { code, stdout, stderr } = await inProcess(["audit", "--base-url", server.url]);
