@@ -618,7 +618,6 @@ export const CASES: readonly Case[] = [
     rule: "ensure keeps a valid secret with exactly these rights in a file, and changes only what is needed",
     isSmokeTest: true,
     isServeTest: true,
-    isPlatformTest: true,
     check: (program) =>
       inTemporaryDirectory(async (directory) => {
         const file = `${directory}/ci.key`;
@@ -636,6 +635,29 @@ export const CASES: readonly Case[] = [
         await expectAction("rotate", "--permissions", "ME:READ_OWN");
         const { permissions, roles } = jsonLine(await program(["apikey", "verify", "--key-file", file, "--json"]));
         expect({ permissions, roles }).toEqual({ permissions: ["ME:READ_OWN"], roles: [] });
+      }),
+  },
+  {
+    rule: "ensure replaces a file that does not hold the secret of the key, and keeps a file that does",
+    isPlatformTest: true,
+    check: (program) =>
+      inTemporaryDirectory(async (directory) => {
+        const file = `${directory}/ci.key`;
+        const args = ["apikey", "ensure", "ci", "--roles", "GUEST", "--secret-file", file, "--json"];
+        const actions: unknown[] = [];
+        const secrets: string[] = [];
+        for (const spoil of [undefined, "sak_other\n", undefined]) {
+          // deno-lint-ignore no-await-in-loop -- one run after the other
+          if (spoil !== undefined) await Deno.writeTextFile(file, spoil);
+          // deno-lint-ignore no-await-in-loop -- one run after the other
+          const { keys } = jsonLine(await program(args));
+          actions.push(keys);
+          // deno-lint-ignore no-await-in-loop -- one run after the other
+          secrets.push((await Deno.readTextFile(file)).trim());
+        }
+        expect(actions).toMatchObject([[{ action: "create" }], [{ action: "rotate" }], [{ action: "unchanged" }]]);
+        expect(secrets).toEqual([expect.stringMatching(SECRET), expect.stringMatching(SECRET), secrets[1]]);
+        expect(secrets[0]).not.toBe(secrets[1]);
       }),
   },
   {
