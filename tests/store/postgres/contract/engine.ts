@@ -1,17 +1,13 @@
-/** Runs the tests that every `KeyStore` must pass, on PostgreSQL. */
-import { POSTGRES_MIGRATIONS } from "../../../src/store/postgres_migrations.ts";
-import { openPostgresStore, openPostgresStoreOnDemand } from "../../../src/store/postgres.ts";
-import { testAuditTrail } from "../audit_trail_contract.ts";
-import type { Engine } from "../engine.ts";
-import { testKeys } from "../key_store_contract.ts";
-import { insertIntoOlder } from "../older_schema.ts";
-import { testOpening } from "../opening_contract.ts";
-import { testPages } from "../page_contract.ts";
-import { testUpdates } from "../update_contract.ts";
-import { type PostgresServer, testOnPostgres } from "./server.ts";
-import { postgresRacer } from "../racers.ts";
-import { testResources } from "../resource_contract.ts";
-import { testRaces } from "../race_contract.ts";
+/**
+ * Runs the tests that every `KeyStore` must pass, on PostgreSQL. They are in several files, each with a server of its own, so
+ * that they run in parallel.
+ */
+import { POSTGRES_MIGRATIONS } from "../../../../src/store/postgres_migrations.ts";
+import { openPostgresStore, openPostgresStoreOnDemand } from "../../../../src/store/postgres.ts";
+import type { Engine } from "../../engine.ts";
+import { insertIntoOlder } from "../../older_schema.ts";
+import { type PostgresServer, testOnPostgres } from "../server.ts";
+import { postgresRacer } from "../../racers.ts";
 
 function postgresOn(server: PostgresServer): Engine {
   return {
@@ -52,13 +48,9 @@ function postgresOn(server: PostgresServer): Engine {
   };
 }
 
-await testOnPostgres("PostgreSQL", {}, (server) => {
-  const engine = postgresOn(server);
-  testKeys(engine);
-  testUpdates(engine);
-  testPages(engine);
-  testAuditTrail(engine);
-  testRaces(engine);
-  testOpening(engine);
-  testResources(engine);
-});
+/** Registers the tests of some contracts. They share a server. */
+export async function testContracts(...contracts: readonly ((engine: Engine) => void)[]): Promise<void> {
+  await testOnPostgres("PostgreSQL", {}, (server) => {
+    for (const register of contracts) register(postgresOn(server));
+  });
+}
