@@ -126,11 +126,11 @@ export async function confirmRisks(
     throw new Failure("USAGE", `${describeRisk(risk)} To ${verb} it without a prompt, add --yes.`);
   }
   const { describeKeys, openDialog } = await import("#prompts");
-  const prompts = await openDialog(dialog);
   if (client !== undefined) {
     const { keys, marks } = await readMarkedKeys(client, dialog.host.now());
     await describeKeys(keys.filter(({ id }) => risks.some(({ key }) => key.id === id)), marks, dialog);
   }
+  const prompts = await openDialog(dialog);
   for (const risk of risks) {
     const { noun, expected } = whatToType(risk.key);
     // deno-lint-ignore no-await-in-loop -- one prompt at a time

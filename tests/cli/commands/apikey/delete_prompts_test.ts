@@ -49,10 +49,15 @@ Deno.test("apikey alone prompts for the mode, and deletion lists the keys, asks 
   ◯ مفتاح      1 permission   never used  created 2026-01-02  two\\u{a}lines
   space to select · enter to confirm · type to filter · esc to go back · ? help`);
   screen.press(KEYS.space, KEYS.down, KEYS.space, KEYS.enter);
-  expect(stabilize(await screen.until(/Delete 2/)).replace(/.* {2}Using .*?\n( {2}Keys)/s, "  Using …\n$1")).toBe(`\
-  Using …
+  expect(
+    stabilize(await screen.until(/Delete 2/)).replace(/^.*? {2}Keys/s, "  Keys").replace(
+      / {2}Using .*?\n\n/s,
+      "  Using …\n\n",
+    ),
+  ).toBe(`\
   Keys         ci deploy  VIEWER         never used  created 2026-01-02  for t…
                部署密钥   VIEWER, GUEST  never used  created 2026-01-02
+  Using …
 
 ? Delete 2 keys? Their secrets stop working immediately. (y/N/e)
   e to change an answer · y for yes · n for no · esc to go back · ? help`);
@@ -95,10 +100,10 @@ Deno.test("the filter matches name, description, role and day of creation", asyn
     expect(await screen.until(new RegExp(`${typed}█ \\(0 of 3 selected, 1 shown\\)`))).toContain(`❯ ◯ ${name} `);
   }
   screen.press(KEYS.tab, KEYS.enter);
-  expect((await screen.until(/\? Delete/)).replace(/^.*? {2}Using/s, "  Using")).toBe(`\
-  Using        ${server.url} (SERVICE_API_URL)
+  expect((await screen.until(/\? Delete/)).replace(/^.*? {2}Key /s, "  Key ")).toBe(`\
   Key          three
   Roles        GUEST
+  Using        ${server.url} (SERVICE_API_URL)
 
 ? Delete the key "three"? Its secret stops working immediately. (y/N/e)
   e to change an answer · y for yes · n for no · esc to go back · ? help`);

@@ -22,7 +22,7 @@ Deno.test("update at the prompt of apikey asks for the key and for the changes, 
   Roles        GUEST
   Permissions
   Expiry       never
-  Disable      reject the key until you enable it again
+  Disable      until you enable it
 `);
   screen.press(KEYS.enter);
   await screen.until(/\? Name: ci█/);
@@ -37,7 +37,7 @@ Deno.test("update at the prompt of apikey asks for the key and for the changes, 
   screen.press(KEYS.up, KEYS.enter);
   await screen.until(/ {2}Enable /);
   screen.press(KEYS.home, KEYS.enter);
-  await screen.until(/ {2}enabled +yes → no\n\n\? Update this key\?/);
+  await screen.until(/ {2}enabled +yes → no\n {2}Using [^?]*\n\n\? Update this key\?/);
   screen.press("y");
   expect(await code).toBe(0);
   expect(host.stdout.text).toBe('Updated API key "ci 2"\n');

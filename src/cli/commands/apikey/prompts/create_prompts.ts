@@ -229,7 +229,6 @@ async function showSummary(
   const warning = describeFullRights(rights);
   const replaced = await readReplaced(key, client, host.now());
   const rows = formatRows([
-    ["Using", target.description],
     ["Name", name],
     ["Description", escapeInvisible(description ?? "")],
     ["Roles", roles.join(", ")],
@@ -237,6 +236,7 @@ async function showSummary(
     ["Expires", expiresAt?.toISOString() ?? ""],
     ["Warning", warning ?? ""],
     ...replaced === undefined ? [] : describeReplaced(replaced.keys, replaced.marks, roles, host),
+    ["Using", target.description],
   ], host);
   const matrix = drawRights(rights, host.stderr.columns(), style);
   await host.stderr.write(["", ...matrix, "", rows, ""].join("\n"));

@@ -18,10 +18,15 @@ const TITLE_WIDTH = 15;
 /** A title and its lines or its text, which is wrapped. */
 export type Row = readonly [title: string, value: string | readonly string[]];
 
+/** The columns beside the titles. */
+function roomIn(host: Host): number {
+  return host.stderr.columns() - TITLE_WIDTH - 1;
+}
+
 /** Formats rows with their titles in a column. Omits rows without a value. */
 export function formatRows(rows: readonly Row[], host: Host): string {
   const { dim } = styleFor(host.stderr, host);
-  const room = host.stderr.columns() - TITLE_WIDTH - 1;
+  const room = roomIn(host);
   return rows.flatMap(([title, value]) => {
     const lines = value === "" ? [] : typeof value === "string" ? wrapText(value, room) : value;
     return lines.map((line, index) => `${dim((index === 0 ? `  ${title}` : "").padEnd(TITLE_WIDTH))}${line}\n`);
@@ -67,33 +72,45 @@ const DETAILS_WIDTH = 37;
 /** Names get up to this many columns even if details then have less room. */
 const MIN_NAME_WIDTH = 24;
 
+/** What a description of keys says besides the keys. */
+interface DescriptionOptions {
+  /** Rows about the change. */
+  readonly more?: readonly Row[];
+  /** Whether to name the server or store. */
+  readonly showsTarget?: boolean;
+}
+
 /**
- * Describes the keys that a command is about to change: their rights, their last use, and whether they are special.
- *
- * @param more rows about the change
+ * Describes the keys that a command is about to change: their rights, their last use, and whether they are special. The
+ * server or store comes last, so that a small screen shows it above the question.
  */
 export async function describeKeys(
   keys: readonly ApiKey[],
   marks: Marks,
-  dialog: Dialog,
-  more: readonly Row[] = [],
+  { host, target }: Dialog,
+  { more = [], showsTarget = true }: DescriptionOptions = {},
 ): Promise<void> {
-  const text = `${formatKeys(keys, marks, dialog)}${formatRows(more, dialog.host)}`;
-  await dialog.host.stderr.write(`\n${text}\n`);
+  if (showsTarget) target.isShown = true;
+  const { yellow } = styleFor(host.stderr, host);
+  const warnings = keys.flatMap((one) => warningsAbout(one, marks, keys.length === 1 ? undefined : quote(one.name)));
+  const rows: readonly Row[] = [
+    ...rowsOfKeys(keys, marks, warnings.length > 0, host),
+    ...more,
+    ["Warning", warnings.flatMap((text) => wrapText(text, roomIn(host))).map(yellow)],
+    ["Using", showsTarget ? target.description : ""],
+  ];
+  await host.stderr.write(`\n${formatRows(rows, host)}\n`);
 }
 
-function formatKeys(keys: readonly ApiKey[], marks: Marks, { host, target }: Dialog): string {
+function rowsOfKeys(keys: readonly ApiKey[], marks: Marks, hasWarnings: boolean, host: Host): readonly Row[] {
   const now = host.now();
   const [key, ...others] = keys;
-  const { symbols: { ellipsis }, yellow } = styleFor(host.stderr, host);
-  const using: Row = ["Using", target.description];
-  const room = host.stderr.columns() - TITLE_WIDTH - 1;
-  const warnings = keys.flatMap((one) => warningsAbout(one, marks, keys.length === 1 ? undefined : quote(one.name)));
-  const warning: Row = ["Warning", warnings.flatMap((text) => wrapText(text, room)).map(yellow)];
-  if (key !== undefined && others.length === 0) return formatRows([using, ...rowsOfKey(key, now), warning], host);
+  if (key !== undefined && others.length === 0) return rowsOfKey(key, now);
+  const { symbols: { ellipsis } } = styleFor(host.stderr, host);
+  const room = roomIn(host);
   // The marked keys come first, so that they are always shown.
   const sorted = keys.toSorted((one, other) => Number(marks.has(other.id)) - Number(marks.has(one.id)));
-  const isSmall = warnings.length > 0 && host.stderr.columns() < SMALL_SCREEN;
+  const isSmall = hasWarnings && host.stderr.columns() < SMALL_SCREEN;
   const maxKeys = isSmall ? MAX_KEYS_ON_SMALL_SCREEN : MAX_KEYS;
   const shown = listItems(sorted.slice(0, maxKeys), marks, now);
   const widest = Math.max(...shown.map((item) => widthOf(markedLabel(item))));
@@ -102,7 +119,7 @@ function formatKeys(keys: readonly ApiKey[], marks: Marks, { host, target }: Dia
     truncateColumns(`${fitMarkedLabel(item, nameWidth, ellipsis)}  ${item.hint ?? ""}`, room, ellipsis)
   );
   const more = keys.length > maxKeys ? [`and ${keys.length - maxKeys} more`] : [];
-  return formatRows([using, ["Keys", [...lines, ...more]], warning], host);
+  return [["Keys", [...lines, ...more]]];
 }
 
 function rowsOfKey(key: ApiKey, now: Date): readonly Row[] {
@@ -130,7 +147,6 @@ export function describeReplaced(
   host: Host,
 ): readonly Row[] {
   const { yellow } = styleFor(host.stderr, host);
-  const room = host.stderr.columns() - TITLE_WIDTH - 1;
   return keys.flatMap((key): readonly Row[] => {
     const facts = [escapeInvisible(describeRights(key)), describeUse(key, host.now())].filter((fact) => fact !== "");
     const mark = marks.get(key.id) ?? "";
@@ -140,7 +156,7 @@ export function describeReplaced(
     ];
     return [
       ["Replaces", `the key with ${facts.join(", ") || "this name"}; its secret stops working`],
-      ["Warning", warnings.flatMap((text) => wrapText(text, room)).map(yellow)],
+      ["Warning", warnings.flatMap((text) => wrapText(text, roomIn(host))).map(yellow)],
     ];
   });
 }

@@ -69,7 +69,7 @@ export async function promptForRotation(
     };
     const confirm: Step = async () => {
       if (flags.yes) return false;
-      await describeKeys([selected()], marks, dialog, rowsFor(selected(), toPlan(), now));
+      await describeKeys([selected()], marks, dialog, { more: rowsFor(selected(), toPlan(), now) });
       const label = `Rotate the key ${quote(selected().name)}?`;
       await confirmSelection({ label, alternative: "Change an answer", unchanged: "Nothing was changed." }, prompts);
       return true;

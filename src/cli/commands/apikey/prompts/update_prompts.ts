@@ -92,7 +92,7 @@ export function changePrompt(key: ApiKey, client: Client, dialog: Dialog): () =>
           step: askForExpiry,
         },
         enabled
-          ? { label: "Disable", hint: "reject the key until you enable it again", step: toggleState }
+          ? { label: "Disable", hint: "until you enable it", step: toggleState }
           : { label: "Enable", hint: "accept the key again", step: toggleState },
       ];
       const changes: readonly Choice[] = [
@@ -106,7 +106,7 @@ export function changePrompt(key: ApiKey, client: Client, dialog: Dialog): () =>
         { label: "Permissions", hint: summarizePermissions(answers.permissions), step: askForPermissions },
         ...lifecycle,
       ];
-      const done = { value: undefined, label: "Done", hint: "show the changes and ask for confirmation" } as const;
+      const done = { value: undefined, label: "Done", hint: "review the changes" } as const;
       let choice: Choice | undefined;
       // deno-lint-ignore no-await-in-loop -- one question at a time
       await runSteps([
@@ -150,10 +150,12 @@ export async function confirmUpdate(
 ): Promise<boolean> {
   const prompts = await openDialog(dialog);
   const { marks } = await readMarkedKeys(client, dialog.host.now());
-  await describeKeys([before], marks, dialog);
+  await describeKeys([before], marks, dialog, { showsTarget: false });
   await showChanges();
   const warning = await newFullRights(before, after, client);
-  await dialog.host.stderr.write(`${formatRows([["Warning", warning ?? ""]], dialog.host)}\n`);
+  await dialog.host.stderr.write(
+    `${formatRows([["Warning", warning ?? ""], ["Using", dialog.target.description]], dialog.host)}\n`,
+  );
   const question = { label: "Update this key?", alternative, unchanged: "Nothing was changed." };
   return await confirmOrChange(question, warning === undefined, prompts);
 }

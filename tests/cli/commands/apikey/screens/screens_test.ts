@@ -76,6 +76,14 @@ testPictures(picturesOf("create"), "the prompts", {
     await wizard.decide("n");
     await wizard.see("after no");
   }),
+  "for a new key in place of the key in use": dialog(
+    ["apikey", "--create", "--overwrite", "--description", "", "--permissions", "DOCKER:READ_ANY"],
+    async (wizard) => {
+      await wizard.type("ops laptop");
+      await wizard.enter();
+      await wizard.see("the confirmation");
+    },
+  ),
 });
 
 testPictures(picturesOf("update"), "the prompts", {
