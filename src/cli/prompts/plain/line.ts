@@ -3,7 +3,7 @@
  * and the terminal itself shows and edits the answer.
  */
 import { Failure, NOTHING_CHANGED } from "../../../apikey/failure.ts";
-import { wrapText } from "../../terminal/text_width.ts";
+import { wrapMessage, wrapText } from "../../terminal/text_width.ts";
 import { GoBack } from "../options.ts";
 import { punctuate, type Screen } from "../run_prompt.ts";
 
@@ -31,11 +31,14 @@ export type Reply<Value> = { readonly value: Value } | { readonly again: string 
  * @throws {GoBack} if the user types `<` and `canGoBack` is true
  * @throws {Failure} `INTERRUPTED` on Ctrl-C, SIGINT or SIGTERM, and at the end of the input
  */
-export async function ask<Value>(question: Question<Value>, screen: Screen): Promise<Value> {
-  const { label, hints, choices, canGoBack = false, isSecret = false, read } = question;
+export async function ask<Value>(
+  { label, hints, choices, canGoBack = false, isSecret = false, read }: Question<Value>,
+  screen: Screen,
+): Promise<Value> {
   const hint = [...hints, ...(canGoBack ? [`${BACK} goes back`] : [])].join("; ");
   if (hint !== "") await writeLines(`  ${hint}`, screen);
-  const prompt = `${punctuate(label)} ${choices === undefined ? "" : `${choices} `}`;
+  const question = `${punctuate(label)}${choices === undefined ? "" : ` ${choices}`}`;
+  const prompt = `${wrapMessage(question, screen.host.stderr.columns() - 1).join("\n")} `;
   for (;;) {
     // deno-lint-ignore no-await-in-loop -- asks again if the answer is not valid
     const answer = await (isSecret ? readSecretLine : readLine)(prompt, screen);
