@@ -85,7 +85,7 @@ export async function audit(
       const others = new Set<string>();
       const count = await printEvents(selected(pages, filter, others), flags, host);
       if (count === 0 && after === undefined && !json) {
-        const suggestion = flags.key === undefined ? "" : suggestName(flags.key, others);
+        const suggestion = suggestName(flags, others);
         await noteNoEvents(filter, suggestion, describePlace(), host);
       }
       return ExitCode.OK;
@@ -114,10 +114,12 @@ async function* selected(pages: Pages, filter: EventFilter | undefined, others: 
 /** The maximum number of names that are compared for a suggestion. */
 const MAX_NAMES = 10_000;
 
-/** Returns ` Did you mean …?` if a key with a similar name has events; an empty text if the name itself has events. */
-function suggestName(typed: string, names: ReadonlySet<string>): string {
-  const name = typed.trim().normalize("NFC");
-  return names.has(name) ? "" : didYouMeanName(name, [...names]);
+/**
+ * Returns ` Did you mean …?` if a key with a similar name has events. With `--since`, the name itself may have earlier events,
+ * so there is no suggestion.
+ */
+function suggestName({ key, since }: EventFilterFlags, names: ReadonlySet<string>): string {
+  return key === undefined || since !== undefined ? "" : didYouMeanName(key, [...names]);
 }
 
 /** @returns the number of events */
