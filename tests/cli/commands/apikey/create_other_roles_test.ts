@@ -72,7 +72,7 @@ Deno.test("if the server does not report rights, only the permissions are drawn,
   const { screen, code } = createAtTerminal(server, ["--roles", "VIEWER", "--description", ""]);
   await screen.until(/\? Name/);
   screen.press("n", KEYS.enter);
-  expect(await screen.until(/\? Permissions/)).toContain("\n  ● selected  rights by role not reported\n");
+  expect(await screen.until(/\? Permissions/)).toContain("\n  ● selected  ◐ some  rights by role not reported\n");
   screen.press(..."docker:up", KEYS.tab, KEYS.enter);
   expect(await screen.until(/\? Create/)).toContain(`
           CREATE   READ     UPDATE   DELETE

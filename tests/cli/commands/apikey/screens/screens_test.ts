@@ -139,9 +139,6 @@ testPictures(picturesOf("delete"), "the prompts", {
     await wizard.decide("y");
     await wizard.see("the name of the key in use");
   }),
-  "for a deletion of unused keys": dialog(["apikey", "delete", "--unused", "30d"], async (wizard) => {
-    await wizard.see("the list");
-  }),
   [`for a deletion of ${MANY} keys`]: dialog(["apikey"], async (wizard) => {
     await wizard.see("the modes");
     await wizard.choose(5);
