@@ -25,7 +25,7 @@ export function registerAudit(command: Command, { host, log, setExitCode }: Comm
     .optionsGroup("Events:")
     .option(
       "--since <time>",
-      "print only events since then; a duration before now (7d), a date (2026-12-31), or a date and a time (2026-12-31T23:59:59Z)",
+      "print only events since this date, time or duration ago; for example 2026-12-31, 2026-12-31T23:59:59Z or 7d",
     )
     .option("--key <name>", "print only events of the key with this name or id")
     .option("--after <id>", "print only events after the event with this id; an empty id prints all events")

@@ -84,19 +84,23 @@ export async function* formatEventTable(
     if (first.length < (isFollowing ? 1 : MEASURED_EVENTS)) continue;
     const text = formatFirst(first.splice(0), false);
     // While following, there is no end after which the note could come.
-    if (isFollowing) await noteLeftOut(leftOut, host);
+    if (isFollowing) await noteLeftOut(leftOut, "a pipe", host);
     yield text;
   }
   if (first.length > 0) yield formatFirst(first, true);
-  if (!isFollowing) await noteLeftOut(leftOut, host);
+  if (!isFollowing) await noteLeftOut(leftOut, "--json", host);
 }
 
-/** The table is complete without this note. */
-async function noteLeftOut(titles: readonly string[], host: Host): Promise<void> {
+/**
+ * The table is complete without this note.
+ *
+ * @param alternative what shows everything in a terminal of any width
+ */
+async function noteLeftOut(titles: readonly string[], alternative: string, host: Host): Promise<void> {
   if (titles.length === 0) return;
   const columns = `${titles.length === 1 ? "The column" : "The columns"} ${titles.join(" and ")}`;
   const verb = titles.length === 1 ? "does" : "do";
-  await writeNotes([`${columns} ${verb} not fit. Use a wider terminal or --json to see everything.`], host)
+  await writeNotes([`${columns} ${verb} not fit. Use a wider terminal or ${alternative} to see everything.`], host)
     .catch(() => {});
 }
 

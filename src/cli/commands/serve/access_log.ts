@@ -66,6 +66,9 @@ const WIDTHS = { duration: 9, method: 4, path: 11, outcome: 26, address: 15 } as
 /** A terminal that is narrower than this, in columns, shows only the time, the status, the path and the outcome. */
 const MIN_COLUMNS_FOR_DURATION = 60;
 
+/** The minimum width of a path in a narrow terminal: that of `/graphql`. */
+const MIN_PATH = 8;
+
 async function textFormat(host: Host): Promise<(access: AccessLogEntry) => string> {
   const { styleFor, truncate, truncateMiddle, widthOf } = await import("#terminal");
   const style = styleFor(host.stderr, host);
@@ -87,7 +90,10 @@ async function textFormat(host: Host): Promise<(access: AccessLogEntry) => strin
     const shownPath = escapeInvisible(path);
     // What says the least is left out first. Then long paths lose their middles, and the line loses its end.
     const options = (isNarrow ? [] : [full, full.slice(0, 2)]).map((others) => line(shownPath, others));
-    const pathRoom = Math.max(WIDTHS.path, room - widthOf(line("", [outcome])) + (isNarrow ? 0 : WIDTHS.path));
+    const pathRoom = Math.max(
+      isNarrow ? MIN_PATH : WIDTHS.path,
+      room - widthOf(line("", [outcome])) + (isNarrow ? 0 : WIDTHS.path),
+    );
     const shortest = line(truncateMiddle(shownPath, pathRoom, ellipsis), [outcome]);
     const shown = options.find((text) => widthOf(text) <= room) ?? truncate(shortest, room, ellipsis);
     return `${start}${gap}${shown}\n`;

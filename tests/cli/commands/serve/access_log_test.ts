@@ -83,6 +83,7 @@ const REQUESTS: readonly Partial<AccessLogEntry>[] = [
   { keyId: KEY_ID },
   { status: 401, duration: 1234.5, keyId: undefined, code: "UNAUTHENTICATED" },
   { code: "FORBIDDEN", keyId: KEY_ID },
+  { status: 401, path: "/verify/DOCKER:READ_ANY/containers", keyId: undefined, code: "UNAUTHENTICATED" },
   { status: 404, path: "/a/long/path/that/a/client/has/mistyped", keyId: undefined, code: "NOT_FOUND" },
 ];
 
@@ -92,24 +93,28 @@ for (
       `04:05:06  200     1.2 ms  POST  /graphql     ${KEY_ID}  203.0.113.7      request-1`,
       "04:05:06  401  1234.5 ms  POST  /graphql     UNAUTHENTICATED             203.0.113.7      request-1",
       `04:05:06  200     1.2 ms  POST  /graphql     FORBIDDEN ${KEY_ID}  203.0.113.7      request-1`,
+      "04:05:06  401     1.2 ms  POST  /verify/DOCKER:READ_ANY/containers  UNAUTHENTICATED             203.0.113.7      request-1",
       "04:05:06  404     1.2 ms  POST  /a/long/path/that/a/client/has/mistyped  NOT_FOUND                   203.0.113.7      request-1",
     ]],
     [90, [
       `04:05:06  200     1.2 ms  POST  /graphql     ${KEY_ID}  203.0.113.7`,
       "04:05:06  401  1234.5 ms  POST  /graphql     UNAUTHENTICATED             203.0.113.7",
       `04:05:06  200     1.2 ms  POST  /graphql     FORBIDDEN ${KEY_ID}`,
+      "04:05:06  401     1.2 ms  POST  /verify/DOCKER:READ_ANY/containers  UNAUTHENTICATED",
       "04:05:06  404     1.2 ms  POST  /a/long/path/that/a/client/has/mistyped  NOT_FOUND",
     ]],
     [80, [
       `04:05:06  200     1.2 ms  POST  /graphql     ${KEY_ID}`,
       "04:05:06  401  1234.5 ms  POST  /graphql     UNAUTHENTICATED",
       `04:05:06  200     1.2 ms  POST  /graphql     FORBIDDEN ${KEY_ID.slice(0, -3)}…`,
+      "04:05:06  401     1.2 ms  POST  /verify/DOCKER:…ANY/containers  UNAUTHENTICATED",
       "04:05:06  404     1.2 ms  POST  /a/long/path/that/…ient/has/mistyped  NOT_FOUND",
     ]],
     [40, [
       `04:05:06 200 /graphql ${KEY_ID.slice(0, 16)}…`,
       "04:05:06 401 /graphql UNAUTHENTICATED",
       "04:05:06 200 /graphql FORBIDDEN key_0w…",
+      "04:05:06 401 /veri…ners UNAUTHENTICATED",
       "04:05:06 404 /a/long/…istyped NOT_FOUND",
     ]],
   ] as const
