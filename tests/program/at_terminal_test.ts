@@ -137,7 +137,7 @@ testAtTerminal("keys selected from a list are deleted", {}, async ({ terminal, p
   await terminal.press("Enter");
   await terminal.shows(/\(y\/N\/e\)/);
   await terminal.press("y");
-  expect(outputOf(await terminal.shows(/Successfully.*\n\$$/))).toBe(`\
+  expect(outputOf(await terminal.shows(/Successfully[^$]*\n\$$/))).toBe(`\
 ✔ What do you want to do? Delete keys
 ✔ Keys to delete: ci deploy, ci test
 
@@ -146,6 +146,8 @@ testAtTerminal("keys selected from a list are deleted", {}, async ({ terminal, p
 
 ✔ Delete 2 keys? Their secrets stop working immediately. yes
 Successfully deleted 2 API keys
+  ci deploy (key_…)
+  ci test (key_…)
 $`);
 });
 
