@@ -1,11 +1,12 @@
-# Runs a PostgreSQL server for server.ts. Usage: server.sh DIRECTORY BINARIES PORT OPTIONS
+# Runs a PostgreSQL server for server.ts. Usage: server.sh DIRECTORY BINARIES PORT OPTIONS CACHE
 #
-# Creates a database cluster in DIRECTORY/data. Then reads commands, `start` or `stop`, from standard input, one per
+# Creates a database cluster in DIRECTORY/data, or copies it from CACHE, because initdb takes a second. Then reads commands, `start` or `stop`, from standard input, one per
 # line. Answers each command with the line `done` or `failed`. When standard input ends, stops the server and removes
 # DIRECTORY. Standard input ends when the tests end, even if they are killed. The cluster is in memory if /dev/shm has
 # 2 GB, because creating and dropping a database means hundreds of small files.
 
 export directory=$1 binaries=$2 port=$3 options=$4
+cluster=$5/postgres-$({ "$binaries/initdb" --version && cat "$0"; } | cksum | cut -d ' ' -f 1)
 trap '' HUP INT TERM PIPE # these signals do not end the script; the end of standard input does
 cd "$directory" || exit
 
@@ -14,6 +15,8 @@ if [ "$(df -Pk /dev/shm 2>/dev/null | awk 'END { print int($4) }')" -ge 2000000 
   memory=$(mktemp -d /dev/shm/service-api-postgres-XXXXXX) || exit
   mkdir "$memory/data" && ln -s "$memory/data" data && cp certificate private_key "$memory"
 fi
+
+[ ! -d "$cluster" ] || { cp -R "$cluster/." data && chmod 700 data/.; } || exit
 
 # PostgreSQL refuses to run as root.
 user=
@@ -47,9 +50,15 @@ stop() { # SIGNAL
   server=
 }
 
-keep() {
+create_cluster() {
   as_user '"$binaries/initdb" -D data --username=admin --pwfile=password --auth=scram-sha-256 \
-    --encoding=UTF8 --locale=C --no-sync' >>log 2>&1
+    --encoding=UTF8 --locale=C --no-sync' || return
+  # The link appears when the copy is complete. If another server has made it, this copy is superfluous.
+  mkdir -p "${cluster%/*}" && cp -R data/. "$cluster-$$" && ln -sn "${cluster##*/}-$$" "$cluster" || rm -rf "$cluster-$$"
+}
+
+keep() {
+  [ -e data/PG_VERSION ] || create_cluster >>log 2>&1
   while read -r command; do
     case $command in
       start) start ;;

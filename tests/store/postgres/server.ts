@@ -82,6 +82,9 @@ const SETTINGS = [
   "full_page_writes=off",
 ];
 
+/** Where `server.sh` keeps new clusters, to copy them. */
+const CACHE = `${import.meta.dirname}/../../../dist/test`;
+
 const TLS_SETTINGS = ["ssl=on", "ssl_cert_file=../certificate", "ssl_key_file=../private_key"];
 
 export class PostgresServer {
@@ -95,7 +98,7 @@ export class PostgresServer {
     const options = [...SETTINGS, ...tls ? TLS_SETTINGS : []].map((setting) => `-c ${setting}`).join(" ");
     this.#directory = directory;
     this.#process = new Deno.Command("sh", {
-      args: [`${import.meta.dirname}/server.sh`, directory, binaries, String(port), options],
+      args: [`${import.meta.dirname}/server.sh`, directory, binaries, String(port), options, CACHE],
       stdin: "piped",
       stdout: "piped",
     }).spawn();
