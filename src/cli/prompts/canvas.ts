@@ -14,6 +14,10 @@ export interface Canvas {
   drawAgain(linesAbove: readonly string[], frame: string): void;
 }
 
+/** A space at the start of a line, after the escape sequences that colour the line. */
+// deno-lint-ignore no-control-regex -- the escape character starts these sequences
+const LEADING_SPACE = /^((?:\x1b\[[\d;]*m)*) /;
+
 export function openCanvas(terminal: Terminal): Canvas {
   const { output } = terminal;
   /** The lines on the screen, as wide as the window was when they were drawn. */
@@ -42,7 +46,9 @@ export function openCanvas(terminal: Terminal): Canvas {
       shown = lines;
     },
     finish: (frame) => {
-      output.write(`${erase()}${linesOf(frame).join("\n")}`);
+      // The space between two words can begin a line.
+      const lines = linesOf(frame).map((line) => line.replace(LEADING_SPACE, "$1"));
+      output.write(`${erase()}${lines.join("\n")}`);
       shown = [];
     },
   };

@@ -225,7 +225,7 @@ ${KEY_HELP}`);
   screen.press(KEYS.end, KEYS.down, KEYS.ctrlA, KEYS.enter);
   expect(await answer).toHaveLength(100);
   expect(await screen.text()).toBe(
-    "✔ Items: item 0, item 1, item 2, item 3, item 4, item 5, item 6, item 7, item 8,\n item 9 and 90 more",
+    "✔ Items: item 0, item 1, item 2, item 3, item 4, item 5, item 6, item 7, item 8,\nitem 9 and 90 more",
   );
 });
 
