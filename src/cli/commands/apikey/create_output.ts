@@ -5,6 +5,7 @@
 import { escapeInvisible, Failure, quote, reasonOf } from "../../../apikey/failure.ts";
 import type { EffectivePermissions, IssuedKey, KeyReference } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
+import { wrapFor } from "../../host/notes.ts";
 import type { SecretFile } from "../../host/secret_file.ts";
 import { showWaiting } from "../../host/show_waiting.ts";
 import { writeJson } from "../../report.ts";
@@ -154,7 +155,6 @@ async function formatNextSteps(
   participle: string,
   host: Host,
 ): Promise<string> {
-  const { wrapText } = await import("#terminal");
   const where = host.stdout.isTerminal() ? "printed above" : "on standard output";
   const paragraphs = [
     `${participle} API key ${quote(name)} (${escapeInvisible(id)}).`,
@@ -163,6 +163,6 @@ async function formatNextSteps(
         "can read."
       : `The secret is in ${quote(secretFile.path)}, which only the owner of the file can read.`,
   ];
-  const lines = paragraphs.flatMap((text) => wrapText(text, host.stderr.columns() - 1));
+  const lines = await Promise.all(paragraphs.map((text) => wrapFor(host.stderr, text)));
   return [...lines, ""].join("\n");
 }

@@ -11,6 +11,7 @@ import { durationUpToDays, durationUpToOneDay } from "../../settings/duration.ts
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
 import { flushWithTimeout, type Log } from "../../host/log.ts";
+import { wrapFor } from "../../host/notes.ts";
 import { countSchema, countUpTo, limitSchema, sizeSchema } from "../../settings/number.ts";
 import { readConfig } from "../../config_file/read.ts";
 import { parseFlags } from "../../settings/schema.ts";
@@ -320,8 +321,8 @@ const NOTICE_DELAY = 500;
 
 async function noteDraining(drainTimeout: string, host: Host): Promise<void> {
   if (!host.stderr.isTerminal()) return;
-  const text = `Waiting for running requests, for at most ${drainTimeout}. Press Ctrl-C again to stop at once.\n`;
-  await host.stderr.write(text).catch(() => {});
+  const text = `Waiting for running requests, for at most ${drainTimeout}. Press Ctrl-C again to stop at once.`;
+  await host.stderr.write(`${await wrapFor(host.stderr, text)}\n`).catch(() => {});
 }
 
 /** Returns two promises. The first resolves at the first SIGINT or SIGTERM, the second at the second signal. */

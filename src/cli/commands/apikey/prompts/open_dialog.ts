@@ -4,14 +4,14 @@ import type { Dialog, Question } from "../../../host/dialog.ts";
 import { GoBack } from "../../../prompts/options.ts";
 import { openPrompts, type Prompts } from "../../../prompts/prompts.ts";
 import { styleFor } from "../../../terminal/style.ts";
-import { wrapText } from "../../../terminal/text_width.ts";
+import { wrapMessage } from "../../../terminal/text_width.ts";
 
 /** Opens the prompts. Before the first question of the command, shows the server or store. */
 export async function openDialog({ host, interrupted, target }: Dialog): Promise<Prompts> {
   if (!target.isShown) {
     target.isShown = true;
     const { dim } = styleFor(host.stderr, host);
-    const lines = wrapText(`Using ${target.description}`, host.stderr.columns() - 1);
+    const lines = wrapMessage(`Using ${target.description}`, host.stderr.columns() - 1);
     await host.stderr.write(lines.map((line) => `${dim(line)}\n`).join(""));
   }
   return await openPrompts(host, interrupted);
