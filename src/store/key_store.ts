@@ -7,7 +7,8 @@ import type { CustomResource } from "../apikey/permission.ts";
 import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
 import type { OrderedKey, PageOptions } from "./key_order.ts";
 import type { ResourceList } from "./resources/resource_list.ts";
-import type { KeyState, StoredKey } from "./stored_key.ts";
+import type { KeyState } from "./lookups/key_state.ts";
+import type { StoredKey } from "./stored_key.ts";
 
 /**
  * A check that runs inside the transaction of a change. If it throws, the change is rolled back. If the database rolls

@@ -75,7 +75,8 @@ import {
   toText,
   toTime,
 } from "./row.ts";
-import type { KeyState, KeyStatus, StoredKey } from "./stored_key.ts";
+import type { KeyState, KeyStatus } from "./lookups/key_state.ts";
+import type { StoredKey } from "./stored_key.ts";
 import { UnmigratedStore } from "./unmigrated_store.ts";
 
 export interface PostgresOptions {

@@ -59,7 +59,8 @@ import {
   retryWhileBusy,
   type WaitOptions,
 } from "./sqlite_database.ts";
-import type { KeyState, StoredKey } from "./stored_key.ts";
+import type { KeyState } from "./lookups/key_state.ts";
+import type { StoredKey } from "./stored_key.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type FoundKey, LookUpCache, toState } from "./lookups/lookup_cache.ts";
 import { UnmigratedStore } from "./unmigrated_store.ts";

@@ -18,7 +18,8 @@ import type {
 } from "./key_store.ts";
 import type { OrderedKey, PageOptions } from "./key_order.ts";
 import { NO_RESOURCES, type ResourceList, resourceNotFound } from "./resources/resource_list.ts";
-import type { KeyState, StoredKey } from "./stored_key.ts";
+import type { KeyState } from "./lookups/key_state.ts";
+import type { StoredKey } from "./stored_key.ts";
 
 export class UnmigratedStore implements KeyStore {
   #current: KeyStore | undefined;

@@ -2,7 +2,7 @@
 import { expect } from "expect";
 import { DatabaseSync } from "node:sqlite";
 import { fillSqlite } from "../../scripts/fill_store.ts";
-import type { KeyStatus } from "../../src/store/stored_key.ts";
+import type { KeyStatus } from "../../src/store/lookups/key_state.ts";
 import { openSqliteStore, openSqliteStoreOnDemand } from "../../src/store/sqlite.ts";
 import { addAll } from "./changes.ts";
 import { newKey } from "./stored_key.ts";

@@ -1,7 +1,8 @@
 /** Makes keys for tests of stores. */
 import { parseName } from "../../src/apikey/name.ts";
 import { hashSecret, makeSecret, SECRET_BYTES, secretTail } from "../../src/apikey/secret.ts";
-import type { KeyState, StoredKey } from "../../src/store/stored_key.ts";
+import type { KeyState } from "../../src/store/lookups/key_state.ts";
+import type { StoredKey } from "../../src/store/stored_key.ts";
 
 /** Makes a unique key, and returns it with its secret. */
 export async function newKeyWithSecret(

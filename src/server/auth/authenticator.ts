@@ -6,7 +6,7 @@ import { Failure } from "../../apikey/failure.ts";
 import { KeyRejected } from "../../apikey/rejected_key.ts";
 import { isWellFormedSecret } from "../../apikey/secret.ts";
 import type { KeyStore } from "../../store/key_store.ts";
-import type { KeyState, KeyStatus } from "../../store/stored_key.ts";
+import type { KeyState, KeyStatus } from "../../store/lookups/key_state.ts";
 import { type Caller, callerOf, type KeyCaller } from "./caller.ts";
 import type { ResourceCache } from "./known_resources.ts";
 import type { LastUse } from "./last_use.ts";

@@ -1,5 +1,5 @@
 /** Keeps the results of look-ups by secret until the store changes. */
-import type { KeyState, KeyStatus } from "../stored_key.ts";
+import type { KeyState, KeyStatus } from "./key_state.ts";
 
 /** A key that was found by its secret. The times are in the format of `Date.toISOString`. */
 export interface FoundKey extends Omit<KeyState, "status"> {
