@@ -16,6 +16,7 @@ import { askForSecret, askForText } from "./plain/text.ts";
 import type { Screen } from "./run_prompt.ts";
 import { searchOne } from "./search.ts";
 import { promptForSecret, promptForText } from "./text.ts";
+import { transcriptOf } from "./transcript.ts";
 
 /**
  * Shows one prompt at a time. Every prompt throws `INTERRUPTED` on Ctrl-C, SIGINT or SIGTERM, at the end of the input, on
@@ -57,6 +58,8 @@ export async function openPrompts(host: Host, interrupted?: AbortSignal): Promis
       permissions: (options) => askForPermissions(options, screen),
     };
   }
+  // From now on, the transcript receives what the program writes.
+  transcriptOf(screen.terminal);
   return {
     text: (options) => promptForText(options, screen),
     secret: (options) => promptForSecret(options, screen),

@@ -42,16 +42,15 @@ const toItem = (label: string): { value: string; label: string } => ({ value: la
 const FRUIT = ["Apple", "Banana", "Red apple", "Cherry"].map(toItem);
 const MANY = Array.from({ length: 25 }, (_, index) => toItem(`key ${String.fromCharCode(97 + index)}`));
 
-Deno.test("plain text: the hint comes before the question, and a bad answer is explained before it is asked again", async () => {
+Deno.test("plain text: the hint is in the line of the question, and a bad answer is explained before it is asked again", async () => {
   const { screen, answer } = await ask((prompts) =>
     prompts.text({ label: "Name", hint: "letters, digits and spaces", check: checkName })
   );
-  await reply(screen, /Name:$/, "ci-deploy");
+  await reply(screen, /\]:$/, "ci-deploy");
   await reply(screen, /Name:$/, "ci deploy");
   expect(await answer).toBe("ci deploy");
   expect(await shown(screen)).toBe(`\
-  letters, digits and spaces
-Name: ci-deploy
+Name [letters, digits and spaces]: ci-deploy
 The name "ci-deploy" contains "-". A name may contain only letters, digits and
 spaces.
 Name: ci deploy`);
@@ -62,14 +61,14 @@ for (
 ) {
   Deno.test(`plain text: with the earlier answer "old text", ${JSON.stringify(typed)} answers ${JSON.stringify(expected)}`, async () => {
     const { screen, answer } = await ask((prompts) => prompts.text({ label: "Description", initial: "old text" }));
-    await reply(screen, /^ {2}Enter keeps "old text", - removes it\nDescription:$/, typed);
+    await reply(screen, /^Description \[Enter keeps "old text", - removes it\]:$/, typed);
     expect(await answer).toBe(expected);
   });
 }
 
 Deno.test("plain text: an earlier answer that cannot be empty cannot be removed", async () => {
   const { screen, answer } = await ask((prompts) => prompts.text({ label: "Name", initial: "ci", check: checkName }));
-  await reply(screen, /^ {2}Enter keeps "ci"\nName:$/, "-");
+  await reply(screen, /^Name \[Enter keeps "ci"\]:$/, "-");
   await screen.until(/contains "-"/);
   screen.press(KEYS.enter);
   expect(await answer).toBe("ci");
@@ -84,11 +83,11 @@ Deno.test("plain secret: nothing of it is visible, and Backspace and Ctrl-U edit
       },
     })
   );
-  await reply(screen, /Key:$/, "secret");
+  await reply(screen, /\]:$/, "secret");
   await screen.until(/not a key\.\nKey:$/);
   screen.press("x", KEYS.ctrlU, "tö", KEYS.backspace, KEYS.up, "o", "pp", KEYS.backspace, KEYS.enter);
   expect(await answer).toBe("top");
-  expect(await shown(screen)).toBe("  not shown while you type\nKey:\nThis is not a key.\nKey:");
+  expect(await shown(screen)).toBe("Key [not shown while you type]:\nThis is not a key.\nKey:");
   expect(screen.isRestored).toBe(true);
 });
 
@@ -109,7 +108,9 @@ for (
         : prompts.confirm({ label: "Sure?", ...options })
     );
     await screen.until(/Sure\?/);
-    expect((await shown(screen)).split("\n").at(-1)).toBe(`Sure? ${choices}`);
+    expect((await shown(screen)).split("\n").at(-1)).toBe(
+      `Sure? ${choices}${"canEdit" in options ? " [e changes an answer]" : ""}`,
+    );
     await reply(screen, /Sure/, typed);
     expect(await answer).toBe(expected);
   });
@@ -176,7 +177,7 @@ Deno.test("plain list: Enter selects the earlier answer", async () => {
   const { screen, answer } = await ask((prompts) =>
     prompts.selectOne({ label: "Fruit", items: FRUIT, initial: "Cherry" })
   );
-  await reply(screen, /\n {2}Enter for 4\nNumber or name:$/, "");
+  await reply(screen, /\nNumber or name \[Enter for 4\]:$/, "");
   expect(await answer).toBe("Cherry");
 });
 
@@ -190,7 +191,7 @@ for (
 ) {
   Deno.test(`plain lists: ${JSON.stringify(typed)} selects ${chosen.join(", ") || "nothing"}`, async () => {
     const { screen, answer } = await ask((prompts) => prompts.select({ label: "Fruit", items: FRUIT }));
-    await reply(screen, /Enter\s+selects\s+none\nNumbers or names:$/, typed);
+    await reply(screen, /\nNumbers or names \[.*\s.*; Enter selects\s+none\]:$/, typed);
     expect(await answer).toEqual(chosen);
     await screen.until(new RegExp(`Selected: ${chosen.join(", ") || "none"}$`));
   });
@@ -207,10 +208,8 @@ for (
 ) {
   Deno.test(`plain lists: ${typed} selects nothing and is explained`, async () => {
     const { screen, answer } = await ask((prompts) => prompts.select({ label: "Fruit", items: FRUIT }));
-    await reply(screen, /names:$/, typed);
-    expect(await screen.until(/names: $|names:$/)).toContain(
-      `Numbers or names: ${typed}\n${problem}\nNumbers or names:`,
-    );
+    await reply(screen, /\]:$/, typed);
+    expect(await screen.until(/names:$/)).toContain(`]: ${typed}\n${problem}\nNumbers or names:`);
     await reply(screen, /names:$/, "2");
     expect(await answer).toEqual(["Banana"]);
   });
@@ -221,8 +220,8 @@ for (const [typed, chosen] of [["", ["Banana", "Cherry"]], ["none", []], ["1", [
     const { screen, answer } = await ask((prompts) =>
       prompts.select({ label: "Fruit", items: FRUIT, initial: ["Cherry", "Banana"] })
     );
-    expect(await screen.until(/names:/)).toContain("  2. Banana (selected)\n");
-    await reply(screen, /Enter\s+keeps\s+the\s+selection;\s+none\s+selects\s+none\n/, typed);
+    expect(await screen.until(/names/)).toContain("  2. Banana (selected)\n");
+    await reply(screen, /Enter\s+keeps\s+the\s+selection;\s+none\s+selects\s+none\]:$/, typed);
     expect(await answer).toEqual(chosen);
   });
 }
@@ -230,16 +229,16 @@ for (const [typed, chosen] of [["", ["Banana", "Cherry"]], ["none", []], ["1", [
 Deno.test("plain lists: a name with commas can be typed, and a hint follows its name", async () => {
   const items = [{ value: 1, label: "a,b", hint: "VIEWER   2026-01-02  for tests" }, { value: 2, label: "c" }];
   const { screen, answer } = await ask((prompts) => prompts.select({ label: "Keys", items }));
-  expect(await screen.until(/names:/)).toContain("  1. a,b: VIEWER, 2026-01-02, for tests\n");
-  await reply(screen, /names:/, "a,b");
+  expect(await screen.until(/\]:$/)).toContain("  1. a,b: VIEWER, 2026-01-02, for tests\n");
+  await reply(screen, /\]:$/, "a,b");
   expect(await answer).toEqual([1]);
 });
 
 Deno.test("plain lists: only the first 20 items are listed, and ? lists all", async () => {
   const { screen, answer } = await ask((prompts) => prompts.select({ label: "Keys", items: MANY }));
-  const first = await screen.until(/names:/);
+  const first = await screen.until(/\]:$/);
   expect(first).toContain("\n  20. key t\n  and 5 more. To list all of them, type ?.\n");
-  await reply(screen, /names:/, "?");
+  await reply(screen, /\]:$/, "?");
   await reply(screen, / 25\. key y\nNumbers or names:$/, "25");
   expect(await answer).toEqual(["key y"]);
 });
@@ -262,18 +261,16 @@ function askForPermissions(
 
 Deno.test("plain permissions: pairs and wildcards are typed, and errors are explained", async () => {
   const { screen, answer } = await askForPermissions({ roles: ["VIEWER"] });
-  for (const typed of ["DOCKR:READ_ANY", "vms:*, DOCKER:read_any"]) {
-    // deno-lint-ignore no-await-in-loop -- one answer at a time
-    await reply(screen, /Permissions:$/, typed);
-  }
+  await reply(screen, /\]:$/, "DOCKR:READ_ANY");
+  await reply(screen, /Permissions:$/, "vms:*, DOCKER:read_any");
   const permissions = await answer;
   expect(permissions[0]).toBe("DOCKER:READ_ANY");
   expect(permissions).toHaveLength(9);
   expect(await shown(screen)).toBe(`\
 The role grants *:READ_ANY.
-  RESOURCE:ACTION pairs separated by commas, for example DOCKER:READ_ANY,VMS:*;
-  ? lists the resources and actions; Enter for none
-Permissions: DOCKR:READ_ANY
+Permissions [RESOURCE:ACTION pairs separated by commas, for example
+DOCKER:READ_ANY,VMS:*; ? lists the resources and actions; Enter for none]: DOCKR
+:READ_ANY
 "DOCKR" in "DOCKR:READ_ANY" is not a resource. Did you mean DOCKER? To list the
 resources, type ?.
 Permissions: vms:*, DOCKER:read_any`);
@@ -281,8 +278,8 @@ Permissions: vms:*, DOCKER:read_any`);
 
 Deno.test("plain permissions: ? lists the resources and the actions", async () => {
   const { screen, answer } = await askForPermissions();
-  await reply(screen, /Permissions:$/, "?");
-  const text = await screen.until(/Permissions: \?[^]*Permissions:$/);
+  await reply(screen, /\]:$/, "?");
+  const text = await screen.until(/\]: \?[^]*Permissions:$/);
   expect(text).toContain("Resources:\n  ACTIVATION_CODE, API_KEY,");
   expect(text).toContain("Actions:\n  CREATE_ANY, CREATE_OWN,");
   await reply(screen, /./, "*:*");
@@ -291,7 +288,7 @@ Deno.test("plain permissions: ? lists the resources and the actions", async () =
 
 Deno.test("plain permissions: a key without a role needs at least one permission", async () => {
   const { screen, answer } = await askForPermissions();
-  await reply(screen, /Permissions:$/, "");
+  await reply(screen, /\]:$/, "");
   await screen.until(/at least one permission: the key has no role\.\nPermissions:$/);
   await reply(screen, /./, "ME:READ_OWN");
   expect(await answer).toEqual(["ME:READ_OWN"]);
@@ -300,7 +297,7 @@ Deno.test("plain permissions: a key without a role needs at least one permission
 for (const [typed, expected] of [["", ["DOCKER:READ_ANY"]], ["none", []], ["ME:READ_OWN", ["ME:READ_OWN"]]] as const) {
   Deno.test(`plain permissions: with an earlier answer, ${JSON.stringify(typed)} answers ${expected.length} permissions`, async () => {
     const { screen, answer } = await askForPermissions({ roles: ["GUEST"], initial: ["DOCKER:READ_ANY"] });
-    await reply(screen, /Enter\s+keeps\s+DOCKER:READ_ANY;\s+none\s+removes\s+them\nPermissions:$/, typed);
+    await reply(screen, /Enter\s+keeps\s+DOCKER:READ_ANY;\s+none\s+removes\s+them\]:$/, typed);
     expect(await answer).toEqual(expected);
   });
 }
@@ -325,7 +322,7 @@ const KINDS: readonly (readonly [string, (prompts: Prompts, canGoBack: true) => 
 for (const [kind, show] of KINDS) {
   Deno.test(`plain ${kind}: < goes back`, async () => {
     const { screen, answer } = await ask((prompts) => show(prompts, true));
-    await reply(screen, /< goes back\n.*[:)]$/, "<");
+    await reply(screen, /< goes\s+back\]:?$/, "<");
     await expect(answer).rejects.toBeInstanceOf(GoBack);
     expect(screen.isRestored).toBe(true);
   });
@@ -338,7 +335,7 @@ for (const [kind, show] of KINDS) {
   ) {
     Deno.test(`plain ${kind}: ${interruption} cancels the prompt with INTERRUPTED and ends its line`, async () => {
       const run = await ask((prompts) => show(prompts, true));
-      await run.screen.until(/[:)] ?$/);
+      await run.screen.until(/\]:? ?$/);
       interrupt(run);
       await expect(run.answer).rejects.toMatchObject({ code: "INTERRUPTED" });
       expect(run.screen.raw).toMatch(/\n$/);
@@ -349,7 +346,7 @@ for (const [kind, show] of KINDS) {
 
   Deno.test(`plain ${kind}: writes no escape sequence`, async () => {
     const { screen, answer } = await ask((prompts) => show(prompts, true));
-    await screen.until(/[:)] ?$/);
+    await screen.until(/\]:? ?$/);
     screen.input.end();
     await expect(answer).rejects.toMatchObject({ code: "INTERRUPTED" });
     expect(screen.raw).not.toContain("\x1b");
@@ -359,7 +356,7 @@ for (const [kind, show] of KINDS) {
 for (const [name, key] of [["Ctrl-C", KEYS.ctrlC], ["Ctrl-D", KEYS.ctrlD]] as const) {
   Deno.test(`plain secret: ${name} cancels the prompt, because the terminal does not handle it while it hides the input`, async () => {
     const { screen, answer } = await ask((prompts) => prompts.secret({ label: "Key" }));
-    await screen.until(/Key:/);
+    await screen.until(/Key/);
     screen.press("abc", key);
     await expect(answer).rejects.toMatchObject({ code: "INTERRUPTED" });
     expect(screen.isRestored).toBe(true);
@@ -388,18 +385,17 @@ Deno.test("plain prompts: an answer in several pieces, and answers typed in adva
   expect(await answer).toEqual(["schlüssel", "b", "c"]);
 });
 
-Deno.test("plain prompts: hints and errors are wrapped at the width of the terminal", async () => {
+Deno.test("plain prompts: questions and errors are wrapped at the width of the terminal", async () => {
   const { screen, answer } = await ask(
     (prompts) => prompts.text({ label: "Name", hint: "letters, digits and spaces in any order", check: checkName }),
     30,
   );
-  await reply(screen, /Name:$/, "a-b");
+  await reply(screen, /\]:$/, "a-b");
   await reply(screen, /Name:$/, "a");
   await answer;
   expect(await shown(screen)).toBe(`\
-  letters, digits and spaces
-  in any order
-Name: a-b
+Name [letters, digits and
+spaces in any order]: a-b
 The name "a-b" contains "-".
 A name may contain only
 letters, digits and spaces.

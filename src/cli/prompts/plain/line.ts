@@ -26,28 +26,37 @@ export interface Question<Value> {
 export type Reply<Value> = { readonly value: Value } | { readonly again: string };
 
 /**
- * Asks until the answer is valid.
+ * Asks until the answer is valid. The first question says in brackets what the user can type.
  *
  * @throws {GoBack} if the user types `<` and `canGoBack` is true
  * @throws {Failure} `INTERRUPTED` on Ctrl-C, SIGINT or SIGTERM, and at the end of the input
  */
-export async function ask<Value>(
-  { label, hints, choices, canGoBack = false, isSecret = false, read }: Question<Value>,
-  screen: Screen,
-): Promise<Value> {
-  const hint = [...hints, ...(canGoBack ? [`${BACK} goes back`] : [])].join("; ");
-  if (hint !== "") await writeLines(`  ${hint}`, screen);
-  const question = `${punctuate(label)}${choices === undefined ? "" : ` ${choices}`}`;
-  const prompt = `${wrapMessage(question, screen.host.stderr.columns() - 1).join("\n")} `;
+export async function ask<Value>(question: Question<Value>, screen: Screen): Promise<Value> {
+  const { canGoBack = false, isSecret = false, read } = question;
+  let prompt = formatQuestion(question, [...question.hints, ...(canGoBack ? [`${BACK} goes back`] : [])]);
   for (;;) {
     // deno-lint-ignore no-await-in-loop -- asks again if the answer is not valid
-    const answer = await (isSecret ? readSecretLine : readLine)(prompt, screen);
+    const answer = await (isSecret ? readSecretLine : readLine)(wrap(prompt, screen), screen);
     if (canGoBack && answer.trim() === BACK) throw new GoBack();
     const reply = read(answer);
     if ("value" in reply) return reply.value;
     // deno-lint-ignore no-await-in-loop -- says what is wrong before asking again
     await writeLines(reply.again, screen);
+    prompt = formatQuestion(question, []);
   }
+}
+
+/** For example `Sure? (y/N) [< goes back] `. */
+function formatQuestion(
+  { label, choices }: Pick<Question<unknown>, "label" | "choices">,
+  hints: readonly string[],
+): string {
+  const hint = hints.length === 0 ? "" : ` [${hints.join("; ")}]`;
+  return choices === undefined ? `${punctuate(`${label}${hint}`)} ` : `${punctuate(label)} ${choices}${hint} `;
+}
+
+function wrap(question: string, { host: { stderr } }: Screen): string {
+  return `${wrapMessage(question.trimEnd(), stderr.columns() - 1).join("\n")} `;
 }
 
 /** Writes text, each line wrapped to the width of the terminal. Lines that continue an indented line are indented too. */

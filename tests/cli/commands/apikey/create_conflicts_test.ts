@@ -26,7 +26,7 @@ Deno.test("if the user declines the confirmation, the command creates nothing an
   Change roles        VIEWER
   Change permissions  DOCKER:UPDATE_ANY
 ❯ Quit                create nothing
-  enter to select · arrows to move · ? help`);
+  enter to select · arrows to move · esc to go back · ? help`);
   run.screen.press(KEYS.enter);
   expect(await run.code).toBe(130);
   expect(await run.screen.text()).toMatch(/\? Quit\nservice-api: Nothing was created\.$/);

@@ -46,6 +46,11 @@ Deno.test("e at the confirmation changes one answer and keeps the others", async
   Change roles        VIEWER
   Change permissions  DOCKER:UPDATE_ANY
   Quit                create nothing`);
+  // Going back returns to the confirmation.
+  run.screen.press(KEYS.escape);
+  await run.screen.until(/\? Create this key\?/);
+  run.screen.press("e");
+  await run.screen.until(/What do you want to do/);
   run.screen.press(KEYS.enter);
   await run.screen.until(/\? Name: ci deploy█/);
   run.screen.press(KEYS.ctrlU, ..."ci build", KEYS.enter);

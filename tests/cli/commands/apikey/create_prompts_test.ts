@@ -36,10 +36,10 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
 ✔ Name: ci deploy
 ✔ Description: for tests
 ✔ Roles: VIEWER
-? Permissions: █ (0 of 232 selected)
+? Permissions: █ (optional, 0 of 232 selected)
                           CREATE   READ     UPDATE   DELETE
                           ANY OWN  ANY OWN  ANY OWN  ANY OWN
-  every resource           ·   ·    ·   ·    ·   ·    ·   ·
+  every resource           ·   ·    ◆   ◆    ·   ·    ·   ·
 ❯ ACTIVATION_CODE         [·]  ·    ◆   ◆    ·   ·    ·   ·                   ┃
   API_KEY                  ·   ·    ◆   ◆    ·   ·    ·   ·                   │
   ARRAY                    ·   ·    ◆   ◆    ·   ·    ·   ·                   │
@@ -47,7 +47,7 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
   CONFIG                   ·   ·    ◆   ◆    ·   ·    ·   ·                   │
   24 below
 
-  ◆ by role  ● selected  ◈ both  ○ included in ANY
+  ◆ by role  ● selected  ◈ both  ○ included in ANY  ◐ some
   space to select · enter to confirm · type to filter · esc to go back · ? help`);
   screen.press(KEYS.ctrlC);
   expect(await run.code).toBe(130);

@@ -5,7 +5,7 @@ import type { ApiKey, Client, NewKey } from "../../../../client/client.ts";
 import type { PromptFlags } from "../../../host/can_prompt.ts";
 import type { Dialog } from "../../../host/dialog.ts";
 import type { Host } from "../../../host/host.ts";
-import { GoBack } from "../../../prompts/options.ts";
+import { type Decision, GoBack } from "../../../prompts/options.ts";
 import type { Prompts } from "../../../prompts/prompts.ts";
 import { runSteps, type Step } from "../../../prompts/steps.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
@@ -100,16 +100,16 @@ async function confirmOrEdit(
   client: Client,
   dialog: Dialog,
 ): Promise<void> {
-  for (let isConfirmed = false; !isConfirmed;) {
-    const key = toKey();
-    // deno-lint-ignore no-await-in-loop -- one question at a time
-    const { grantsAll, label } = await showSummary(key, client, dialog);
-    if (flags.yes) return;
-    // deno-lint-ignore no-await-in-loop -- one question at a time
-    const decision = await prompts.confirm({ label, initial: !grantsAll, canEdit: true, canGoBack });
-    isConfirmed = decision === "yes";
-    // deno-lint-ignore no-await-in-loop -- one question at a time
-    if (!isConfirmed) await editOneAnswer(questions, decision === "no", prompts, dialog.host);
+  let decision: Decision | undefined;
+  while (decision !== "yes") {
+    // deno-lint-ignore no-await-in-loop -- until the user confirms
+    await runSteps([
+      async (canGoBack) => {
+        const { grantsAll, label } = await showSummary(toKey(), client, dialog);
+        decision = flags.yes ? "yes" : await prompts.confirm({ label, initial: !grantsAll, canEdit: true, canGoBack });
+      },
+      async () => decision === "yes" ? false : await editOneAnswer(questions, decision === "no", prompts, dialog.host),
+    ], { host: dialog.host, canGoBack });
   }
 }
 
@@ -117,6 +117,7 @@ async function confirmOrEdit(
  * Asks which answer to change, and asks for it again.
  *
  * @param suggestsToQuit whether to quit if the user only presses Enter
+ * @throws {GoBack} if the user goes back from the menu
  * @throws {Failure} `INTERRUPTED` if the user quits
  */
 async function editOneAnswer(
@@ -133,17 +134,18 @@ async function editOneAnswer(
   const quit = { value: null, label: "Quit", hint: "create nothing" } as const;
   let question: Question | null | undefined = suggestsToQuit ? quit.value : undefined;
   await runSteps([
-    async () => {
+    async (canGoBack) => {
       question = await prompts.selectOne<Question | null>({
         label: "Nothing is created yet. What do you want to do?",
         items: [...changes, quit],
         initial: question,
+        canGoBack,
       });
       if (question === null) throw new Failure("INTERRUPTED", UNCHANGED);
     },
     async (canGoBack) => await question?.steps[0](canGoBack),
     async (canGoBack) => await question?.steps[1]?.(canGoBack) ?? false,
-  ], { host });
+  ], { host, canGoBack: true });
 }
 
 /**

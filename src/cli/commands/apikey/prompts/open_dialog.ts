@@ -8,13 +8,14 @@ import { wrapMessage } from "../../../terminal/text_width.ts";
 
 /** Opens the prompts. Before the first question of the command, shows the server or store. */
 export async function openDialog({ host, interrupted, target }: Dialog): Promise<Prompts> {
+  const prompts = await openPrompts(host, interrupted);
   if (!target.isShown) {
     target.isShown = true;
     const { dim } = styleFor(host.stderr, host);
     const lines = wrapMessage(`Using ${target.description}`, host.stderr.columns() - 1);
     await host.stderr.write(lines.map((line) => `${dim(line)}\n`).join(""));
   }
-  return await openPrompts(host, interrupted);
+  return prompts;
 }
 
 /**
