@@ -83,11 +83,11 @@ testAtTerminal(
 ? Permissions: docker:update█ (1 of 232 selected)
                           CREATE   READ     UPDATE   DELETE
                           ANY OWN  ANY OWN  ANY OWN  ANY OWN
-  the one shown            ·   ·    ·   ·    ●   ·    ·   ·
+  the one shown            ·   ·    ◆   ◆    ●   ○    ·   ·
 ❯ DOCKER                   ·   ·    ◆   ◆   [●]  ○    ·   ·
   DOCKER:UPDATE_ANY
-  ◆ by role  ● selected  ◈ both  ○ included in ANY
-  tab to select · enter to confirm · esc to clear · ? help`);
+  ◆ by role  ● selected  ◈ both  ○ included in ANY  ◐ some
+  space to select · enter to confirm · esc to clear · ? help`);
     await terminal.press("Enter");
     await terminal.shows(/Create this key/);
     await terminal.press("y");
@@ -224,7 +224,7 @@ testAtTerminal("answers can be typed ahead, but not the confirmation", { rows: 5
   await terminal.shows(/Name: █/);
   await terminal.type("ahead\rof its time\rguest\t\rme:read_o\t\ryy\r");
   expect(outputOf(await terminal.shows(/Create this key/))).toMatch(
-    /^✔ Name: ahead\n✔ Description: of its time\n✔ Roles: GUEST\n✔ Permissions: ME:READ_OWN\n[^]*\? Create this key\? \(Y\/n\/e\)$/,
+    /^✔ Name: ahead\n✔ Description: of its time\n✔ Roles: GUEST\n✔ Permissions: ME:READ_OWN\n[^]*\? Create this key\? \(Y\/n\/e\)\n.*$/,
   );
   await terminal.press("n");
   await terminal.shows(/What do you want to do/);
@@ -318,13 +318,13 @@ testAtTerminal(
   async ({ terminal, program }) => {
     await terminal.type("./service-api apikey --create --roles VIEWER --description test");
     await terminal.press("Enter");
-    await terminal.shows(/^Name:$/m);
+    await terminal.shows(/^Name \[.*\]:$/m);
     await terminal.type("ci-deploy");
     await terminal.press("Enter");
     await terminal.shows(/contains "-"[^]*\nName:$/);
     await terminal.type("ci deployé");
     await terminal.press("BSpace", "Enter");
-    await terminal.shows(/\nPermissions:$/);
+    await terminal.shows(/\nPermissions \[[^]*\]:$/);
     // The terminal suspends the program, because the keys are not read one by one.
     await terminal.press("C-z");
     await terminal.shows(/Stopped[^]*\n\$$/);
@@ -332,7 +332,7 @@ testAtTerminal(
     await terminal.press("Enter");
     await terminal.type("vms:*, *:create_own");
     await terminal.press("Enter");
-    await terminal.shows(/\nCreate this key\? \(Y\/n.*\)$/);
+    await terminal.shows(/\nCreate this key\? \(Y\/n.*\) \[.*\]$/);
     await terminal.press("Enter");
     await terminal.shows(/^sak_.*[^]*\n\$$/m);
     const { stdout } = await program(["apikey", "show", "--name", "ci deploy", "--json"]);
@@ -346,7 +346,7 @@ for (const command of ["./service-api login --plain", "env -u TERM ./service-api
     await terminal.press("Enter");
     await terminal.type(`${command} --base-url http://127.0.0.1:1 --config config.yaml`);
     await terminal.press("Enter");
-    await terminal.shows(/\nAPI key:$/);
+    await terminal.shows(/\nAPI key \[[^]*\]:$/);
     await terminal.type("top secret");
     await terminal.press("C-c");
     expect(await terminal.shows(/\nservice-api: Interrupted[^]*\n\$$/)).not.toContain("top secret");
