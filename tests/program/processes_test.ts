@@ -197,6 +197,9 @@ Deno.test("LOG_LEVEL=debug prints every log record, including the last", async (
     expect.stringMatching(/^Target: the store ".*keys\.db", which does not exist \(SERVICE_API_DATA_DIR\)$/),
     expect.stringMatching(/^Request 1: query \w+, \d+ characters, headers accept, content-type$/),
     expect.stringMatching(/^Request 1: status 200 after [\d.]+ ms$/),
+    // A second connection looks for a similar name.
+    expect.stringMatching(/^Request 1: query ListApiKeys, \d+ characters, headers accept, content-type$/),
+    expect.stringMatching(/^Request 1: status 200 after [\d.]+ ms$/),
     "Exit code 1",
   ]);
 });
