@@ -273,7 +273,7 @@ testAtTerminal(
     await terminal.press("Enter");
     await terminal.shows(/Roles: █/);
     await terminal.press("Space", "Enter");
-    await terminal.shows(/DOCK/);
+    await terminal.shows(/ACTI/);
     await terminal.press("Enter");
     await terminal.shows(/Create\s+this/);
     await terminal.press("C-c");
