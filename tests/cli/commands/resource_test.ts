@@ -192,7 +192,7 @@ Deno.test("the prompt for permissions lists the resources of the server, and the
   const { screen, code } = createAtTerminal(installation, ["--name", "shop", "--description", ""], { rows: 50 });
   await screen.until(/\? Roles/);
   screen.press(..."viewer", KEYS.tab, KEYS.enter);
-  expect(await screen.until(/\? Permissions/)).toContain("(0 of 240 selected)");
+  expect(await screen.until(/\? Permissions/)).toContain("(optional, 0 of 240 selected)");
   screen.press(..."orders:up", KEYS.tab);
   expect(await screen.until(/\(1 of \d+ selected/)).toContain(
     "❯ ORDERS                   ·   ·    ◆   ◆   [●]  ○    ·   ·",
