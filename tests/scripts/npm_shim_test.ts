@@ -97,13 +97,12 @@ async function install(directory: string, executable: string, way: Way): Promise
 /** Unpacks a package into `node_modules`. */
 async function unpack(directory: string, name: string): Promise<void> {
   const folder = `${directory}/node_modules/${name}`;
-  await Deno.mkdir(`${folder}/bin`, { recursive: true });
   const entries = await entriesIn(`${directory}/${tarballName(name)}`);
-  await Promise.all(
-    entries.map(({ header: { name, mode = 0 }, data = new Uint8Array() }) =>
-      Deno.writeFile(`${folder}/${name.replace("package/", "")}`, data, { mode })
-    ),
-  );
+  await Promise.all(entries.map(async ({ header: { name, mode = 0 }, data = new Uint8Array() }) => {
+    const path = `${folder}/${name.replace("package/", "")}`;
+    await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    await Deno.writeFile(path, data, { mode });
+  }));
 }
 
 testShim("arguments, standard input, output and exit status are those of the executable", [], async (installed) => {
