@@ -47,7 +47,9 @@ function parse(typed: string, forbiddenCharacter: () => RegExp): Name {
   if (isName(text, forbidden)) return text;
   if (text === "") throw new Failure("INVALID_NAME", `The name is empty. ${RULE}.`);
   const character = forbidden.exec(text)?.[0] ?? "";
-  throw new Failure("INVALID_NAME", `The name ${quote(text)} contains ${quote(character)}. ${RULE}.`);
+  const spaced = text.replaceAll(/[\p{P}\p{Z}]+/gu, " ").trim();
+  const suggestion = isName(spaced, forbidden) ? ` Did you mean ${quote(spaced)}?` : "";
+  throw new Failure("INVALID_NAME", `The name ${quote(text)} contains ${quote(character)}. ${RULE}.${suggestion}`);
 }
 
 function isName(text: string, forbidden: RegExp): text is Name {

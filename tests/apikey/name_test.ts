@@ -66,8 +66,10 @@ Deno.test("Invisible characters, unpaired surrogates and combining marks that NF
 
 Deno.test("The message for an invalid name shows the name and the first character that is not allowed", () => {
   expect(failureOf(() => parseName("my-key_1")).message).toBe(
-    'The name "my-key_1" contains "-". A name may contain only letters, digits and spaces.',
+    'The name "my-key_1" contains "-". A name may contain only letters, digits and spaces. Did you mean "my key 1"?',
   );
+  expect(failureOf(() => parseName("rocket 🚀-1")).message).not.toContain("Did you mean");
+  expect(failureOf(() => parseName("--")).message).not.toContain("Did you mean");
   expect(failureOf(() => parseName("a\u202eb-c")).message).toContain('"a\\u{202e}b-c" contains "\\u{202e}"');
   expect(failureOf(() => parseName("a\ud800")).message).toContain('contains "\\u{d800}"');
 });

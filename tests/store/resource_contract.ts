@@ -117,7 +117,7 @@ export function testResources(engine: Engine): void {
     withNewStore(engine, async (store) => {
       await inSequence(["ORDERS", "ORDER", "MY_ORDERS", "FREE"], (name) => add(store, name));
       const keys = await Promise.all([
-        newKey("disabled", { permissions: ["DOCKER:READ_ANY", "ORDERS:READ_ANY"], enabled: false }),
+        newKey("key in use", { permissions: ["DOCKER:READ_ANY", "ORDERS:READ_ANY"], enabled: false }),
         newKey("expired", { permissions: ["ORDERS:DELETE_OWN"], expiresAt: PAST }),
         keyWith("third", "ORDERS:CREATE_ANY", "ORDERS:READ_OWN"),
         keyWith("fourth", "MY_ORDERS:READ_ANY", "ORDERS:READ_ANY"),
@@ -127,10 +127,13 @@ export function testResources(engine: Engine): void {
       const removal = (): Promise<Failure> => failureOfPromise(store.removeResource("ORDERS", LOCAL, allowAny));
       const { code, message } = await removal();
       expect(code).toBe("FAILED");
-      expect(message).toContain('the keys "disabled", "expired", "third" and others. For each key, run ');
+      expect(message).toContain('the keys "key in use", "expired", "third" and others. For each key, run ');
       expect(message).toContain("service-api apikey update NAME --remove-permissions 'ORDERS:*'");
       await store.remove(keys.slice(1, 4).map(({ id }) => id), LOCAL, allowAny);
-      expect((await removal()).message).toContain('the key "disabled". Run "');
+      expect((await removal()).message).toContain(
+        `the key "key in use". Run "service-api apikey update 'key in use' --remove-permissions 'ORDERS:*'" or, ` +
+          `if the key has no other rights, "service-api apikey delete 'key in use'".`,
+      );
       await inSequence(["ORDER", "MY_ORDERS", "FREE"], (name) => store.removeResource(name, LOCAL, allowAny));
       await store.update({ id: keys[0].id }, LOCAL, UPDATE, set({ permissions: ["DOCKER:READ_ANY"] }));
       await store.removeResource("ORDERS", LOCAL, allowAny);

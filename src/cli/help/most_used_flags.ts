@@ -8,7 +8,7 @@ export const MOST_USED_FLAGS: ReadonlyMap<string, readonly `--${string}`[]> = ne
     ["--roles", "--permissions", "--description", "--expires-in", "--secret-file", "--overwrite", "--json"],
   ],
   ["service-api apikey delete", ["--match", "--unused", "--expired", "--if-exists", "--yes", "--json"]],
-  ["service-api apikey list", ["--match", "--role", "--expiring", "--unused", "--sort", "--json"]],
+  ["service-api apikey list", ["--match", "--role", "--expiring", "--expired", "--unused", "--sort", "--json"]],
   ["service-api apikey show", ["--id", "--json"]],
   [
     "service-api apikey update",

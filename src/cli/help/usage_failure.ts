@@ -1,6 +1,7 @@
 /** The messages for mistakes on the command line: what is wrong, the nearest valid word, and the command for help. */
 import { Failure, quote } from "../../apikey/failure.ts";
 import { didYouMean, nearest } from "../../apikey/nearest.ts";
+import { shellWord } from "../../apikey/shell_word.ts";
 import { TOPICS } from "./topic_names.ts";
 import type { UsageError } from "../program_command.ts";
 
@@ -50,20 +51,28 @@ function describe(
     case "missing argument":
       return `The argument <${word}> is missing.`;
     case "unexpected argument":
-      return `Unexpected argument ${quote(word)}. ${remedyFor(word, args, command, commands)}`;
+      return [`Unexpected argument ${quote(word)}.`, remedyFor(word, args, command, commands)]
+        .filter((sentence) => sentence !== undefined).join(" ");
   }
 }
 
 function remedyFor(
   argument: string,
-  [, next]: readonly string[],
+  args: readonly string[],
   command: KnownCommand | undefined,
   commands: readonly KnownCommand[],
-): string {
+): string | undefined {
+  const [, next] = args;
   if (command?.flags.includes(`--${argument}`)) return `Did you mean --${argument}?`;
+  const mode = ["create", "delete"].find((mode) => args.includes(`--${mode}`));
+  const isNamed = args.some((arg) => arg === "--name" || arg.startsWith("--name="));
   const subcommands = namesOfSubcommands(command?.name ?? "", commands);
   if (subcommands.includes(argument)) {
     return `Write service-api ${command?.name} ${argument}, and put all flags after it.`;
+  }
+  if (command?.name === "apikey" && mode !== undefined && !isNamed) {
+    const name = shellWord(argument);
+    return `Write --name ${name}, or use service-api apikey ${mode} ${name}.`;
   }
   if (subcommands.length > 0 && argument === next) {
     const near = nearest(argument, subcommands);
@@ -76,7 +85,7 @@ function remedyFor(
   }
   const name = command?.name ?? "";
   if (["login", "logout", "config"].includes(name)) return `Did you mean --profile ${argument}?`;
-  return REMEDIES.get(name) ?? "Quote a value that contains spaces.";
+  return REMEDIES.get(name) ?? (argument.includes(" ") ? undefined : "Quote a value that contains spaces.");
 }
 
 /** For the commands that users expect to take the name of a key. */
@@ -94,10 +103,21 @@ function suggestFlag(word: string, command: KnownCommand | undefined, commands: 
   if (command?.name === "needs" && word === "--query") {
     return " Write the document without a flag: service-api needs '{ me { id } }'.";
   }
-  if (command !== undefined) return didYouMean(word, ["--help", ...command.flags]);
+  if (command !== undefined) {
+    const subcommand = namesOfSubcommands(command.name, commands).find((name) => word === `--${name}`);
+    return subcommand === undefined
+      ? didYouMeanFlag(word, ["--help", ...command.flags])
+      : ` Did you mean service-api ${command.name} ${subcommand}?`;
+  }
   const owner = commands.find(({ flags }) => flags.includes(word));
   if (owner !== undefined) return ` Did you mean service-api ${owner.name} ${word}?`;
-  return /^-+v/i.test(word) ? " Did you mean --version?" : didYouMean(word, ["--help", "--version"]);
+  return /^-+v/i.test(word) ? " Did you mean --version?" : didYouMeanFlag(word, ["--help", "--version"]);
+}
+
+/** Compares flags without their hyphens, which would make long words look more alike than they are. */
+function didYouMeanFlag(word: string, flags: readonly string[]): string {
+  if (!word.startsWith("--")) return didYouMean(word, flags);
+  return didYouMean(word.slice(2), flags.map((flag) => flag.replace(/^--/, "")), (flag) => `--${flag}`);
 }
 
 /** Suggests what a user means by an unknown command. If nothing is near, lists the commands. */

@@ -4,6 +4,7 @@
  */
 import { Failure, quote } from "../../apikey/failure.ts";
 import { type CustomResource, isResource, type Permission } from "../../apikey/permission.ts";
+import { shellWord } from "../../apikey/shell_word.ts";
 
 /** The custom resources at one time. */
 export interface ResourceList {
@@ -65,13 +66,17 @@ export const KEYS_TO_NAME = 4;
  */
 export function requireUnused(name: string, keys: readonly string[]): void {
   if (keys.length === 0) return;
-  const [owners, run] = keys.length === 1 ? ["the key", "Run"] : ["the keys", "For each key, run"];
+  const [first = ""] = keys;
+  const [owners, run, key] = keys.length === 1
+    ? ["the key", "Run", shellWord(first)]
+    : ["the keys", "For each key, run", "NAME"];
   const named = keys.slice(0, KEYS_TO_NAME - 1).map(quote).join(", ");
   const others = keys.length < KEYS_TO_NAME ? "" : " and others";
   throw new Failure(
     "FAILED",
     `The resource ${name} is in the permissions of ${owners} ${named}${others}. ` +
-      `${run} "service-api apikey update NAME --remove-permissions '${name}:*'", or delete the key.`,
+      `${run} "service-api apikey update ${key} --remove-permissions '${name}:*'" or, if the key has no other rights, ` +
+      `"service-api apikey delete ${key}".`,
   );
 }
 

@@ -52,7 +52,7 @@ Deno.test("plain text: the hint is in the line of the question, and a bad answer
   expect(await shown(screen)).toBe(`\
 Name [letters, digits and spaces]: ci-deploy
 The name "ci-deploy" contains "-". A name may contain only letters, digits and
-spaces.
+spaces. Did you mean "ci deploy"?
 Name: ci deploy`);
 });
 
@@ -399,6 +399,7 @@ spaces in any order]: a-b
 The name "a-b" contains "-".
 A name may contain only
 letters, digits and spaces.
+Did you mean "a b"?
 Name: a`);
 });
 

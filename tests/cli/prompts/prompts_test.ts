@@ -104,7 +104,7 @@ Deno.test("text: an error appears while the user types, and disappears when the 
   );
   screen.press(..."a-b");
   expect(await screen.until(/✖/)).toBe(
-    '? Name: a-b█\n  ✖ The name "a-b" contains "-". A name may contain only letters, digits and\n    spaces.',
+    '? Name: a-b█\n  ✖ The name "a-b" contains "-". A name may contain only letters, digits and\n    spaces. Did you mean "a b"?',
   );
   screen.press(KEYS.enter, KEYS.backspace, KEYS.backspace);
   expect(await screen.until(/Name: a█/)).toBe("? Name: a█\n  hint");

@@ -183,7 +183,7 @@ async function chooseKey(
   const source = baseUrl.name === SERVER
     ? ""
     : ` (${baseUrl.source === "file" ? `profile ${quote(name)}` : baseUrl.from})`;
-  const target = `The key for ${server}${source} is stored as profile ${quote(name)}.`;
+  const target = `The key for ${server}${source} will be stored as profile ${quote(name)}.`;
   return await promptForKey(prompts, { target, server, current, isNewServer, canGoBack }, check, host);
 }
 

@@ -15,7 +15,7 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
   expect(belowTarget(await screen.until(/✖/))).toBe(`\
 ? Name: ci-█
   ✖ The name "ci-" contains "-". A name may contain only letters, digits and
-    spaces.`);
+    spaces. Did you mean "ci"?`);
   screen.press(KEYS.backspace, ..." deploy", KEYS.enter);
   expect(belowTarget(await screen.until(/\? Description/))).toBe(`\
 ✔ Name: ci deploy

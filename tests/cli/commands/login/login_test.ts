@@ -520,7 +520,7 @@ testWithModes(
       });
       // deno-lint-ignore no-await-in-loop -- one step at a time
       expect(await screen.until(/API key/)).toBe(
-        `The key for ${server.url} (--base-url) is stored as profile "default".\n? API key: █`,
+        `The key for ${server.url} (--base-url) will be stored as profile\n"default".\n? API key: █`,
       );
       screen.press("wrong-1", KEYS.enter);
       // deno-lint-ignore no-await-in-loop -- one step at a time
@@ -611,7 +611,7 @@ testWithModes("the key that the user types at the prompt of login is never on th
   await screen.until(/API key/);
   screen.press(SECRET, KEYS.enter);
   expect(await code).toBe(0);
-  const target = `The key for ${server.url} is stored as profile "default".`;
+  const target = `The key for ${server.url} will be stored as profile "default".`;
   expect(await screen.text()).toBe(`✔ Server of profile "default": ${server.url}\n${target}\n✔ API key: (not shown)`);
   expect(host.stdout.text).toBe(`Logged in to ${server.url} as "ci admin" (key_1).\n`);
   expect(screen.raw + host.stderr.text).not.toContain(SECRET);

@@ -100,9 +100,10 @@ function* inPages(keys: readonly ApiKey[]): Generator<readonly ApiKey[]> {
 
 /** A user may have searched another store than intended. The command succeeds even if this note cannot be written. */
 async function noteNoKeys(filter: KeyFilter | undefined, place: string, host: Host): Promise<void> {
-  const problem = filter === undefined ? "No API keys found" : "No API keys match the filters";
-  const note =
-    `${problem}. Searched ${place}. To search elsewhere, use --base-url, --data-dir, --database-url or --profile.`;
+  const searched = `Searched ${place}.`;
+  const note = filter === undefined
+    ? `No API keys found. ${searched} To search elsewhere, use --base-url, --data-dir, --database-url or --profile.`
+    : ["No API keys match the filters.", ...host.stderr.isTerminal() ? [searched] : []].join(" ");
   await writeNotes([note], host).catch(() => {});
 }
 
