@@ -9,7 +9,7 @@ import { nginxConfiguration, startProgram } from "./guarded_service.ts";
 
 testWith(
   ["bash", "curl", "nginx"],
-  'the commands under "Guarding a service" let only keys with ORDERS:READ_ANY reach the service',
+  'the commands under "Guarding a service" let only keys with ORDERS:READ_ANY reach the service, and the gate says why it refuses a mistyped resource',
   async () => {
     const home = await Deno.makeTempDir({ prefix: "service-api-guide-" });
     await using service = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, answer);
@@ -38,13 +38,16 @@ testWith(
       expect(others).toEqual([]);
       const [configuration = ""] = textsIn(section, "nginx");
       await Deno.writeTextFile(`${home}/nginx/conf.d/orders.conf`, adapt(configuration));
-      const { code, stdout } = await execute("bash", ["-euc", adapt(guide)], {
+      const [, mistake = "", reason = ""] = /^\$ (.*)\n([^]*)$/.exec(textsIn(section, "text").join()) ?? [];
+      const script = guide.replace("kill $!", `${mistake}\nkill $!`);
+      const { code, stdout } = await execute("bash", ["-euc", adapt(script)], {
         cwd: home,
         env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, HOME: home },
         clearEnv: true,
       });
       // curl reports each retry on standard error.
-      expect({ code, stdout }).toEqual({ code: 0, stdout: "Added the resource ORDERS\nthe orders for shop\n403\n" });
+      const expected = `Added the resource ORDERS\nthe orders for shop\n403\n${reason.trimEnd()}\n`;
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expected });
     } finally {
       await running.stop();
       await Deno.remove(home, { recursive: true });

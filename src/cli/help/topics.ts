@@ -66,8 +66,8 @@ async function readSectionsOf(
       return [
         { title: "Roles", lines: grantedByRoles(only(sections, ["Rights"])) },
         ...only(sections, ["Resources"]),
-        ...only(sections, ["Actions"]).map(({ title, lines }) => ({ title, lines: [...lines, ABOUT_ACTIONS] })),
-        text("More", MORE_ABOUT_RIGHTS),
+        ...only(sections, ["Actions"]).map(({ title, lines }) => ({ title, lines: [...lines, ...ABOUT_ACTIONS] })),
+        { title: undefined, lines: [MORE_ABOUT_RIGHTS] },
       ];
     }
   }
@@ -88,12 +88,15 @@ function grantedByRoles(sections: readonly Section[]): readonly string[] {
     .filter((line) => names.includes(/^\w+(?= {2})/.exec(line)?.[0] ?? ""));
 }
 
-const ABOUT_ACTIONS = "_OWN covers the key itself and the keys that it created. _ANY includes _OWN.";
+/** The embedded server enforces the rules in `src/server/auth/authorization.ts`. */
+const ABOUT_ACTIONS = [
+  "_ANY includes _OWN. On API_KEY, _OWN is the key itself and those it created.",
+  "The embedded server itself requires rights only on API_KEY, LOGS, PERMISSION.",
+  "The services that check keys decide what actions and _OWN mean on the others.",
+];
 
 /** The page with this fits into 80 columns and 23 rows. */
-const MORE_ABOUT_RIGHTS = `
-service-api apikey --help   wildcards, other servers, and what commands need
-service-api needs --help    what a GraphQL document needs`;
+const MORE_ABOUT_RIGHTS = "service-api apikey --help and service-api needs --help say what a key needs.";
 
 const EXIT_CODES_TOPIC = [
   text(

@@ -35,7 +35,8 @@ export async function describeKey(verification: Verification | undefined, host: 
 const LABEL_WIDTH = 13;
 
 const ADMIN_WARNING = "Warning: this key has the role ADMIN. Any program that runs as you can read it, and can then " +
-  "create, change and delete every key. For daily work, log in with a key that has fewer rights.";
+  "create, change and delete every key. For daily work, create a key with fewer rights (service-api apikey create) " +
+  "and log in with it.";
 
 function describePermissions(permissions: readonly string[]): string {
   if (permissions.length <= MAX_LISTED) return permissions.join(", ");

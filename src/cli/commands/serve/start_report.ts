@@ -1,4 +1,4 @@
-/** What `serve` writes to standard error when it has started: its version, store and keys, and how to make the first key. */
+/** What `serve` writes to standard error when it has started: its version, store and keys, and how to make the first key and log in. */
 import { escapeInvisible, quote, reasonOf } from "../../../apikey/failure.ts";
 import { shellWord } from "../../../apikey/shell_word.ts";
 import type { StoreLocation } from "#server";
@@ -51,11 +51,13 @@ async function toText(server: StartedServer, keys: KeyCounts | string, host: Hos
   const columns = host.stderr.columns() - 1;
   const source = sourceOf(server.store, server.profile);
   const isUnknown = typeof keys === "string";
+  const login = loginCommand(server);
   const rows = [
     ["Version", server.version.replace(/^service-api /, "")],
     ["Store", `${escapeInvisible(storeOf(server.location))} (${escapeInvisible(source)})`],
     ["Keys", isUnknown ? `unknown: ${escapeInvisible(keys)}` : describeKeys(keys)],
     ["TLS", describeTls(server)],
+    ...login === undefined || isEmpty(keys) ? [] : [["Log in", login]],
     ["Stop", "Ctrl-C"],
   ].flatMap(([label = "", value = ""]) => {
     const paint = isUnknown && label === "Keys" ? yellow : (line: string) => line;
@@ -66,7 +68,8 @@ async function toText(server: StartedServer, keys: KeyCounts | string, host: Hos
   const { before, command } = firstKeyCommand(server, host);
   const warning = wrapMessage("No client can use this server yet: the store has no keys.", columns);
   const instruction = wrapMessage(`Create the first key in another terminal${before}:`, columns);
-  return [...rows, "", ...warning.map(yellow), ...instruction, `  ${bold(command)}`, "", ""].join("\n");
+  const next = login === undefined ? [] : [...wrapMessage("Then log in with its secret:", columns), `  ${bold(login)}`];
+  return [...rows, "", ...warning.map(yellow), ...instruction, `  ${bold(command)}`, ...next, "", ""].join("\n");
 }
 
 /** The width of the labels and the space after them. */
@@ -119,6 +122,12 @@ export function sourceOf(store: StoreSettings, profile: Profile | undefined): st
 
 function selected({ dataDir, databaseUrl }: StoreSettings): SourcedSetting | undefined {
   return databaseUrl ?? dataDir;
+}
+
+/** Returns the command that logs in to this server, unless a profile is in use or other machines can connect. */
+function loginCommand({ url, hostname, profile }: StartedServer): string | undefined {
+  if (profile !== undefined || !isLoopback(hostname)) return undefined;
+  return `service-api login --base-url ${new URL(url).origin}`;
 }
 
 /**

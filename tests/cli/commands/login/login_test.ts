@@ -587,8 +587,8 @@ testWithModes("at a terminal, login shows what the key may do and until when", a
 
 testWithModes("login warns if the key has the role ADMIN, also in a pipe", async () => {
   const warning = `Warning: this key has the role ADMIN. Any program that runs as you can read it,
-and can then create, change and delete every key. For daily work, log in with a
-key that has fewer rights.
+and can then create, change and delete every key. For daily work, create a key
+with fewer rights (service-api apikey create) and log in with it.
 `;
   expect(await logInAs({ roles: ["ADMIN"], permissions: [], expiresAt: null })).toEqual({
     piped: warning.trimEnd().replaceAll("\n", " ") + "\n",

@@ -50,16 +50,24 @@ Deno.test("at a terminal, serve says its version, its store and its source, how 
   Store    /home/me/.local/share/service-api/keys.db (default)
   Keys     3 active, 1 disabled
   TLS      off; only this machine can connect
+  Log in   service-api login --base-url http://127.0.0.1:4000
   Stop     Ctrl-C
 `,
   );
 });
 
-Deno.test("if the store is empty, serve says so, with the command that creates the first key", async () => {
+Deno.test("serve does not say how to log in if a profile is in use or other machines can connect", async () => {
+  expect(await atTerminal({ ...SERVER, profile })).not.toContain("service-api login");
+  expect(await atTerminal({ ...SERVER, hostname: "0.0.0.0" })).not.toContain("service-api login");
+});
+
+Deno.test("if the store is empty, serve says so, with the commands that create the first key and log in", async () => {
   expect(await atTerminal(EMPTY)).toContain(`
 No client can use this server yet: the store has no keys.
 Create the first key in another terminal:
   service-api apikey --create --name "first admin" --roles ADMIN
+Then log in with its secret:
+  service-api login --base-url http://127.0.0.1:4000
 
 `);
 });
