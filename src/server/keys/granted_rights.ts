@@ -54,6 +54,7 @@ export function requireCurrentSecret(caller: Caller, held: StoredKey, action: st
   if (caller.key === null || caller.key.id !== held.id || isCurrentSecret(held, caller.secretHash)) return;
   throw new Failure(
     "FORBIDDEN",
-    `${action} your own key needs its current secret. The key was rotated. Use its new secret.`,
+    `${action} your own key needs its current secret. The key was rotated. Use its new secret. To store it in a ` +
+      "profile, run service-api login.",
   );
 }

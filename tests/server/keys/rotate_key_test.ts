@@ -56,7 +56,7 @@ function withRotation(
 
 function expectForbidden({ codes, messages }: Result): void {
   expect(codes).toEqual(["FORBIDDEN"]);
-  expect(messages[0]).toContain("needs its current secret");
+  expect(messages[0]).toMatch(/needs its current secret\..* To store it in a profile, run service-api login\.$/);
 }
 
 Deno.test("Rotating gives a key a new secret and keeps everything else; the old secret gets 401 with `rotated`", () =>
