@@ -1,4 +1,5 @@
 /** The yes/no prompt. */
+import { wrapText } from "../terminal/text_width.ts";
 import type { ConfirmOptions, Decision } from "./options.ts";
 import { promptLine, runView, type Screen } from "./run_prompt.ts";
 
@@ -29,17 +30,23 @@ const DECISIONS: ReadonlyMap<string | undefined, Decision> = new Map([["y", "yes
  * @throws {GoBack}
  */
 export async function decide(
-  { label, initial, canEdit = false, canGoBack = false }: ConfirmOptions,
+  { label, hint = "", initial, canEdit = false, canGoBack = false }: ConfirmOptions,
   screen: Screen,
 ): Promise<Decision> {
-  const { style, terminal: { input } } = screen;
+  const { style, terminal } = screen;
+  const { input } = terminal;
   while (input.read() !== null);
   const keys = `${initial ? "Y/n" : "y/N"}${canEdit ? "/e" : ""}`;
   let decision: Decision = initial ? "yes" : "no";
   await runView({
     label,
     canGoBack,
-    draw: (footer) => [promptLine(label, style.dim(`(${keys})`), style), ...footer].join("\n"),
+    draw: (footer) => {
+      const hintLines = hint === ""
+        ? []
+        : wrapText(hint, terminal.size().columns - 2).map((line) => `  ${style.dim(line)}`);
+      return [promptLine(label, style.dim(`(${keys})`), style), ...hintLines, ...footer].join("\n");
+    },
     keys: () => [
       ...(canEdit ? ["e to change an answer"] : []),
       "y for yes",

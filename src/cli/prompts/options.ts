@@ -18,6 +18,8 @@ export interface TextOptions extends PromptOptions {
   readonly hint?: string;
   /** The text in the prompt when it appears. The user can edit it. */
   readonly initial?: string | undefined;
+  /** Shown in place of an empty text once the user has answered. */
+  readonly emptyAnswer?: string;
   /** @throws {Failure} if the text is not valid; the prompt shows its message */
   readonly check?: (typed: string) => void;
   /** Whether `check` runs only when the user presses Enter. By default, it also runs while the user types. */
@@ -27,6 +29,8 @@ export interface TextOptions extends PromptOptions {
 }
 
 export interface ConfirmOptions extends PromptOptions {
+  /** Shown below the prompt. */
+  readonly hint?: string;
   /** The answer if the user presses only Enter. */
   readonly initial: boolean;
   /** Whether `e` answers that the user wants to change an answer. */

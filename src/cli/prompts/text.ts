@@ -23,7 +23,16 @@ export async function promptForSecret(options: TextOptions, screen: Screen): Pro
 }
 
 async function promptForLine(
-  { label, hint = "", initial, check = () => {}, checksOnEnter = false, canGoBack = false, saveDraft }: TextOptions,
+  {
+    label,
+    hint = "",
+    emptyAnswer = "",
+    initial,
+    check = () => {},
+    checksOnEnter = false,
+    canGoBack = false,
+    saveDraft,
+  }: TextOptions,
   screen: Screen,
   show: (typed: string) => string,
 ): Promise<string> {
@@ -35,7 +44,7 @@ async function promptForLine(
   const frame: PromptFrame<TextPrompt> = {
     label,
     canGoBack,
-    answer: () => truncate(show(text.trim()), MAX_SHOWN, ellipsis),
+    answer: () => truncate(show(text.trim()), MAX_SHOWN, ellipsis) || emptyAnswer,
     saveDraft: () => saveDraft?.(text),
     isBackKey: ({ name }, { cursor }) => {
       if (name !== "up") return false;

@@ -65,12 +65,12 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
       const asksForRights = !wasPrompted && !isForDocument && showsRights(flags, host);
       const rights = asksForRights ? await client.effectivePermissions(key) : undefined;
       const hasPrompted = wasPrompted || (isForDocument && !flags.yes);
-      const create = async (): Promise<IssuedKey> => {
+      const create = async (isStored: boolean): Promise<IssuedKey> => {
         const created = await client.createKey(key);
-        await printCreatedKey({ created, secretFile, rights, wasPrompted: hasPrompted }, flags, host);
+        await printCreatedKey({ created, secretFile, rights, wasPrompted: hasPrompted, isStored }, flags, host);
         return created;
       };
-      if (!await replacesKeyInUse(key, client)) return void await create();
+      if (!await replacesKeyInUse(key, client)) return void await create(false);
       const { withNewSecret } = await import("#lifecycle");
       const offers = hasPrompted && !flags.yes && !flags.json;
       await withNewSecret({ source: keySource, secretFile, offers, dialog, timeout }, create);

@@ -19,6 +19,8 @@ export interface Creation {
   readonly rights: EffectivePermissions | undefined;
   /** Whether the command prompted. */
   readonly wasPrompted: boolean;
+  /** Whether the command also stores the secret where the old one is. */
+  readonly isStored: boolean;
 }
 
 interface DestinationFlags {
@@ -78,7 +80,7 @@ export function showsRights({ json }: OutputFlags, host: Host): boolean {
  * @throws {Failure} `FAILED` if the secret or the result cannot be written
  */
 export async function printCreatedKey(
-  { created, secretFile, rights, wasPrompted }: Creation,
+  { created, secretFile, rights, wasPrompted, isStored }: Creation,
   flags: OutputFlags,
   host: Host,
 ): Promise<void> {
@@ -87,7 +89,9 @@ export async function printCreatedKey(
     event: "was created",
     remedy: "Delete the key, or create it again with --overwrite.",
   });
-  if (rights !== undefined || wasPrompted) await printNextSteps(created, secretFile, "Created", host);
+  if (rights !== undefined || wasPrompted) {
+    await printNextSteps(created, { secretFile, isStored, participle: "Created" }, host);
+  }
 }
 
 /**
@@ -121,18 +125,14 @@ export async function printSecret(
   }
 }
 
-/**
- * Says on standard error where the secret is.
- *
- * @param participle what happened to the key: `Created` or `Rotated`
- */
-export async function printNextSteps(
-  key: KeyReference,
-  secretFile: SecretFile | undefined,
-  participle: string,
-  host: Host,
-): Promise<void> {
-  await writeNote(formatNextSteps(key, secretFile, participle, host), host);
+interface Issuance extends Pick<Creation, "secretFile" | "isStored"> {
+  /** What happened to the key. */
+  readonly participle: "Created" | "Rotated";
+}
+
+/** Says on standard error where the secret is, unless another note says where it is stored. */
+export async function printNextSteps(key: KeyReference, issuance: Issuance, host: Host): Promise<void> {
+  await writeNote(formatNextSteps(key, issuance, host), host);
 }
 
 /** Writes a note to standard error. Ignores failures, because a lost note must not make the command fail. */
@@ -151,17 +151,20 @@ async function formatRights(rights: EffectivePermissions, host: Host): Promise<s
 
 async function formatNextSteps(
   { name, id }: KeyReference,
-  secretFile: SecretFile | undefined,
-  participle: string,
+  { secretFile, isStored, participle }: Issuance,
   host: Host,
 ): Promise<string> {
   const where = host.stdout.isTerminal() ? "printed above" : "on standard output";
   const paragraphs = [
     `${participle} API key ${quote(name)} (${escapeInvisible(id)}).`,
-    secretFile === undefined
-      ? `The secret is ${where} and cannot be shown again. Store it in a secrets manager or in a file that only you ` +
-        "can read."
-      : `The secret is in ${quote(secretFile.path)}, which only the owner of the file can read.`,
+    ...secretFile !== undefined
+      ? [`The secret is in ${quote(secretFile.path)}, which only the owner of the file can read.`]
+      : isStored
+      ? []
+      : [
+        `The secret is ${where} and cannot be shown again. Store it in a secrets manager or in a file that only you ` +
+        "can read.",
+      ],
   ];
   const lines = await Promise.all(paragraphs.map((text) => wrapFor(host.stderr, text)));
   return [...lines, ""].join("\n");

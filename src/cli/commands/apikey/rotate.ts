@@ -26,7 +26,7 @@ export function registerRotate(command: Command, { host, log, setExitCode }: Com
     ),
   )
     .optionsGroup("Secret:")
-    .option("--grace <duration>", "how long the old secret stays valid, for example 2h; without it, not at all")
+    .option("--grace <duration>", "how long the old secret works, by default not at all; for example 2h")
     .option("--expires-in <duration>", "the new expiry of the key: a number and s, m, h, d or w, for example 90d")
     .option("--expires-at <time>", "the expiry as a time, for example 2026-12-31T23:59:59Z")
     .option("--secret-file <file>", "write the secret to this file, not to standard output")
@@ -78,15 +78,17 @@ export async function rotate(
       const { selector, grace = 0, expiresAt } = given === undefined
         ? await promptForRotation(plan, flags, client, dialog)
         : { ...plan, selector: given };
-      const issue = async (): Promise<RotatedKey> => {
+      const issue = async (isStored: boolean): Promise<RotatedKey> => {
         const rotated = await client.rotateKey({ selector, grace, expiresAt, now: host.now() });
         await printSecret(rotated, secretFile, flags, host, { event: "was rotated", remedy: remedyFor(grace) });
-        if (given === undefined || showsRights(flags, host)) await printNextSteps(rotated, secretFile, "Rotated", host);
+        if (given === undefined || showsRights(flags, host)) {
+          await printNextSteps(rotated, { secretFile, isStored, participle: "Rotated" }, host);
+        }
         return rotated;
       };
       if (!await isKeyInUse(selector, client)) {
-        const { graceUntil } = await issue();
-        return flags.json ? undefined : await noteGrace(graceUntil, host);
+        const { graceUntil } = await issue(false);
+        return flags.json ? undefined : await noteOldSecret(graceUntil, host);
       }
       const offers = canPrompt(flags, host) && !flags.yes && !flags.json;
       await withNewSecret({ source: keySource, secretFile, offers, dialog, timeout }, issue);
@@ -112,12 +114,14 @@ async function isKeyInUse(selector: KeySelector, client: Client): Promise<boolea
   return "id" in selector ? keyInUse.id === selector.id : hasName(keyInUse, selector.name);
 }
 
-/** At a terminal, says until when the old secret works. */
-async function noteGrace(graceUntil: RotatedKey["graceUntil"], host: Host): Promise<void> {
-  if (!graceUntil || !host.stderr.isTerminal()) return;
+/** At a terminal, says until when the old secret works, or that it no longer works. */
+async function noteOldSecret(graceUntil: RotatedKey["graceUntil"], host: Host): Promise<void> {
+  if (!host.stderr.isTerminal()) return;
   const { relativeTime } = await import("#terminal");
-  const until = `${graceUntil} (${relativeTime(graceUntil, host.now())})`;
-  await host.stderr.write(`The old secret works until ${escapeInvisible(until)}.\n`).catch(() => {});
+  const validity = graceUntil
+    ? `works until ${escapeInvisible(graceUntil)} (${relativeTime(graceUntil, host.now())})`
+    : "no longer works";
+  await host.stderr.write(`The old secret ${validity}.\n`).catch(() => {});
 }
 
 /** What to do if the new secret is lost. */

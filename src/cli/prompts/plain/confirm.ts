@@ -13,7 +13,7 @@ const DECISIONS: readonly Decision[] = ["yes", "no", "edit"];
  * @throws {GoBack}
  */
 export async function askToConfirm(
-  { label, initial, canEdit = false, canGoBack }: ConfirmOptions,
+  { label, hint, initial, canEdit = false, canGoBack }: ConfirmOptions,
   screen: Screen,
 ): Promise<Decision> {
   const { input } = screen.terminal;
@@ -21,7 +21,7 @@ export async function askToConfirm(
   const decisions = DECISIONS.filter((decision) => canEdit || decision !== "edit");
   return await ask({
     label,
-    hints: canEdit ? ["e changes an answer"] : [],
+    hints: [...(hint === undefined ? [] : [hint]), ...(canEdit ? ["e changes an answer"] : [])],
     choices: `(${initial ? "Y/n" : "y/N"}${canEdit ? "/e" : ""})`,
     canGoBack,
     read: (answer) => {

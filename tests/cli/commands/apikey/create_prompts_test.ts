@@ -76,6 +76,7 @@ Deno.test("the summary shows the effective rights, and after the confirmation on
   Description  for tests
   Roles        VIEWER
   Permissions  DOCKER:UPDATE_ANY
+  Expires      never
 
 ✔ Create this key? yes
 Created API key "ci deploy" (key_0000000000000000000000).
@@ -123,6 +124,7 @@ Deno.test("without a UTF-8 locale, the summary is ASCII, and it fits into 40 col
                the web site
   Roles        VIEWER
   Permissions  DOCKER:UPDATE_ANY
+  Expires      never
 
 ? Create this key? (Y/n/e)
   e change an answer, y yes, ? help`);

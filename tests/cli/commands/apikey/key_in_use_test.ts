@@ -110,8 +110,9 @@ for (const [answer, isStored] of [["y", true], ["n", false]] as const) {
   const says = isStored ? "stores the new secret in the profile" : "warns that the profile has the old secret";
   Deno.test(`at a terminal, rotate offers to store the secret of the key in use; the answer ${answer} ${says}`, async () => {
     await withProfile(async ({ at, canUseProfile }) => {
-      const { host, screen, code } = runAtTerminal(ROTATE, at);
+      const { host, screen, code } = runAtTerminal(ROTATE, { ...at, showsOutput: true });
       await screen.until(/This is the key in use\. Store the new secret in profile "prod"\? \(Y\/n\)/);
+      expect(await screen.text()).toContain("\n  the key gets a new secret either way; ctrl-c cancels\n");
       screen.press(answer);
       expect(await code).toBe(0);
       expect(host.stdout.text).toMatch(/^sak_\w{49}\n$/);
@@ -121,6 +122,7 @@ for (const [answer, isStored] of [["y", true], ["n", false]] as const) {
           ? '\nStored the new secret in profile "prod". The old secret no longer works.\n'
           : '\nWarning: "admin" is the key in use. Its old secret in profile "prod" no longer\nworks. To store',
       );
+      expect(host.stderr.text.includes("cannot be shown again")).toBe(!isStored);
     });
   });
 }

@@ -194,13 +194,13 @@ Deno.test("at a terminal, rotate without a name lists the keys to select from, a
   screen.press(KEYS.enter);
   expect(belowTarget(await screen.until(/\(y\/N\/e\)/))).toBe(`\
 ✔ Key to rotate: ci deploy
-✔ Keep the old secret valid for:
-✔ Expires in:
+✔ Keep the old secret valid for: not at all
+✔ Expires in: unchanged
 
   Key          ci deploy
   Roles        GUEST
   Last used    never
-  Old secret   stops working immediately
+  Warning      The old secret stops working immediately.
 
 ? Rotate the key "ci deploy"? (y/N/e)
   e to change an answer · y for yes · n for no · esc to go back · ? help`);
@@ -256,13 +256,16 @@ Deno.test("at a terminal, rotate does not ask for what flags give, and an expire
   expect(host.stderr.text).not.toContain("valid for");
 });
 
-Deno.test("rotate --grace says until when the old secret works only at a terminal, and the JSON stays the same", async () => {
+Deno.test("rotate says whether the old secret still works only at a terminal, and the JSON stays the same", async () => {
   await using installation = await embedded(inProcess);
   const { program, env } = installation;
   await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST"]);
   const { host, code } = runAtTerminal([...ROTATE, "ci", "--grace", "2h"], { env });
   expect(await code).toBe(0);
   expect(host.stderr.text).toMatch(/^The old secret works until \d{4}-\d\d-\d\dT\S+Z \(in .+\)\.\n$/);
+  const ended = runAtTerminal([...ROTATE, "ci"], { env });
+  expect(await ended.code).toBe(0);
+  expect(ended.host.stderr.text).toBe("The old secret no longer works.\n");
   const { stdout, stderr } = await program([...ROTATE, "ci", "--grace", "2h", "--json"]);
   expect({ keys: Object.keys(JSON.parse(stdout)), stderr }).toEqual({ keys: ["key", "name", "id"], stderr: "" });
 });

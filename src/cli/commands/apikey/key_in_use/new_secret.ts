@@ -34,18 +34,22 @@ export interface NewSecret extends IssuedKey {
  * Runs a task that issues and prints a new secret for the key in use. Before that, if the secret is in a file, offers to
  * replace it there. If the file is not replaced, then warns what no longer works and says how to store the secret.
  *
+ * @param issue receives whether the user has accepted the offer
  * @throws {Failure} `INTERRUPTED` at the prompt; a failure of the task; if the user accepts the offer but the file cannot
  * be replaced, `FAILED` before the task begins
  */
-export async function withNewSecret(change: SecretChange, issue: () => Promise<NewSecret>): Promise<void> {
+export async function withNewSecret(
+  change: SecretChange,
+  issue: (isStored: boolean) => Promise<NewSecret>,
+): Promise<void> {
   const { dialog: { host }, source } = change;
   if (await isSameFile(source?.file, change.secretFile?.path)) {
-    await issue();
+    await issue(false);
     return;
   }
   const keyFile = change.offers ? await offerToReplace(change) : undefined;
   try {
-    const issued = await issue();
+    const issued = await issue(keyFile !== undefined);
     const problem = keyFile === undefined ? undefined : await failureMessage(keyFile.write(issued.key));
     if (keyFile === undefined || problem !== undefined) return await warn(issued, change, problem);
     const note = `Stored the new secret in ${placeOf(source)}. The old secret ${validityOf(issued, host)}.`;
@@ -63,7 +67,8 @@ async function offerToReplace({ source, dialog, timeout }: SecretChange): Promis
   const { openDialog } = await import("#prompts");
   const prompts = await openDialog(dialog);
   const label = `This is the key in use. Store the new secret in ${placeOf(source)}?`;
-  if (!await prompts.confirm({ label, initial: true })) return undefined;
+  const hint = "the key gets a new secret either way; ctrl-c cancels";
+  if (!await prompts.confirm({ label, hint, initial: true })) return undefined;
   const { host: { platform }, interrupted } = dialog;
   // If the path is a symbolic link, replaces its target and keeps the link.
   const path = await Deno.realPath(source.file).catch(() => source.file ?? "");

@@ -9,6 +9,7 @@ import { type Decision, GoBack } from "../../../prompts/options.ts";
 import type { Prompts } from "../../../prompts/prompts.ts";
 import { runSteps, type Step } from "../../../prompts/steps.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
+import { relativeTime } from "../../../terminal/relative_time.ts";
 import { drawRights } from "../../../terminal/rights_matrix.ts";
 import { styleFor } from "../../../terminal/style.ts";
 import type { KeyDraft } from "../create.ts";
@@ -214,6 +215,11 @@ async function isTaken(name: Name, client: Client): Promise<boolean> {
   }
 }
 
+function describeExpiry(expiresAt: Date, now: Date): string {
+  const time = expiresAt.toISOString();
+  return `${time} (${relativeTime(time, now)})`;
+}
+
 /**
  * Shows the rights of a key and then its values, so that the values are next to the confirmation even if the rights do
  * not fit on the screen.
@@ -235,7 +241,7 @@ async function showSummary(
     ["Description", escapeInvisible(description ?? "")],
     ["Roles", roles.join(", ")],
     ["Permissions", summarizePermissions(permissions)],
-    ["Expires", expiresAt?.toISOString() ?? ""],
+    ["Expires", expiresAt === undefined ? "never" : describeExpiry(expiresAt, host.now())],
     ["Warning", warning ?? ""],
     ...replaced === undefined ? [] : describeReplaced(replaced.keys, replaced.marks, roles, host),
     ["Using", target.description],

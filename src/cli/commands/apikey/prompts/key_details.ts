@@ -23,13 +23,14 @@ function roomIn(host: Host): number {
   return host.stderr.columns() - TITLE_WIDTH - 1;
 }
 
-/** Formats rows with their titles in a column. Omits rows without a value. */
+/** Formats rows with their titles in a column. Omits rows without a value. Warnings are yellow. */
 export function formatRows(rows: readonly Row[], host: Host): string {
-  const { dim } = styleFor(host.stderr, host);
+  const { dim, yellow } = styleFor(host.stderr, host);
   const room = roomIn(host);
   return rows.flatMap(([title, value]) => {
     const lines = value === "" ? [] : typeof value === "string" ? wrapText(value, room) : value;
-    return lines.map((line, index) => `${dim((index === 0 ? `  ${title}` : "").padEnd(TITLE_WIDTH))}${line}\n`);
+    const paint = title === "Warning" ? yellow : (line: string): string => line;
+    return lines.map((line, index) => `${dim((index === 0 ? `  ${title}` : "").padEnd(TITLE_WIDTH))}${paint(line)}\n`);
   }).join("");
 }
 
@@ -91,12 +92,11 @@ export async function describeKeys(
   { more = [], showsTarget = true }: DescriptionOptions = {},
 ): Promise<void> {
   if (showsTarget) target.isShown = true;
-  const { yellow } = styleFor(host.stderr, host);
   const warnings = keys.flatMap((one) => warningsAbout(one, marks, keys.length === 1 ? undefined : quote(one.name)));
   const rows: readonly Row[] = [
     ...rowsOfKeys(keys, marks, warnings.length > 0, host),
     ...more,
-    ["Warning", warnings.flatMap((text) => wrapText(text, roomIn(host))).map(yellow)],
+    ["Warning", warnings.flatMap((text) => wrapText(text, roomIn(host)))],
     ["Using", showsTarget ? target.description : ""],
   ];
   await host.stderr.write(`\n${formatRows(rows, host)}\n`);
@@ -146,7 +146,6 @@ export function describeReplaced(
   roles: readonly string[],
   host: Host,
 ): readonly Row[] {
-  const { yellow } = styleFor(host.stderr, host);
   return keys.flatMap((key): readonly Row[] => {
     const facts = [escapeInvisible(describeRights(key)), describeUse(key, host.now())].filter((fact) => fact !== "");
     const mark = marks.get(key.id) ?? "";
@@ -156,7 +155,7 @@ export function describeReplaced(
     ];
     return [
       ["Replaces", `the key with ${facts.join(", ") || "this name"}; its secret stops working`],
-      ["Warning", warnings.flatMap((text) => wrapText(text, roomIn(host))).map(yellow)],
+      ["Warning", warnings.flatMap((text) => wrapText(text, roomIn(host)))],
     ];
   });
 }

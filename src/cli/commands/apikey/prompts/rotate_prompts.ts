@@ -45,6 +45,7 @@ export async function promptForRotation(
       graceText = await prompts.text({
         label: "Keep the old secret valid for",
         hint: "for example 2h; leave it empty to end it at once",
+        emptyAnswer: "not at all",
         initial: graceText,
         check: (text) => void (text.trim() === "" || parseDuration(text)),
         saveDraft: (text) => void (graceText = text),
@@ -57,6 +58,7 @@ export async function promptForRotation(
       expiryText = await prompts.text({
         label: "Expires in",
         hint: expiryHint(selected(), now),
+        emptyAnswer: "unchanged",
         initial: expiryText,
         check: (text) => {
           if (text.trim() !== "") return void expiryFrom({ expiresIn: text }, now);
@@ -94,7 +96,8 @@ function rowsFor({ expiresAt, graceUntil }: ApiKey, plan: RotationPlan, now: Dat
   const isInGrace = graceUntil !== null && new Date(graceUntil) > now;
   return [
     ["Expires", expiry === null ? "" : show(expiry)],
-    ["Old secret", end === undefined ? "stops working immediately" : `works until ${show(end)}`],
+    ["Old secret", end === undefined ? "" : `works until ${show(end)}`],
+    ["Warning", end === undefined ? "The old secret stops working immediately." : ""],
     ["Warning", isInGrace ? `An older secret works until ${show(graceUntil)}. Rotating the key ends that now.` : ""],
   ];
 }

@@ -68,6 +68,7 @@ export function changePrompt(key: ApiKey, client: Client, dialog: Dialog): () =>
       const typed = await prompts.text({
         label: "Expires in",
         hint: "for example 90d; leave it empty if the key does not expire",
+        emptyAnswer: "never",
         initial: expiresIn ?? "",
         check: (text) => void (text.trim() === "" || parseDuration(text.trim())),
         canGoBack,

@@ -30,11 +30,6 @@ interface ShowFlags extends SelectorFlags, Pick<PromptFlags, "input"> {
 }
 
 /**
- * Prints one key. At a terminal without a name or an id, the user selects it from a list.
- *
- * @throws {Failure} `NOT_FOUND` if there is no such key, or any other code
- */
-/**
  * Prints a key. Prompts for the key if neither a name nor an id is given.
  *
  * @throws {Failure} with any code
