@@ -160,7 +160,7 @@ export class Wizard implements AsyncDisposable {
     this.#running.screen.press(KEYS.ctrlC);
     await this.#running.code;
     globalThis.fetch = network;
-    // Lets the last timer of the emulator end.
-    await new Promise((resolve) => setTimeout(resolve));
+    // Lets the last timer of the emulator end. It takes a millisecond.
+    await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
