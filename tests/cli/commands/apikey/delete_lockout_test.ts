@@ -94,7 +94,8 @@ Deno.test("if the user chose deletion at the prompt, the key in use is deleted o
 const IN_USE = 'Warning: "admin" was the key in use (SERVICE_API_KEY). Its secret no longer works. Use another key.\n';
 const NO_ADMIN =
   "Warning: No key has the role ADMIN any more. To create one without a key, run this on the machine of the " +
-  "store: service-api apikey --create --name 'first admin' --roles ADMIN\n";
+  "store. If a profile or a variable selects a server there, add the --data-dir or --database-url of serve: " +
+  "service-api apikey --create --name 'first admin' --roles ADMIN\n";
 
 Deno.test("a single key with a given name is deleted without a prompt; a warning says that it was in use and the last ADMIN", () =>
   withKeys([], async ({ env, names }) => {

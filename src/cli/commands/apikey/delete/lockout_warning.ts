@@ -29,8 +29,8 @@ export async function warnAboutLockout(
     await writeWarning({ text: escapeInvisible(`${fact} ${advice}`), command }, host);
   }
   if (relevant.some(({ endsAdmin }) => endsAdmin)) {
-    const text =
-      "No key has the role ADMIN any more. To create one without a key, run this on the machine of the store:";
+    const text = "No key has the role ADMIN any more. To create one without a key, run this on the machine of the " +
+      "store. If a profile or a variable selects a server there, add the --data-dir or --database-url of serve:";
     const command = "service-api apikey --create --name 'first admin' --roles ADMIN";
     await writeWarning({ text, command }, host);
   }
