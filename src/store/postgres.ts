@@ -110,9 +110,7 @@ const STATUS = "CASE WHEN NOT enabled THEN 'disabled' WHEN expires_at <= now() T
 
 /** When a statement ran. */
 interface Moment {
-  /**
-   * Two statements with the same version see the same data. `null` if the version is unknown.
-   */
+  /** Two statements with the same version see the same data. `null` if the version is unknown. */
   readonly version: string | null;
   /** The time of the database, in the format of `Date.toISOString`. */
   readonly now: string;

@@ -5,17 +5,12 @@ import { settingFrom } from "../../../../src/cli/settings/setting.ts";
 import type { AccessLogEntry } from "../../../../src/server/http/request_handler.ts";
 import { type Show, testPictures } from "../../../program/snapshots.ts";
 import { TerminalHost } from "../../../program/terminal_host.ts";
+import { SERVER } from "./started_server.ts";
 
-const SERVER: StartedServer = {
+/** With the longest version. */
+const FULL: StartedServer = {
+  ...SERVER,
   version: "service-api 1.2.3 (0123456789, x86_64-unknown-linux-gnu)",
-  url: "http://127.0.0.1:4000/graphql",
-  metricsUrl: undefined,
-  hostname: "127.0.0.1",
-  isTls: false,
-  location: { kind: "directory", path: "/home/me/.local/share/service-api" },
-  store: { dataDir: undefined, databaseUrl: undefined },
-  profile: undefined,
-  flags: {},
   countKeys: () => Promise.resolve({ active: 12, disabled: 1, expired: 3 }),
 };
 
@@ -52,15 +47,15 @@ function start(server: StartedServer): Show {
 }
 
 testPictures(new URL("screens.txt", import.meta.url), "serve shows", {
-  "its start": start(SERVER),
+  "its start": start(FULL),
   "its start on an empty store": start({
-    ...SERVER,
+    ...FULL,
     store: { dataDir: settingFrom("flag", "--data-dir", "/srv/service-api"), databaseUrl: undefined },
     location: { kind: "directory", path: "/srv/service-api" },
     countKeys: () => Promise.resolve({ active: 0, disabled: 0, expired: 0 }),
   }),
   "its start on a database for other machines": start({
-    ...SERVER,
+    ...FULL,
     hostname: "0.0.0.0",
     store: {
       dataDir: undefined,

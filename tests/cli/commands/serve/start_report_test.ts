@@ -4,21 +4,9 @@ import { reportStart, type StartedServer } from "../../../../src/cli/commands/se
 import { settingFrom } from "../../../../src/cli/settings/setting.ts";
 import { FakeHost } from "../../../program/program.ts";
 import { TerminalHost } from "../../../program/terminal_host.ts";
+import { SERVER } from "./started_server.ts";
 
 const NONE = { active: 0, disabled: 0, expired: 0 };
-
-const SERVER: StartedServer = {
-  version: "service-api 1.2.3",
-  url: "http://127.0.0.1:4000/graphql",
-  metricsUrl: undefined,
-  hostname: "127.0.0.1",
-  isTls: false,
-  location: { kind: "directory", path: "/home/me/.local/share/service-api" },
-  store: { dataDir: undefined, databaseUrl: undefined },
-  profile: undefined,
-  flags: {},
-  countKeys: () => Promise.resolve({ active: 3, disabled: 1, expired: 0 }),
-};
 
 const EMPTY: StartedServer = { ...SERVER, countKeys: () => Promise.resolve(NONE) };
 

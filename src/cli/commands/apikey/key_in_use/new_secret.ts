@@ -8,8 +8,8 @@ import type { IssuedKey } from "../../../../client/client.ts";
 import type { Dialog, KeySource } from "../../../host/dialog.ts";
 import { lockSecretFile, type SecretFile } from "../../../host/secret_file.ts";
 import type { Host } from "../../../host/host.ts";
+import { wrapFor } from "../../../host/notes.ts";
 import { relativeTime } from "../../../terminal/relative_time.ts";
-import { wrapMessage } from "../../../terminal/text_width.ts";
 import { writeWarning } from "./warning.ts";
 
 /** How the key in use gets its new secret. */
@@ -53,9 +53,9 @@ export async function withNewSecret(
     const problem = keyFile === undefined ? undefined : await failureMessage(keyFile.write(issued.key));
     if (keyFile === undefined || problem !== undefined) return await warn(issued, change, problem);
     const note = `Stored the new secret in ${placeOf(source)}. The old secret ${validityOf(issued, host)}.`;
-    const lines = wrapMessage(escapeInvisible(note), host.stderr.columns() - 1);
+    const lines = await wrapFor(host.stderr, escapeInvisible(note));
     // The secret is where it belongs, even if this note cannot be written.
-    await host.stderr.write([...lines, ""].join("\n")).catch(() => {});
+    await host.stderr.write(`${lines}\n`).catch(() => {});
   } finally {
     await keyFile?.discard();
   }
