@@ -3,7 +3,7 @@
  * checksum of 6 base62 characters. Because of the checksum, a server rejects a mistyped secret without a look-up, and a
  * scanner recognizes a leaked secret without false positives.
  */
-import { encodeBase62 } from "./base62.ts";
+import { encodeBase62, encodeBase62Integer } from "./base62.ts";
 
 const PREFIX = "sak_";
 const CHECKSUM_LENGTH = 6;
@@ -34,9 +34,7 @@ function crc32(text: string): number {
 }
 
 function checksum(body: string): string {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, crc32(body));
-  return encodeBase62(bytes, CHECKSUM_LENGTH);
+  return encodeBase62Integer(crc32(body), CHECKSUM_LENGTH);
 }
 
 /**
