@@ -39,7 +39,14 @@ import {
 import { DESCRIBE_ROLES, roleDescriptions } from "./rights/role_descriptions.ts";
 import { badResponse } from "./response_failure.ts";
 import { type BodyResponse, sendBody } from "./send_body.ts";
-import { ME_WITH_RIGHTS, seesOnlyOwnKeys, type Verification, verifyKey } from "./verify/verify_key.ts";
+import {
+  findRightsInUse,
+  ME_WITH_RIGHTS,
+  type RightsInUse,
+  seesOnlyOwnKeys,
+  type Verification,
+  verifyKey,
+} from "./verify/verify_key.ts";
 
 export type {
   ApiKey,
@@ -80,6 +87,7 @@ export interface Client {
   badResponse(problem: string): Failure;
   identify(): Promise<KeyReference | undefined>;
   verifyKey(): Promise<Verification>;
+  findRightsInUse(): Promise<RightsInUse | undefined>;
   seesOnlyOwnKeys(): Promise<boolean>;
   findKeyInUse(): Promise<KeyReference | undefined>;
   updateKey(key: ApiKey, changes: KeyChanges): Promise<UpdateResult>;
@@ -107,6 +115,7 @@ export function createClient(endpoint: Endpoint): Client {
     badResponse: (problem) => badResponse(problem, endpoint, { mayChange: false }),
     identify: () => identify(endpoint),
     verifyKey: () => verifyKey(endpoint),
+    findRightsInUse: () => findRightsInUse(endpoint),
     seesOnlyOwnKeys: () => seesOnlyOwnKeys(endpoint),
     findKeyInUse: () => findKeyInUse(endpoint),
     updateKey: (key, changes) => updateKey(endpoint, key, changes),

@@ -62,15 +62,37 @@ export async function verifyKey(endpoint: Endpoint): Promise<Verification> {
   }
 }
 
+/** The caller's key and all its rights. */
+export interface RightsInUse {
+  readonly name: string;
+  readonly rights: ReadonlySet<string>;
+}
+
 /**
- * Whether the server is known to show the caller's key only itself and the keys that it created. Sends no request if the
- * settings have no key. A failure counts as no.
+ * Asks the server what the caller's key may do. Sends no request if the settings have no key.
+ *
+ * @returns `undefined` if there is no key, or if the server does not report its rights
+ * @throws {Failure} `UNAUTHENTICATED` if the server says why it rejects the key; any failure that does not concern the
+ * question, for example `UNREACHABLE`
  */
-export async function seesOnlyOwnKeys(endpoint: Endpoint): Promise<boolean> {
-  if (endpoint.headers.size === 0) return false;
+export async function findRightsInUse(endpoint: Endpoint): Promise<RightsInUse | undefined> {
+  if (endpoint.headers.size === 0) return undefined;
   try {
-    const rights = (await queryMe(endpoint, ME_WITH_RIGHTS))?.rights;
-    return rights !== undefined && rights !== null && !ungroup(rights).includes("API_KEY:READ_ANY");
+    const me = await ifAnswered(() => queryMe(endpoint, ME_WITH_RIGHTS));
+    return me?.rights ? { name: me.name, rights: new Set(ungroup(me.rights)) } : undefined;
+  } catch (error) {
+    // Some servers do not answer this query for API keys.
+    const isUnknown = error instanceof Failure && error.code === "UNAUTHENTICATED" && !(error instanceof KeyRejected);
+    if (isUnknown) return undefined;
+    throw error;
+  }
+}
+
+/** Whether the server is known to show the caller's key only itself and the keys that it created. A failure counts as no. */
+export async function seesOnlyOwnKeys(endpoint: Endpoint): Promise<boolean> {
+  try {
+    const inUse = await findRightsInUse(endpoint);
+    return inUse !== undefined && !inUse.rights.has("API_KEY:READ_ANY");
   } catch (error) {
     if (error instanceof Failure) return false;
     throw error;

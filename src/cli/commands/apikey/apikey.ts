@@ -277,6 +277,8 @@ Prompting:
   error.
   Before the first question and with every confirmation, the command shows which
   server or store it uses, and which flag, variable or profile selects it.
+  The command does not prompt if the server reports that the calling key lacks
+  the permission to create, update, rotate or delete keys.
   --create with a name and a role or permission never prompts. Otherwise it
   prompts for each missing value, shows the rights of the new key, and asks for
   confirmation. Shift-Tab and Esc go back to the question before, and answers

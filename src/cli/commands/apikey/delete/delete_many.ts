@@ -84,9 +84,10 @@ async function confirmTargets(
   flags: DeleteFlags,
   dialog: Dialog,
 ): Promise<void> {
+  const { confirmDeletion, requireRight } = await import("#prompts");
+  await requireRight("delete", client);
   const { keys, marks } = await readMarkedKeys(client, dialog.host.now());
   const ids = new Set(found.map(({ id }) => id));
-  const { confirmDeletion } = await import("#prompts");
   await confirmDeletion(keys.filter(({ id }) => ids.has(id)), marks, flags, dialog);
 }
 

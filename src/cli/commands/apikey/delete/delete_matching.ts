@@ -43,9 +43,10 @@ async function select(
   keyInUse: string | undefined,
   { flags, dialog }: Deletion,
 ): Promise<readonly ApiKey[]> {
+  const { promptForKeys, requireRight } = await import("#prompts");
+  await requireRight("delete", client);
   const marks = markRisks(await listAdmins(client), keyInUse, dialog.host.now());
   const notes = new Map(keys.map((key) => [key.id, describe(key, filter, marks.get(key.id))]));
-  const { promptForKeys } = await import("#prompts");
   return await promptForKeys(keys, { marks, notes, isSelected: true }, flags, dialog);
 }
 

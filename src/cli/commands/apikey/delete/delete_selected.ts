@@ -9,9 +9,10 @@ import { MAX_ATTEMPTS, notDeleted } from "../delete_target.ts";
 export async function deleteSelected(deletion: Deletion): Promise<DeleteResult> {
   const { flags, connect, dialog } = deletion;
   const client = await connect();
+  const { promptForKeys, requireRight } = await import("#prompts");
+  await requireRight("delete", client);
   const { keys, keyInUse, marks } = await readMarkedKeys(client, dialog.host.now());
   if (keys.length === 0) return { kind: "no keys" };
-  const { promptForKeys } = await import("#prompts");
   const selected = await promptForKeys(keys, { marks, isSelected: false }, flags, dialog);
   if (selected.length === 0) return { kind: "none selected" };
   const risks = await confirmLockout(client, selected, keyInUse, deletion);

@@ -17,6 +17,7 @@ import { readMarkedKeys } from "../lockout.ts";
 import { describeFullRights, describeKeys, describeReplaced, formatRows, type Marks } from "./key_details.ts";
 import { type Answers, askDescription, askName, askPermissions, askRoles } from "./key_questions.ts";
 import { openDialog } from "./open_dialog.ts";
+import { requireRight } from "./require_right.ts";
 
 const UNCHANGED = "Nothing was created.";
 
@@ -41,6 +42,7 @@ export async function promptForKey(
   dialog: Dialog,
   connect: () => Promise<Client>,
 ): Promise<NewKey> {
+  await requireRight("create", await connect());
   const prompts = await openDialog(dialog);
   const answers: Answers = {
     name: draft.name ?? "",

@@ -11,6 +11,7 @@ import type { RotationPlan } from "../rotate.ts";
 import { describeKeys, type Row } from "./key_details.ts";
 import { promptForOneKey } from "./one_key_prompt.ts";
 import { confirmSelection } from "./open_dialog.ts";
+import { requireRight } from "./require_right.ts";
 
 /** A key, and how to rotate it. */
 export interface PlannedRotation extends RotationPlan {
@@ -29,6 +30,7 @@ export async function promptForRotation(
   client: Client,
   dialog: Dialog,
 ): Promise<PlannedRotation> {
+  await requireRight("rotate", client);
   const now = dialog.host.now();
   let graceText = "";
   let expiryText = "";

@@ -69,6 +69,7 @@ export async function update(
   return await useClient(async (connect, interrupted, { target }) => {
     const client = await connect();
     const dialog = { host, interrupted, target };
+    if (given === undefined || asksForChange) await (await import("#prompts")).requireRight("update", client);
     const change = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, client) : parsed;
     const alternative = asksForChange ? "Change an answer" : "Select another key";
     const asks = given === undefined || asksForChange ? alternative : undefined;
