@@ -20,6 +20,8 @@ export interface KeyCaller {
   readonly resources: KnownResources;
   /** The SHA-256 of the secret that the request carries: the current secret of the key, or the one before. */
   readonly secretHash: Uint8Array;
+  /** For the access log: `previous` if the request carries the secret before the last rotation. */
+  readonly secret: "previous" | undefined;
 }
 
 /** The local caller has all rights. */
@@ -28,7 +30,8 @@ export function localCaller(resources: KnownResources): LocalCaller {
 }
 
 export function callerOf(key: StoredKey, secretHash: Uint8Array, resources: KnownResources): KeyCaller {
-  return { key, rights: resources.rightsOf(key.roles, key.permissions), resources, secretHash };
+  const secret = isCurrentSecret(key, secretHash) ? undefined : "previous";
+  return { key, rights: resources.rightsOf(key.roles, key.permissions), resources, secretHash, secret };
 }
 
 /** Returns when the secret of the request becomes invalid; `null` if never. */

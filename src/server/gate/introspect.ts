@@ -55,12 +55,13 @@ export function createIntrospectHandler({ authenticator, refusals, now, logError
       const token = readToken(await request.body());
       // The key may have changed while the body arrived.
       if (!isComplete) requireNeeded(caller = await authenticate(request));
-      return json(200, await introspect(token), { keyId: caller.key.id });
+      return json(200, await introspect(token), { keyId: caller.key.id, secret: caller.secret });
     } catch (error) {
       const problem = problemOf(error, logError);
       countRefusal(refusals, "INTROSPECT", error, request, caller, now());
       const members = { error: errorCodeOf(error, problem), error_description: problem.message };
-      return json(problem.status, members, { keyId: caller?.key.id, code: problem.code }, problem.headers);
+      const log = { keyId: caller?.key.id, secret: caller?.secret, code: problem.code };
+      return json(problem.status, members, log, problem.headers);
     }
   };
 }
@@ -116,7 +117,7 @@ function errorCodeOf(error: unknown, { status }: Problem): string {
 function json(
   status: number,
   members: Readonly<Record<string, unknown>>,
-  log: Pick<HttpResponse, "keyId" | "code">,
+  log: Pick<HttpResponse, "keyId" | "secret" | "code">,
   headers: HttpResponse["headers"] = {},
 ): HttpResponse {
   return {

@@ -31,15 +31,15 @@ export function createVerifyHandler({ authenticator, refusals, observer, now, lo
       const identified = await authenticator.identify(readSecret(request), now());
       if (identified instanceof KeyRejected) return refuse(identified, request);
       caller = identified;
-      const { key, rights, resources } = caller;
+      const { key, rights, resources, secret } = caller;
       const needs = parseNeeds(request.url, resources.names);
       const missing = needs.filter((need) => !rights.has(need));
       if (missing.length > 0) throw new InsufficientScope(403, needs, missing);
       observer?.verification("valid");
       const headers = { "x-api-key-id": key.id, "x-api-key-name": encodeURIComponent(key.name), ...NO_STORE };
       // Envoy, which asks below `/verify/`, lets a request pass only on 200.
-      if (request.url.startsWith("/verify/")) return { status: 200, headers, body: "", keyId: key.id };
-      return { status: 204, headers, body: null, keyId: key.id };
+      if (request.url.startsWith("/verify/")) return { status: 200, headers, body: "", keyId: key.id, secret };
+      return { status: 204, headers, body: null, keyId: key.id, secret };
     } catch (error) {
       return refuse(error, request, caller);
     }
@@ -54,6 +54,7 @@ export function createVerifyHandler({ authenticator, refusals, observer, now, lo
       headers: { "content-type": "text/plain; charset=utf-8", ...NO_STORE, ...problem.headers },
       body: `${problem.message}\n`,
       keyId: caller?.key.id,
+      secret: caller?.secret,
       code: problem.code,
     };
   }

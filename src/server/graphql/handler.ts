@@ -187,9 +187,10 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
       context: execution,
     });
     const keyId = caller.key?.id;
+    const secret = caller.key === null ? undefined : caller.secret;
     const message = STATUS_MESSAGES.get(status);
     if (message !== undefined) {
-      return { ...toErrorResponse(new HttpError(status, message, headers), request, errorOptions), keyId };
+      return { ...toErrorResponse(new HttpError(status, message, headers), request, errorOptions), keyId, secret };
     }
     const code = execution.errors?.map(codeOf)[0];
     const outage = execution.hasData === false ? unavailable(code) : undefined;
@@ -198,6 +199,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
       headers: { ...(status === 400 ? responseHeaders(request) : { ...headers, ...NO_STORE }), ...outage?.headers },
       body: result,
       keyId,
+      secret,
       code,
       release: () => size.release(),
     };

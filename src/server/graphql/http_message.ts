@@ -25,6 +25,8 @@ export interface HttpResponse {
   readonly body: string | null;
   /** The id of the key that authenticated the request. */
   readonly keyId?: string | undefined;
+  /** `previous` if the request carried the secret before the last rotation of the key, in its grace period. */
+  readonly secret?: "previous" | undefined;
   /**
    * The `FailureCode` of the first error. Not set if there was no error, if `graphql-http` rejected the request with 400,
    * or if `http/routes.ts` answered the request itself.

@@ -57,6 +57,8 @@ export interface AccessLogEntry {
   readonly duration: number;
   /** The id of the key that authenticated the request. */
   readonly keyId?: string | undefined;
+  /** `previous` if the request carried the secret before the last rotation of the key, in its grace period. */
+  readonly secret?: "previous" | undefined;
   /** The `FailureCode` of the first error. */
   readonly code?: string | undefined;
 }
@@ -213,7 +215,7 @@ class Exchange implements HttpRequest, PendingRequest {
     if (socket instanceof Socket) state.timeouts.set(socket, timeout);
   }
 
-  #describe(status: number, { keyId, code }: HttpResponse): AccessLogEntry {
+  #describe(status: number, { keyId, secret, code }: HttpResponse): AccessLogEntry {
     const duration = performance.now() - this.#start;
     return {
       time: new Date(Date.now() - duration),
@@ -224,6 +226,7 @@ class Exchange implements HttpRequest, PendingRequest {
       status,
       duration,
       keyId,
+      secret,
       code,
     };
   }

@@ -1,6 +1,6 @@
 /** What the access log records of each request. */
 import { expect } from "expect";
-import { post } from "../graphql/graphql.ts";
+import { changedKey, post, ROTATE } from "../graphql/graphql.ts";
 import { gateBefore } from "../replaced_store.ts";
 import { until } from "../until.ts";
 import { Connection } from "./connection.ts";
@@ -20,6 +20,7 @@ Deno.test("A request is logged with its time, id, address, method, path, status,
       status: 200,
       duration: expect.any(Number),
       keyId: id,
+      secret: undefined,
       code: undefined,
     }]);
     const [{ time = before, duration = -1 } = {}] = accessLog;
@@ -41,6 +42,32 @@ Deno.test("A request that is not authenticated or not allowed is logged with the
       `/graphql 200 ${id} FORBIDDEN`,
       `/graphql 200 ${id} `,
       "/nowhere 404  ",
+    ]);
+  }));
+
+Deno.test("During the grace period of a rotation, the access log marks the requests that carry the old secret", () =>
+  withHttp(async ({ local, network, create, at, accessLog }) => {
+    const { id, key } = await create({
+      name: "service",
+      permissions: [{ resource: "PERMISSION", actions: ["READ_ANY"] }],
+    });
+    const use = async (secret: string): Promise<void> => {
+      const headers = { authorization: `Bearer ${secret}` };
+      await post(network, "{ me { id } }", {}, secret);
+      await post(network, "{ apiKeys { id } }", {}, secret);
+      await statusOf(at("/verify"), { headers });
+      await statusOf(at("/verify?can=DOCKER:READ_ANY"), { headers });
+      await statusOf(at("/verify/any"), { headers });
+      await statusOf(at("/introspect"), { method: "POST", headers, body: new URLSearchParams({ token: secret }) });
+      await statusOf(at("/introspect"), { method: "POST", headers, body: new URLSearchParams() });
+    };
+    await use(key);
+    const rotated = changedKey(await post(local, ROTATE, { input: { id, graceSeconds: 2_000_000_000 } }));
+    await use(rotated.key);
+    await use(key);
+    expect(accessLog.map(({ keyId, secret }) => [keyId, secret])).toEqual([
+      ...Array.from({ length: 14 }, () => [id, undefined]),
+      ...Array.from({ length: 7 }, () => [id, "previous"]),
     ]);
   }));
 

@@ -137,7 +137,8 @@ const NOTES = `
 Secret:
   By default, the old secret stops working as soon as the new one exists. With
   --grace, it works until the grace period ends, but never past its own expiry.
-  Another rotation ends the grace period at once.
+  Another rotation ends the grace period at once. Until the grace period ends,
+  the access log of serve marks each request that carries the old secret.
   The expiry of the key does not change unless --expires-in or --expires-at is
   given. An expired key cannot be rotated without a new expiry.
   With --secret-file, the secret goes to a file with mode 0600, and nothing is

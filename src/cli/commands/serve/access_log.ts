@@ -61,43 +61,57 @@ function toJson({ time, duration, ...access }: AccessLogEntry): string {
 }
 
 /** The widths of the columns in which most values fit. Longer values move the rest of the line to the right. */
-const WIDTHS = { duration: 9, method: 4, path: 11, outcome: 26, address: 15 } as const;
+const WIDTHS = { duration: 9, key: 26, outcome: 37, address: 15, requestId: 36 } as const;
 
-/** A terminal that is narrower than this, in columns, shows only the time, the status, the path and the outcome. */
-const MIN_COLUMNS_FOR_DURATION = 60;
+/** From these widths of the terminal, in columns, a line shows the duration and method, the address, the request id. */
+const MIN_COLUMNS = { duration: 80, address: 120, requestId: 160 } as const;
 
-/** The minimum width of a path in a narrow terminal: that of `/graphql`. */
+/** A terminal of this width, in columns, has room for wider gaps, and for a key with a code. */
+const WIDE_COLUMNS = 100;
+
+/** A shorter path would say too little. Instead, the key and the code get a line of their own. */
 const MIN_PATH = 8;
 
+/**
+ * Returns a function that writes a request on one line. The path is the last column, because only the path may be
+ * shortened.
+ */
 async function textFormat(host: Host): Promise<(access: AccessLogEntry) => string> {
-  const { styleFor, truncate, truncateMiddle, widthOf } = await import("#terminal");
+  const { styleFor, truncateMiddle, widthOf } = await import("#terminal");
   const style = styleFor(host.stderr, host);
-  const { symbols: { ellipsis } } = style;
-  return ({ time, method, path, status, duration, code, keyId, address, requestId }) => {
+  const { dim, symbols: { ellipsis } } = style;
+  return ({ time, method, path, status, duration, code, keyId, secret, address, requestId }) => {
     const columns = host.stderr.columns();
-    const isNarrow = columns < MIN_COLUMNS_FOR_DURATION;
-    const gap = isNarrow ? " " : "  ";
-    const start = [style.dim(time.toISOString().slice(11, 19)), paintStatus(status, style)].join(gap);
-    // The time and the status have 8 and 3 columns. The last column stays empty.
-    const room = columns - 1 - (8 + gap.length + 3 + gap.length);
-    const outcome = [code, keyId].filter((word) => word !== undefined).join(" ");
-    const before = isNarrow
-      ? []
-      : [`${duration.toFixed(1)} ms`.padStart(WIDTHS.duration), method.padEnd(WIDTHS.method)];
-    const line = (path: string, others: readonly string[]): string =>
-      [...before, path.padEnd(isNarrow ? 0 : WIDTHS.path), ...others].join(gap).trimEnd();
-    const full = [outcome.padEnd(WIDTHS.outcome), address.padEnd(WIDTHS.address), requestId];
+    const hasDuration = columns >= MIN_COLUMNS.duration;
+    const gap = columns >= WIDE_COLUMNS ? "  " : " ";
+    const outcome = [keyId, secret && "old secret", code].filter((word) => word !== undefined).join(" ");
+    const others = [
+      ...hasDuration
+        ? [outcome.padEnd(columns >= WIDE_COLUMNS ? WIDTHS.outcome : WIDTHS.key)]
+        : outcome
+        ? [outcome]
+        : [],
+      ...columns >= MIN_COLUMNS.address ? [address.padEnd(WIDTHS.address)] : [],
+      ...columns >= MIN_COLUMNS.requestId ? [requestId.padEnd(WIDTHS.requestId)] : [],
+    ].join(gap);
+    const start = [time.toISOString().slice(11, 19), String(status), ...hasDuration ? [formatDuration(duration)] : []];
+    const prefix = hasDuration ? `${method} ` : "";
     const shownPath = escapeInvisible(path);
-    // What says the least is left out first. Then long paths lose their middles, and the line loses its end.
-    const options = (isNarrow ? [] : [full, full.slice(0, 2)]).map((others) => line(shownPath, others));
-    const pathRoom = Math.max(
-      isNarrow ? MIN_PATH : WIDTHS.path,
-      room - widthOf(line("", [outcome])) + (isNarrow ? 0 : WIDTHS.path),
-    );
-    const shortest = line(truncateMiddle(shownPath, pathRoom, ellipsis), [outcome]);
-    const shown = options.find((text) => widthOf(text) <= room) ?? truncate(shortest, room, ellipsis);
-    return `${start}${gap}${shown}\n`;
+    // The last column of the terminal stays empty.
+    const room = columns - 1 - widthOf([...start, prefix].join(gap));
+    const roomBeside = room - (others === "" ? 0 : widthOf(others) + gap.length);
+    const isOneLine = roomBeside >= Math.min(MIN_PATH, widthOf(shownPath));
+    const target = `${prefix}${truncateMiddle(shownPath, isOneLine ? roomBeside : room, ellipsis)}`;
+    const [at = "", , ...rest] = start;
+    const words = [dim(at), paintStatus(status, style), ...rest, ...isOneLine && others !== "" ? [others] : [], target];
+    return `${words.join(gap)}\n${isOneLine ? "" : `  ${others.trimEnd()}\n`}`;
   };
+}
+
+/** Returns a duration in milliseconds, or a long one in seconds. */
+function formatDuration(duration: number): string {
+  const text = duration < 10_000 ? `${duration.toFixed(1)} ms` : `${(duration / 1000).toFixed(1)} s`;
+  return text.padStart(WIDTHS.duration);
 }
 
 function paintStatus(status: number, { green, cyan, yellow, red }: Style): string {

@@ -114,7 +114,9 @@ Logs:
   lines of JSON. First its version, its store, how many keys the store has, and
   if there are none, the command that creates the first key. Then errors, and
   one line per valid HTTP request. The lines contain the ids of keys, and never
-  secrets. A narrow terminal shows no request ids and addresses.
+  secrets. A narrow terminal shows no request ids and addresses. If a request
+  carries the old secret of a rotated key, its line has the words old secret, or
+  in JSON "secret":"previous".
   Each valid HTTP request has one X-Request-Id. It is in the response, in the
   access log, and in the audit events of the request.
 

@@ -46,6 +46,7 @@ Deno.test("each request is a line of JSON if standard error is not a terminal", 
   const host = new FakeHost(["serve"]);
   const log = await openAccessLog(host);
   log.record(ACCESS);
+  log.record({ ...ACCESS, secret: "previous" });
   log.record({ ...ACCESS, status: 401, keyId: undefined, code: "UNAUTHENTICATED" });
   await log.flush();
   const shared = {
@@ -59,6 +60,7 @@ Deno.test("each request is a line of JSON if standard error is not a terminal", 
   };
   expect(linesOf(host)).toEqual([
     { ...shared, status: 200, keyId: "key_1" },
+    { ...shared, status: 200, keyId: "key_1", secret: "previous" },
     { ...shared, status: 401, code: "UNAUTHENTICATED" },
   ]);
   expect(host.stdout.text).toBe("");
@@ -79,53 +81,65 @@ async function atTerminal(
   return host.stderr.text;
 }
 
+const REQUEST_ID = "request-1".padEnd(36);
+
 const REQUESTS: readonly Partial<AccessLogEntry>[] = [
   { keyId: KEY_ID },
+  { keyId: KEY_ID, secret: "previous" },
   { status: 401, duration: 1234.5, keyId: undefined, code: "UNAUTHENTICATED" },
-  { code: "FORBIDDEN", keyId: KEY_ID },
-  { status: 401, path: "/verify/DOCKER:READ_ANY/containers", keyId: undefined, code: "UNAUTHENTICATED" },
-  { status: 404, path: "/a/long/path/that/a/client/has/mistyped", keyId: undefined, code: "NOT_FOUND" },
+  { status: 403, path: "/verify/DOCKER:READ_ANY/containers", code: "FORBIDDEN", keyId: KEY_ID },
+  { status: 403, path: "/verify/any", code: "FORBIDDEN", keyId: KEY_ID, secret: "previous" },
+  { status: 404, duration: 30_000, path: "/a/long/path/that/a/client/has/mistyped", keyId: undefined },
 ];
 
 for (
   const [columns, lines] of [
     [160, [
-      `04:05:06  200     1.2 ms  POST  /graphql     ${KEY_ID}  203.0.113.7      request-1`,
-      "04:05:06  401  1234.5 ms  POST  /graphql     UNAUTHENTICATED             203.0.113.7      request-1",
-      `04:05:06  200     1.2 ms  POST  /graphql     FORBIDDEN ${KEY_ID}  203.0.113.7      request-1`,
-      "04:05:06  401     1.2 ms  POST  /verify/DOCKER:READ_ANY/containers  UNAUTHENTICATED             203.0.113.7      request-1",
-      "04:05:06  404     1.2 ms  POST  /a/long/path/that/a/client/has/mistyped  NOT_FOUND                   203.0.113.7      request-1",
+      `04:05:06  200     1.2 ms  ${KEY_ID}             203.0.113.7      ${REQUEST_ID}  POST /graphql`,
+      `04:05:06  200     1.2 ms  ${KEY_ID} old secret  203.0.113.7      ${REQUEST_ID}  POST /graphql`,
+      `04:05:06  401  1234.5 ms  UNAUTHENTICATED                        203.0.113.7      ${REQUEST_ID}  POST /graphql`,
+      `04:05:06  403     1.2 ms  ${KEY_ID} FORBIDDEN   203.0.113.7      ${REQUEST_ID}  POST /verify/DOCKER:READ_ANY/containers`,
+      `04:05:06  403     1.2 ms  ${KEY_ID} old secret FORBIDDEN  203.0.113.7      ${REQUEST_ID}  POST /verify/any`,
+      `04:05:06  404     30.0 s                                         203.0.113.7      ${REQUEST_ID}  POST /a/long/path/that…ent/has/mistyped`,
     ]],
-    [90, [
-      `04:05:06  200     1.2 ms  POST  /graphql     ${KEY_ID}  203.0.113.7`,
-      "04:05:06  401  1234.5 ms  POST  /graphql     UNAUTHENTICATED             203.0.113.7",
-      `04:05:06  200     1.2 ms  POST  /graphql     FORBIDDEN ${KEY_ID}`,
-      "04:05:06  401     1.2 ms  POST  /verify/DOCKER:READ_ANY/containers  UNAUTHENTICATED",
-      "04:05:06  404     1.2 ms  POST  /a/long/path/that/a/client/has/mistyped  NOT_FOUND",
+    [120, [
+      `04:05:06  200     1.2 ms  ${KEY_ID}             203.0.113.7      POST /graphql`,
+      `04:05:06  200     1.2 ms  ${KEY_ID} old secret  203.0.113.7      POST /graphql`,
+      "04:05:06  401  1234.5 ms  UNAUTHENTICATED                        203.0.113.7      POST /graphql",
+      `04:05:06  403     1.2 ms  ${KEY_ID} FORBIDDEN   203.0.113.7      POST /verify/DOCKER:R…_ANY/containers`,
+      `04:05:06  403     1.2 ms  ${KEY_ID} old secret FORBIDDEN  203.0.113.7      POST /verify/any`,
+      "04:05:06  404     30.0 s                                         203.0.113.7      POST /a/long/path/tha…nt/has/mistyped",
     ]],
     [80, [
-      `04:05:06  200     1.2 ms  POST  /graphql     ${KEY_ID}`,
-      "04:05:06  401  1234.5 ms  POST  /graphql     UNAUTHENTICATED",
-      `04:05:06  200     1.2 ms  POST  /graphql     FORBIDDEN ${KEY_ID.slice(0, -3)}…`,
-      "04:05:06  401     1.2 ms  POST  /verify/DOCKER:…ANY/containers  UNAUTHENTICATED",
-      "04:05:06  404     1.2 ms  POST  /a/long/path/that/…ient/has/mistyped  NOT_FOUND",
+      `04:05:06 200    1.2 ms ${KEY_ID} POST /graphql`,
+      `04:05:06 200    1.2 ms ${KEY_ID} old secret POST /graphql`,
+      "04:05:06 401 1234.5 ms UNAUTHENTICATED            POST /graphql",
+      `04:05:06 403    1.2 ms ${KEY_ID} FORBIDDEN POST /verify…ainers`,
+      "04:05:06 403    1.2 ms POST /verify/any",
+      `  ${KEY_ID} old secret FORBIDDEN`,
+      "04:05:06 404    30.0 s                            POST /a/long/path…as/mistyped",
     ]],
     [40, [
-      `04:05:06 200 /graphql ${KEY_ID.slice(0, 16)}…`,
-      "04:05:06 401 /graphql UNAUTHENTICATED",
-      "04:05:06 200 /graphql FORBIDDEN key_0w…",
-      "04:05:06 401 /veri…ners UNAUTHENTICATED",
-      "04:05:06 404 /a/long/…istyped NOT_FOUND",
+      "04:05:06 200 /graphql",
+      `  ${KEY_ID}`,
+      "04:05:06 200 /graphql",
+      `  ${KEY_ID} old secret`,
+      "04:05:06 401 UNAUTHENTICATED /graphql",
+      "04:05:06 403 /verify/DOCKE…Y/containers",
+      `  ${KEY_ID} FORBIDDEN`,
+      "04:05:06 403 /verify/any",
+      `  ${KEY_ID} old secret FORBIDDEN`,
+      "04:05:06 404 /a/long/path/…has/mistyped",
     ]],
   ] as const
 ) {
-  Deno.test(`in a terminal of ${columns} columns, each request is one aligned line, without what does not fit`, async () => {
+  Deno.test(`in a terminal of ${columns} columns, a request is one line, in which only the path is shortened, or two lines`, async () => {
     expect((await atTerminal(columns, REQUESTS)).trimEnd().split("\n")).toEqual(lines);
   });
 }
 
 Deno.test("at a terminal with colours, the status of a request is green if it succeeded, and yellow if it was refused", async () => {
-  const [first, second] = (await atTerminal(80, REQUESTS, { FORCE_COLOR: "1" })).split("\n");
+  const [first, , second] = (await atTerminal(80, REQUESTS, { FORCE_COLOR: "1" })).split("\n");
   expect(first).toContain("\x1b[32m200\x1b[39m");
   expect(second).toContain("\x1b[33m401\x1b[39m");
 });
@@ -135,7 +149,7 @@ Deno.test("the path of a request cannot control the terminal", async () => {
   const log = await openAccessLog(host);
   log.record({ ...ACCESS, path: "/\u009b2J" });
   await log.flush();
-  expect(host.stderr.text).toContain(" /\\u{9b}2J ");
+  expect(host.stderr.text).toContain(" /\\u{9b}2J\n");
 });
 
 Deno.test("lines keep the order of their requests, even if a request arrives during a write", async () => {

@@ -31,7 +31,7 @@ const REFUSED = { ...ACCESS, status: 401, keyId: undefined, code: "UNAUTHENTICAT
 const ENTRIES: readonly AccessLogEntry[] = [
   ACCESS,
   { ...REFUSED, duration: 1234.5, address: "2001:db8:0:42:0:8a2e:370:7334" },
-  { ...ACCESS, method: "GET", path: "/verify", status: 204 },
+  { ...ACCESS, method: "GET", path: "/verify", status: 204, secret: "previous" },
   { ...ACCESS, method: "GET", path: "/verify", status: 403, code: "FORBIDDEN" },
   { ...REFUSED, path: "/introspect" },
   { ...REFUSED, method: "DELETE", path: "/a/path/that/does/not/exist", status: 404, code: undefined },
