@@ -248,12 +248,20 @@ export async function serve(flags: ServeFlags, host: Host, log: Log): Promise<Ex
   const reporting = reportStart({ ...started, profile, flags }, host, () => isStopping);
   await first;
   isStopping = true;
-  const notice = setTimeout(noteDraining, NOTICE_DELAY, flags.drainTimeout, host);
+  const notice = setTimeout(
+    noteStopping,
+    NOTICE_DELAY,
+    `Waiting for running requests, for at most ${flags.drainTimeout}. Press Ctrl-C again to stop at once.`,
+    host,
+  );
   const outcome = await Promise.race([server.stop(drainTimeout), second]);
   clearTimeout(notice);
   await flushWithTimeout(reporting.then(accessLog.flush));
   if (outcome === "second signal") return ExitCode.INTERRUPTED;
-  if (outcome === 0) return ExitCode.OK;
+  if (outcome === 0) {
+    await noteStopping("Stopped.", host);
+    return ExitCode.OK;
+  }
   const requests = outcome === 1 ? "1 request" : `${outcome} requests`;
   log.error("--drain-timeout expired. Stopped with {requests} still running.", { requests });
   return ExitCode.FAILED;
@@ -321,10 +329,10 @@ async function reloadCertificate(
 /** How long the server stops before a terminal shows what it waits for, in milliseconds. */
 const NOTICE_DELAY = 500;
 
-async function noteDraining(drainTimeout: string, host: Host): Promise<void> {
+/** Writes a line at a terminal. It replaces the `^C` that the terminal shows after Ctrl-C. */
+async function noteStopping(text: string, host: Host): Promise<void> {
   if (!host.stderr.isTerminal()) return;
-  const text = `Waiting for running requests, for at most ${drainTimeout}. Press Ctrl-C again to stop at once.`;
-  await host.stderr.write(`${await wrapFor(host.stderr, text)}\n`).catch(() => {});
+  await host.stderr.write(`\r${await wrapFor(host.stderr, text)}\n`).catch(() => {});
 }
 
 /** Returns two promises. The first resolves at the first SIGINT or SIGTERM, the second at the second signal. */

@@ -52,24 +52,26 @@ async function toText(server: StartedServer, keys: KeyCounts | string, host: Hos
   const source = sourceOf(server.store, server.profile);
   const isUnknown = typeof keys === "string";
   const login = loginCommand(server);
+  const room = columns - LABEL_WIDTH - 2;
+  const version = server.version.replace(/^service-api /, "");
   const rows = [
-    ["Version", server.version.replace(/^service-api /, "")],
+    ["Version", version.length <= room ? version : version.replace(/ .*/, "")],
     ["Store", `${escapeInvisible(storeOf(server.location))} (${escapeInvisible(source)})`],
-    ["Keys", isUnknown ? `unknown: ${escapeInvisible(keys)}` : describeKeys(keys)],
+    ...isEmpty(keys) ? [] : [["Keys", isUnknown ? `unknown: ${escapeInvisible(keys)}` : describeKeys(keys)]],
     ["TLS", describeTls(server)],
     ...login === undefined || isEmpty(keys) ? [] : [["Log in", login]],
     ["Stop", "Ctrl-C"],
   ].flatMap(([label = "", value = ""]) => {
     const paint = isUnknown && label === "Keys" ? yellow : (line: string) => line;
-    return wrapMessage(value, columns - LABEL_WIDTH - 2)
+    return wrapMessage(value, room)
       .map((line, index) => `  ${dim((index === 0 ? label : "").padEnd(LABEL_WIDTH))}${paint(line)}`);
   });
   if (!isEmpty(keys)) return [...rows, ""].join("\n");
   const { before, command } = firstKeyCommand(server, host);
-  const warning = wrapMessage("No client can use this server yet: the store has no keys.", columns);
-  const instruction = wrapMessage(`Create the first key in another terminal${before}:`, columns);
-  const next = login === undefined ? [] : [...wrapMessage("Then log in with its secret:", columns), `  ${bold(login)}`];
-  return [...rows, "", ...warning.map(yellow), ...instruction, `  ${bold(command)}`, ...next, "", ""].join("\n");
+  const next = login === undefined ? "" : ", and log in with it";
+  const instruction = `No keys yet. Create the first key in another terminal${before}${next}:`;
+  const commands = [command, ...login === undefined ? [] : [login]].map((line) => `  ${bold(line)}`);
+  return [...rows, "", ...wrapMessage(instruction, columns).map(yellow), ...commands, "", ""].join("\n");
 }
 
 /** The width of the labels and the space after them. */
@@ -85,8 +87,8 @@ function toJson(server: StartedServer, keys: KeyCounts | string, host: Host): st
   const started = `${JSON.stringify({ time, level: "info", message: "The server started.", ...facts, ...counts })}\n`;
   if (!isEmpty(keys)) return started;
   const { before, command } = firstKeyCommand(server, host);
-  const message = `The store has no keys. Create the first key${before}: ${command}`;
-  return `${started}${JSON.stringify({ time, level: "warning", message })}\n`;
+  const message = `The store has no keys. Create the first key${before}.`;
+  return `${started}${JSON.stringify({ time, level: "warning", message, command })}\n`;
 }
 
 function isEmpty(keys: KeyCounts | string): boolean {
@@ -94,15 +96,14 @@ function isEmpty(keys: KeyCounts | string): boolean {
 }
 
 function describeKeys({ active, disabled, expired }: KeyCounts): string {
-  if (active + disabled + expired === 0) return "none";
   const others = [[disabled, "disabled"], [expired, "expired"]].filter(([count]) => count !== 0);
   return [[active, "active"], ...others].map(([count, state]) => `${count} ${state}`).join(", ");
 }
 
 function describeTls({ isTls, hostname }: StartedServer): string {
-  const reach = isLoopback(hostname) ? "only this machine can connect" : "other machines can connect";
-  if (isTls) return `on; ${reach}`;
-  return isLoopback(hostname) ? `off; ${reach}` : `off; ${reach}, and send keys unencrypted`;
+  const isLocal = isLoopback(hostname);
+  const state = `${isTls ? "on" : "off"}; ${isLocal ? "local connections only" : "other machines can connect"}`;
+  return isTls || isLocal ? state : `${state}, and send keys unencrypted`;
 }
 
 /** Returns the file of a local store, or the database without its password. */
@@ -132,13 +133,14 @@ function loginCommand({ url, hostname, profile }: StartedServer): string | undef
 
 /**
  * Returns a command that creates the first key in the store of the server, and what to write before the command. The
- * command contains no `--database-url`, because the URL may contain a password.
+ * name of the key needs no quotes, so that the command is readable in JSON. The command contains no `--database-url`,
+ * because the URL may contain a password.
  */
 function firstKeyCommand(
   { location, store, profile, flags }: StartedServer,
   host: Host,
 ): { readonly before: string; readonly command: string } {
-  const command = (flags: string): string => `service-api apikey --create --name "first admin" --roles ADMIN${flags}`;
+  const command = (flags: string): string => `service-api apikey --create --name admin --roles ADMIN${flags}`;
   const setting = selected(store);
   if (location.kind === "database" && setting?.source === "file") {
     const config = flags.config === undefined ? "" : ` --config ${shellWord(flags.config)}`;

@@ -142,6 +142,13 @@ Deno.test("serve exits with 130 on SIGTERM if it is still waiting for its databa
   expect(host.stderr.text).toBe("service-api: Interrupted before the server was ready.\n");
 });
 
+Deno.test("at a terminal, serve says that it has stopped, in place of the ^C", () =>
+  withServe([], async ({ host, stop }) => {
+    host.stderr.isTerminal = () => true;
+    expect(await stop("SIGINT")).toBe(0);
+    expect(host.stderr.text).toMatch(/\rStopped\.\n$/);
+  }));
+
 Deno.test("serve exits with 1 and an error if --drain-timeout expires before a request finishes", () =>
   withServe(["--drain-timeout", "50ms"], async ({ url, key, host, stop }) => {
     using connection = await Connection.to(url);

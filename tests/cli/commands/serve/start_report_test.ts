@@ -37,7 +37,7 @@ Deno.test("at a terminal, serve says its version, its store and its source, how 
     `  Version  1.2.3
   Store    /home/me/.local/share/service-api/keys.db (default)
   Keys     3 active, 1 disabled
-  TLS      off; only this machine can connect
+  TLS      off; local connections only
   Log in   service-api login --base-url http://127.0.0.1:4000
   Stop     Ctrl-C
 `,
@@ -50,14 +50,27 @@ Deno.test("serve does not say how to log in if a profile is in use or other mach
 });
 
 Deno.test("if the store is empty, serve says so, with the commands that create the first key and log in", async () => {
-  expect(await atTerminal(EMPTY)).toContain(`
-No client can use this server yet: the store has no keys.
-Create the first key in another terminal:
-  service-api apikey --create --name "first admin" --roles ADMIN
-Then log in with its secret:
+  expect(await atTerminal(EMPTY)).toBe(
+    `  Version  1.2.3
+  Store    /home/me/.local/share/service-api/keys.db (default)
+  TLS      off; local connections only
+  Stop     Ctrl-C
+
+No keys yet. Create the first key in another terminal, and log in with it:
+  service-api apikey --create --name admin --roles ADMIN
   service-api login --base-url http://127.0.0.1:4000
 
-`);
+`,
+  );
+});
+
+Deno.test("in a terminal of 40 columns and 15 lines, all that serve says about an empty store is visible", async () => {
+  const host = new TerminalHost(["serve"], { columns: 40, rows: 15 });
+  const version = "service-api 1.2.3 (0123456789, x86_64-unknown-linux-gnu)";
+  await reportStart({ ...EMPTY, version }, host, () => false);
+  const lines = await host.screen.window();
+  expect(lines).toContain("  Version  1.2.3\n");
+  expect(lines).toContain("\nNo keys yet.");
 });
 
 const fromVariable = settingFrom("variable", "SERVICE_API_DATABASE_URL", URL);
@@ -72,7 +85,7 @@ for (
         location: { kind: "directory", path: "/my keys" },
       },
       {},
-      "another terminal:\n  service-api apikey --create --name \"first admin\" --roles ADMIN --data-dir '/my keys'\n",
+      "another terminal, and log in with it:\n  service-api apikey --create --name admin --roles ADMIN --data-dir '/my keys'\n",
     ],
     [
       "the default store although SERVICE_API_URL selects a server",
@@ -84,7 +97,7 @@ for (
       "the database of a variable",
       { store: { dataDir: undefined, databaseUrl: fromVariable }, location: DATABASE },
       {},
-      'another terminal with the same\nSERVICE_API_DATABASE_URL:\n  service-api apikey --create --name "first admin" --roles ADMIN\n',
+      "another terminal with the same\nSERVICE_API_DATABASE_URL, and log in with it:\n  service-api apikey --create --name admin --roles ADMIN\n",
     ],
     [
       "the database of a profile",
@@ -95,7 +108,7 @@ for (
         flags: { config: "my.yaml" },
       },
       {},
-      'another terminal:\n  service-api apikey --create --name "first admin" --roles ADMIN --profile db --config my.yaml\n',
+      "another terminal:\n  service-api apikey --create --name admin --roles ADMIN --profile db --config my.yaml\n",
     ],
   ] as const
 ) {
@@ -139,8 +152,8 @@ Deno.test("in a pipe, serve writes the same as lines of JSON, and nothing if it 
     {
       time,
       level: "warning",
-      message:
-        'The store has no keys. Create the first key: service-api apikey --create --name "first admin" --roles ADMIN',
+      message: "The store has no keys. Create the first key.",
+      command: "service-api apikey --create --name admin --roles ADMIN",
     },
   ]);
   const stopping = new FakeHost(["serve"]);
