@@ -28,7 +28,14 @@ import { LIST_PAGE, readKeys, type ReadOptions } from "./keys/read_keys.ts";
 import { ROTATE, type RotatedKey, rotateKey, type Rotation } from "./keys/rotate_key.ts";
 import { type KeyChanges, UPDATE, updateKey, type UpdateResult } from "./keys/update_key.ts";
 import { type SchemaField, SERVER_FIELDS, type ServerFields, serverFields, unsupported } from "./keys/server_fields.ts";
-import { type AuditEvent, EVENTS, EVENTS_SINCE, listAuditEvents } from "./list_audit_events.ts";
+import {
+  type AuditEvent,
+  type EventPage,
+  EVENTS,
+  EVENTS_SELECTED,
+  type EventSelection,
+  listAuditEvents,
+} from "./list_audit_events.ts";
 import { LIST, LIST_SUMMARIES, listKeys } from "./list_keys.ts";
 import {
   type EffectivePermissions,
@@ -52,6 +59,8 @@ export type {
   ApiKey,
   AuditEvent,
   EffectivePermissions,
+  EventPage,
+  EventSelection,
   FoundKey,
   IssuedKey,
   KeyChanges,
@@ -96,7 +105,7 @@ export interface Client {
   effectivePermissions(rights: Parameters<typeof effectivePermissions>[1]): Promise<EffectivePermissions>;
   roleDescriptions(): Promise<ReadonlyMap<string, string>>;
   listEnumNames(): Promise<EnumNames>;
-  listAuditEvents(after: string | undefined, first: number, since?: Date): Promise<readonly AuditEvent[]>;
+  listAuditEvents(after: string | undefined, first: number, selection?: EventSelection): Promise<EventPage>;
   sendBody(body: string): Promise<BodyResponse>;
 }
 
@@ -124,7 +133,7 @@ export function createClient(endpoint: Endpoint): Client {
     effectivePermissions: (rights) => effectivePermissions(endpoint, rights),
     roleDescriptions: () => roleDescriptions(endpoint),
     listEnumNames: () => listEnumNames(endpoint),
-    listAuditEvents: (after, first, since) => listAuditEvents(endpoint, after, first, since),
+    listAuditEvents: (after, first, selection) => listAuditEvents(endpoint, after, first, selection),
     sendBody: (body) => sendBody(endpoint, body),
   };
 }
@@ -156,5 +165,5 @@ export const DOCUMENTS: readonly string[] = [
   FIND_ONE_NAME,
   FIND_NAMES,
   EVENTS,
-  EVENTS_SINCE,
+  EVENTS_SELECTED,
 ];

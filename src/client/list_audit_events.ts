@@ -40,7 +40,7 @@ const CHANGES = "changes { field before after }";
 
 export const EVENTS = eventsDocument("", "", CHANGES);
 
-export const EVENTS_SINCE = eventsDocument(", $since: String", ", since: $since", CHANGES);
+export const EVENTS_SELECTED = eventsDocument(", $since: String, $key: String", ", since: $since, key: $key", CHANGES);
 
 /** For servers of older versions. */
 const EVENTS_WITHOUT_CHANGES = eventsDocument("", "", "");
@@ -53,30 +53,44 @@ function eventsDocument(variable: string, argument: string, changes: string): st
 }`;
 }
 
+/** Which events to read. */
+export interface EventSelection {
+  /** Leaves out events from before this time. */
+  readonly since?: Date | undefined;
+  /** Leaves out events of other keys. The id of a key, or a name that the key has or had. */
+  readonly key?: string | undefined;
+}
+
+export interface EventPage {
+  readonly events: readonly AuditEvent[];
+  /** Whether the server applied the selection. Servers of older versions cannot. */
+  readonly isSelected: boolean;
+}
+
 /**
  * Reads a page of the audit trail, oldest event first.
  *
  * @param after the id of the last event of the previous page; `undefined` for the first page
  * @param first the maximum number of events in the page
- * @param since leaves out events from before this time, unless the server is of an older version
  * @throws {Failure} `FAILED` if the server has no audit trail, or any failure of {@linkcode execute}
  */
 export async function listAuditEvents(
   endpoint: Endpoint,
   after: string | undefined,
   first: number,
-  since?: Date,
-): Promise<readonly AuditEvent[]> {
+  selection: EventSelection = {},
+): Promise<EventPage> {
   try {
-    type Page = { readonly auditEvents: readonly AuditEvent[] };
-    const request = (document: string, variables: object = {}): Promise<Page> =>
-      execute(endpoint, document, { after, first, ...variables }, eventsSchema);
-    const withoutSince = (): Promise<Page> =>
-      withFallback(() => request(EVENTS), () => request(EVENTS_WITHOUT_CHANGES));
-    const { auditEvents } = since === undefined
-      ? await withoutSince()
-      : await withFallback(() => request(EVENTS_SINCE, { since }), withoutSince);
-    return auditEvents;
+    const request = async (document: string, isSelected: boolean): Promise<EventPage> => {
+      const variables = { after, first, ...(isSelected ? selection : {}) };
+      const { auditEvents } = await execute(endpoint, document, variables, eventsSchema);
+      return { events: auditEvents, isSelected };
+    };
+    const unselected = (): Promise<EventPage> =>
+      withFallback(() => request(EVENTS, false), () => request(EVENTS_WITHOUT_CHANGES, false));
+    return selection.since === undefined && selection.key === undefined
+      ? await unselected()
+      : await withFallback(() => request(EVENTS_SELECTED, true), unselected);
   } catch (cause) {
     if (!(cause instanceof RequestRejected && cause.message.includes("auditEvents"))) throw cause;
     const message = `${endpoint.label} has no audit trail: its schema lacks Query.auditEvents.`;

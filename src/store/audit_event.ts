@@ -68,6 +68,18 @@ export interface AuditEvent extends Origin {
   readonly changes: readonly AuditChange[];
 }
 
+/** Which events to read. By default, all. */
+export interface EventSelection {
+  /** Leaves out events from before this time. */
+  readonly since?: Date | undefined;
+  /**
+   * Leaves out events of other keys. The id of a key, or a name in NFC: then the key is any key that has or had the name,
+   * so also events from before or after a key was renamed are selected. An event for a request that named a key that did
+   * not exist is selected by that name.
+   */
+  readonly key?: string | undefined;
+}
+
 /**
  * An event that is not recorded yet and therefore has no id. If not set, `occurrences` is 1 and `changes` is empty.
  */

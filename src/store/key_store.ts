@@ -4,7 +4,7 @@
  */
 import type { Name } from "../apikey/name.ts";
 import type { CustomResource } from "../apikey/permission.ts";
-import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
+import type { AuditEvent, EventSelection, NewEvent, Origin } from "./audit_event.ts";
 import type { OrderedKey, PageOptions } from "./key_order.ts";
 import type { ResourceList } from "./resources/resource_list.ts";
 import type { KeyState } from "./lookups/key_state.ts";
@@ -180,9 +180,8 @@ export interface KeyStore {
    *
    * @param after the id of the last event of the previous page; `undefined` for the first page
    * @param limit the maximum number of events
-   * @param since leaves out events from before this time
    */
-  listEvents(after: string | undefined, limit: number, since?: Date): Promise<readonly AuditEvent[]>;
+  listEvents(after: string | undefined, limit: number, selection?: EventSelection): Promise<readonly AuditEvent[]>;
   /** Returns the earliest and the latest time in the audit trail; `undefined` if it has no events. */
   eventTimes(): Promise<{ readonly oldest: Date; readonly newest: Date } | undefined>;
   /** Deletes all audit events from before `time`. */

@@ -14,6 +14,7 @@ import {
   alteration,
   type AuditEvent,
   creation,
+  type EventSelection,
   type NewEvent,
   type Origin,
   removal,
@@ -63,6 +64,7 @@ import {
 import {
   EVENT_COLUMNS,
   eventToRow,
+  isEventOfKey,
   KEY_COLUMNS,
   keyToRow,
   type Row,
@@ -445,11 +447,18 @@ class PostgresStore implements KeyStore {
     return this.#change((sql) => insertEvents(sql, [event]));
   }
 
-  async listEvents(after: string | undefined, limit: number, since?: Date): Promise<readonly AuditEvent[]> {
-    const [condition, times] = since === undefined ? ["", []] : ["AND at >= $3", [since]];
+  async listEvents(
+    after: string | undefined,
+    limit: number,
+    { since, key }: EventSelection = {},
+  ): Promise<readonly AuditEvent[]> {
+    const conditions = ["id > $2"];
+    const values: unknown[] = [limit, after ?? "0"];
+    if (since !== undefined) conditions.push(`at >= $${values.push(since)}`);
+    if (key !== undefined) conditions.push(isEventOfKey(`$${values.push(key)}`, this.#tables));
     const rows = await this.#rows({
-      text: `SELECT * FROM ${this.#tables.events} WHERE id > $1 ${condition} ORDER BY id LIMIT $2`,
-      values: [after ?? "0", limit, ...times],
+      text: `SELECT * FROM ${this.#tables.events} WHERE ${conditions.join(" AND ")} ORDER BY id LIMIT $1`,
+      values,
     });
     return rows.map((row) => rowToEvent(row, this.#label));
   }

@@ -136,6 +136,19 @@ export const EVENT_COLUMNS = [
   "changes",
 ] as const;
 
+/**
+ * Returns the SQL condition for the events of a key; see `EventSelection`. An update has the name from before it, so each
+ * name that a key ever had is in the key or in the event with which the key lost that name.
+ *
+ * @param key the placeholder of the id or name
+ * @param tables for the FROM clause
+ */
+export function isEventOfKey(key: string, tables: { readonly keys: string; readonly events: string }): string {
+  return `(key_name = ${key} OR key_id = ${key}
+    OR key_id IN (SELECT key_id FROM ${tables.events} WHERE key_name = ${key})
+    OR key_id IN (SELECT id FROM ${tables.keys} WHERE name = ${key}))`;
+}
+
 /** @returns the values in the order of `EVENT_COLUMNS` */
 export function eventToRow(event: NewEvent): (string | number | null)[] {
   return [

@@ -11,6 +11,7 @@ import {
   alteration,
   type AuditEvent,
   creation,
+  type EventSelection,
   type NewEvent,
   type Origin,
   removal,
@@ -41,6 +42,7 @@ import {
 import {
   EVENT_COLUMNS,
   eventToRow,
+  isEventOfKey,
   KEY_COLUMNS,
   keyToRow,
   type Row,
@@ -398,12 +400,19 @@ class SqliteStore implements KeyStore {
     return this.#write(() => this.#insertEvent(event));
   }
 
-  listEvents(after: string | undefined, limit: number, since?: Date): Promise<readonly AuditEvent[]> {
-    const [condition, times] = since === undefined ? ["", []] : ["AND at >= ?", [since.toISOString()]];
-    return this.#read(() =>
-      this.#prepared(`SELECT * FROM audit_event WHERE id > ? ${condition} ORDER BY id LIMIT ?`)
-        .all(BigInt(after ?? 0), ...times, limit).map((row) => rowToEvent(row, this.#label))
-    );
+  listEvents(
+    after: string | undefined,
+    limit: number,
+    { since, key }: EventSelection = {},
+  ): Promise<readonly AuditEvent[]> {
+    const conditions = ["id > ?2"];
+    const values: SQLInputValue[] = [limit, BigInt(after ?? 0)];
+    if (since !== undefined) conditions.push(`at >= ?${values.push(since.toISOString())}`);
+    if (key !== undefined) {
+      conditions.push(isEventOfKey(`?${values.push(key)}`, { keys: "api_key", events: "audit_event" }));
+    }
+    const select = `SELECT * FROM audit_event WHERE ${conditions.join(" AND ")} ORDER BY id LIMIT ?1`;
+    return this.#read(() => this.#prepared(select).all(...values).map((row) => rowToEvent(row, this.#label)));
   }
 
   eventTimes(): ReturnType<KeyStore["eventTimes"]> {

@@ -81,7 +81,7 @@ export const OLDER_SQLITE_VIEWS: readonly string[] = [
   `CREATE TEMP VIEW api_key AS
      SELECT *, NULL AS created_by, NULL AS last_used_at, secret_hash AS secret_sha256, 1 AS revision, ${SINCE_SQLITE_4}
      FROM main.api_key;
-   CREATE TEMP VIEW audit_event AS SELECT 0 AS id WHERE FALSE;
+   CREATE TEMP VIEW audit_event AS SELECT 0 AS id, '' AS at, '' AS key_id, '' AS key_name WHERE FALSE;
    ${SINCE_SQLITE_5}`,
   `CREATE TEMP VIEW api_key AS
      SELECT *, secret_hash AS secret_sha256, 1 AS revision, ${SINCE_SQLITE_4} FROM main.api_key;

@@ -4,7 +4,7 @@
  */
 import type { Name } from "../apikey/name.ts";
 import type { CustomResource } from "../apikey/permission.ts";
-import type { AuditEvent, NewEvent, Origin } from "./audit_event.ts";
+import type { AuditEvent, EventSelection, NewEvent, Origin } from "./audit_event.ts";
 import type {
   Change,
   KeyCounts,
@@ -117,8 +117,12 @@ export class UnmigratedStore implements KeyStore {
     if (this.#readable !== undefined) await (await this.#migrated()).recordEvent(event);
   }
 
-  async listEvents(after: string | undefined, limit: number, since?: Date): Promise<readonly AuditEvent[]> {
-    return await this.#readable?.listEvents(after, limit, since) ?? [];
+  async listEvents(
+    after: string | undefined,
+    limit: number,
+    selection?: EventSelection,
+  ): Promise<readonly AuditEvent[]> {
+    return await this.#readable?.listEvents(after, limit, selection) ?? [];
   }
 
   async eventTimes(): ReturnType<KeyStore["eventTimes"]> {

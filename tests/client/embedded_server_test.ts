@@ -122,7 +122,7 @@ Deno.test("the operations of the client send exactly the documents in DOCUMENTS"
     client.listEnumNames(),
     client.serverFields(),
     reader.listAuditEvents(undefined, 10),
-    reader.listAuditEvents(undefined, 10, new Date(0)),
+    reader.listAuditEvents(undefined, 10, { since: new Date(0), key: "a" }),
     Array.fromAsync(reader.readKeys()),
     reader.findKey({ name: NEW_KEY.name }),
     reader.findKey({ id: "key_1" }),

@@ -1,6 +1,7 @@
 /** The audit-trail tests that every `KeyStore` must pass. They run on SQLite and on PostgreSQL. */
 import { expect } from "expect";
 import { Failure } from "../../src/apikey/failure.ts";
+import { parseName } from "../../src/apikey/name.ts";
 import type { AuditAction, AuditEvent, NewEvent } from "../../src/store/audit_event.ts";
 import type { KeyStore, Precondition } from "../../src/store/key_store.ts";
 import { failureOfPromise } from "../apikey/failure_of.ts";
@@ -205,9 +206,35 @@ export function testAuditTrail(engine: Engine): void {
       const times = [1, 3, 2, 5, 4, 3].map((ms) => new Date(1_800_000_000_000 + ms));
       await inSequence(times, (at) => store.recordEvent(rejection("key", at)));
       const since = new Date(1_800_000_000_003);
-      const first = await store.listEvents(undefined, 2, since);
-      const rest = await store.listEvents(first.at(-1)?.id, 10, since);
+      const first = await store.listEvents(undefined, 2, { since });
+      const rest = await store.listEvents(first.at(-1)?.id, 10, { since });
       expect([...first, ...rest].map(({ at }) => at.getTime() - 1_800_000_000_000)).toEqual([3, 5, 4, 3]);
+    }));
+
+  test("The events of a key are found by its id, and by each name that it has or had", () =>
+    withNewStore(engine, async (store) => {
+      const [kept, gone, other] = await Promise.all([newKey("a"), newKey("c"), newKey("other")]);
+      await addAll(store, [kept, gone, other]);
+      const rename = (id: string, name: string): Promise<unknown> =>
+        store.update({ id }, LOCAL, { action: "UPDATE" }, (key) => ({ ...key, name: parseName(name) }));
+      await rename(kept.id, "b");
+      await rename(gone.id, "d");
+      await store.remove([gone.id], LOCAL, allowAny);
+      await store.recordEvent(rejection("never made"));
+      const found = async (key: string): Promise<readonly string[]> =>
+        (await store.listEvents(undefined, 10, { key, since: LOCAL.at })).map((event) =>
+          `${event.action} ${event.keyName}`
+        );
+      for (const key of [kept.id, "a", "b"]) {
+        // deno-lint-ignore no-await-in-loop -- the list is short
+        expect(await found(key)).toEqual(["CREATE a", "UPDATE a"]);
+      }
+      for (const key of [gone.id, "c", "d"]) {
+        // deno-lint-ignore no-await-in-loop -- the list is short
+        expect(await found(key)).toEqual(["CREATE c", "UPDATE c", "DELETE d"]);
+      }
+      expect(await found("never made")).toEqual(["CREATE never made"]);
+      expect(await found("A")).toEqual([]);
     }));
 
   test("dropEventsBefore deletes only the events from before the given time", () =>

@@ -63,7 +63,7 @@ extend type Query {
   apiKeysByName(name: String!): [ApiKey!]!
   apiKeysBySecretHash(hashes: [String!]!): [ApiKey]!
   apiKeysExist: Boolean!
-  auditEvents(after: String, first: Int! = 100, since: String): [AuditEvent!]!
+  auditEvents(after: String, first: Int! = 100, since: String, key: String): [AuditEvent!]!
   resources: [CustomResource!]!
 }
 type CustomResource { name: String!  description: String }

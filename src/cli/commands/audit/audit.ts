@@ -3,7 +3,7 @@ import type { Command } from "@commander-js/extra-typings";
 import * as z from "zod/mini";
 import { Failure, NOTHING_CHANGED, quote } from "../../../apikey/failure.ts";
 import { didYouMeanName } from "../../../apikey/nearest.ts";
-import type { AuditEvent } from "../../../client/client.ts";
+import type { AuditEvent, Client } from "../../../client/client.ts";
 import type { CommandContext } from "../../command.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { withClient } from "../../connection/with_client.ts";
@@ -14,7 +14,7 @@ import { writeNotes } from "../../host/notes.ts";
 import { toJsonLine } from "../../report.ts";
 import { parseSetting } from "../../settings/schema.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
-import { type EventFilter, type EventFilterFlags, parseEventFilter, parseStart } from "./event_filter.ts";
+import { type EventFilter, type EventFilterFlags, parseEventFilter } from "./event_filter.ts";
 import { formatEventTable } from "./event_table.ts";
 import { followEvents, type Pause, readEvents, waitFor } from "./read_events.ts";
 
@@ -27,7 +27,7 @@ export function registerAudit(command: Command, { host, log, setExitCode }: Comm
       "--since <time>",
       "print only events since this date, time or duration ago; for example 2026-12-31, 2026-12-31T23:59:59Z or 7d",
     )
-    .option("--key <name>", "print only events of the key with this name or id")
+    .option("--key <name>", "print only events of the key with this id, or of each key that has or had this name")
     .option("--after <id>", "print only events after the event with this id; an empty id prints all events")
     .option("--follow", "then wait for new events and print them, until you press Ctrl-C")
     .optionsGroup("Output:")
@@ -74,19 +74,15 @@ export async function audit(
   // A script that reads the last id from an empty file passes an empty id.
   const value = flags.after?.trim() || undefined;
   const after = value && parseSetting({ name: "--after", value }, EVENT_ID);
-  const now = host.now();
-  const since = parseStart(flags, now);
-  const filter = parseEventFilter(flags, now);
+  const filter = parseEventFilter(flags, host.now());
   return await useClient(async (connect, interrupted, { describePlace, target }) => {
     const pages = follow
-      ? followEvents({ connect, after, since, interrupted, target: target.description, pause, host })
-      : readEvents(await connect(), after, since);
+      ? followEvents({ connect, after, filter, interrupted, target: target.description, pause, host })
+      : readEvents(await connect(), after, filter);
     try {
-      const others = new Set<string>();
-      const count = await printEvents(selected(pages, filter, others), flags, host);
+      const count = await printEvents(pages, flags, host);
       if (count === 0 && after === undefined && !json) {
-        const suggestion = suggestName(flags, others);
-        await noteNoEvents(filter, suggestion, describePlace(), host);
+        await noteNoEvents(filter, await suggestName(flags, connect), describePlace(), host);
       }
       return ExitCode.OK;
     } catch (error) {
@@ -99,18 +95,6 @@ export async function audit(
 
 type Pages = AsyncIterable<readonly AuditEvent[]>;
 
-/** @param others receives some names of keys, if no event of a page is selected */
-async function* selected(pages: Pages, filter: EventFilter | undefined, others: Set<string>): Pages {
-  for await (const events of pages) {
-    const kept = filter === undefined ? events : events.filter(filter);
-    // Once an event is printed, a suggestion is not needed.
-    if (kept.length === 0) {
-      for (const { key } of events) if (key.name !== null && others.size < MAX_NAMES) others.add(key.name);
-    }
-    yield kept;
-  }
-}
-
 /** The maximum number of names that are compared for a suggestion. */
 const MAX_NAMES = 10_000;
 
@@ -118,8 +102,14 @@ const MAX_NAMES = 10_000;
  * Returns ` Did you mean …?` if a key with a similar name has events. With `--since`, the name itself may have earlier events,
  * so there is no suggestion.
  */
-function suggestName({ key, since }: EventFilterFlags, names: ReadonlySet<string>): string {
-  return key === undefined || since !== undefined ? "" : didYouMeanName(key, [...names]);
+async function suggestName({ key, since }: EventFilterFlags, connect: () => Promise<Client>): Promise<string> {
+  if (key === undefined || since !== undefined) return "";
+  const names = new Set<string>();
+  for await (const events of readEvents(await connect(), undefined, undefined)) {
+    for (const { key: { name } } of events) if (name !== null) names.add(name);
+    if (names.size > MAX_NAMES) break;
+  }
+  return didYouMeanName(key, [...names]);
 }
 
 /** @returns the number of events */
@@ -174,9 +164,9 @@ Filtering:
   --since takes a duration before now (36h, 7d), a date (2026-12-31), or a date
   and a time (2026-12-31T23:59:59Z, or "2026-12-31 23:59" as in the table).
   Without a time zone, both are UTC.
-  An event is printed if it matches every filter. --key prints the events for a
-  key that had this name at that time. The id of a key finds all its events,
-  also if the key was renamed. Quote names that contain spaces.
+  An event is printed if it matches every filter. --key takes the id or the name
+  of a key. A name finds all events of each key that has or had this name, even
+  if the key was renamed before or later. Quote names that contain spaces.
 
 Following:
   --follow prints the existing events, and then each new event within about a

@@ -1,7 +1,7 @@
 /** Selects events of the audit trail by their time and key. */
 import { Failure, quote } from "../../../apikey/failure.ts";
 import { parseDuration, parseTime } from "../../../apikey/lifetime.ts";
-import type { AuditEvent } from "../../../client/client.ts";
+import type { AuditEvent, EventSelection } from "../../../client/client.ts";
 import { parseAt } from "../../settings/parse_at.ts";
 
 /** The flags as typed. */
@@ -10,8 +10,15 @@ export interface EventFilterFlags {
   readonly key?: string | undefined;
 }
 
-/** Returns whether an event is selected. */
-export type EventFilter = (event: AuditEvent) => boolean;
+export interface EventFilter {
+  /** What the server selects. */
+  readonly selection: EventSelection;
+  /**
+   * Returns whether an event is selected, if the server is too old to select events. Call it with the events in their
+   * order. It cannot select the events from before a key got the name of `--key`.
+   */
+  readonly selects: (event: AuditEvent) => boolean;
+}
 
 /**
  * Parses the flags.
@@ -23,20 +30,29 @@ export type EventFilter = (event: AuditEvent) => boolean;
 export function parseEventFilter(flags: EventFilterFlags, now: Date): EventFilter | undefined {
   const { since, key } = flags;
   if (since === undefined && key === undefined) return undefined;
-  const start = parseStart(flags, now);
+  const start = since === undefined ? undefined : parseAt("--since", () => parseSince(since, now));
   const wanted = key === undefined ? undefined : parseKey(key);
-  return (event) =>
-    // An event without a valid time is shown, because an audit trail must not hide anything.
-    (start === undefined || !(new Date(event.at) < start)) && (wanted === undefined || concerns(event, wanted));
+  // An event without a valid time is shown, because an audit trail must not hide anything.
+  const isRecent = ({ at }: AuditEvent): boolean => start === undefined || !(new Date(at) < start);
+  const concerns = wanted === undefined ? () => true : selectByKey(wanted);
+  return {
+    selection: { since: start, key: wanted },
+    selects: (event) => concerns(event) && isRecent(event),
+  };
 }
 
-/**
- * Returns the time of `--since`.
- *
- * @throws {Failure} `USAGE`
- */
-export function parseStart({ since }: EventFilterFlags, now: Date): Date | undefined {
-  return since === undefined ? undefined : parseAt("--since", () => parseSince(since, now));
+function selectByKey(wanted: string): (event: AuditEvent) => boolean {
+  const ids = new Set([wanted]);
+  return ({ key: { id, name }, changes }) => {
+    const newName = changes?.find(({ field }) => field === "name")?.after;
+    if (id !== null && (isName(name, wanted) || isName(newName, wanted))) ids.add(id);
+    return isName(name, wanted) || id !== null && ids.has(id);
+  };
+}
+
+/** @param wanted in NFC */
+function isName(name: string | null | undefined, wanted: string): boolean {
+  return name?.normalize("NFC") === wanted;
 }
 
 /** A date or, as in the table, a date and a time without a zone. Both are UTC. */
@@ -67,11 +83,4 @@ function parseKey(text: string): string {
   const wanted = text.trim().normalize("NFC");
   if (wanted !== "") return wanted;
   throw new Failure("USAGE", "--key is empty. Pass the name or the id of a key.");
-}
-
-/** Whether the key of an event had this name or id, or got this name. */
-function concerns({ key, changes }: AuditEvent, wanted: string): boolean {
-  const newName = changes?.find(({ field }) => field === "name")?.after;
-  return key.id === wanted ||
-    [key.name, key.id !== null && newName].some((name) => typeof name === "string" && name.normalize("NFC") === wanted);
 }

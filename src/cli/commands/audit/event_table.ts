@@ -10,18 +10,20 @@ const COLUMNS = [
   { title: "EVENT", isFlexible: true },
   { title: "NAME", isFlexible: true },
   { title: "BY", isFlexible: true },
-  { title: "CHANGES", isFlexible: true, isOptional: true },
   { title: "FROM" },
+  { title: "CHANGES", isFlexible: true, isOptional: true },
+  { title: "ID" },
 ];
 
 const TIME = 0;
 const EVENT = 1;
+const ID = 6;
 
 /** How many events decide on the widths of the columns. If there are more, they are formatted page by page. */
 const MEASURED_EVENTS = 1000;
 
 /** While following, later events can have longer texts than the first ones, so these texts are measured too. */
-const TYPICAL_EVENT = ["", "REPLACE", "nightly backup", "first admin", "roles: ADMIN, VIEWER", "203.0.113.255"];
+const TYPICAL_EVENT = ["", "REPLACE", "nightly backup", "first admin", "203.0.113.255", "roles: ADMIN, VIEWER", ""];
 
 /** On a terminal that is narrower than this, in columns, times have no seconds. */
 const MIN_COLUMNS_FOR_SECONDS = 100;
@@ -51,8 +53,9 @@ export async function* formatEventTable(
       describeEvent(event),
       subjectOf(event),
       callerOf(event),
-      describeChanges(event, arrow),
       event.address ?? "",
+      describeChanges(event, arrow),
+      event.key.id ?? "",
     ].map(escapeInvisible);
   const formatRow = (event: AuditEvent): string => {
     const paint = (text: string, column: number): string => {
@@ -64,10 +67,13 @@ export async function* formatEventTable(
 
   function formatFirst(events: readonly AuditEvent[], isComplete: boolean): string {
     const rows = [...events.map(textsOf), ...(isFollowing ? [TYPICAL_EVENT] : [])];
-    const isShown = (index: number): boolean => !isComplete || rows.some((row) => row[index] !== "");
+    const needsId = shareName(events);
+    const isShown = (index: number): boolean =>
+      index === ID ? needsId : !isComplete || rows.some((row) => row[index] !== "");
     const shown = layoutTable(COLUMNS, rows, columns, isShown);
-    const hasText = (column: number): boolean => events.some((event) => textsOf(event)[column] !== "");
-    leftOut = COLUMNS.filter((_, column) => hasText(column) && !shown.some(({ index }) => index === column))
+    const isUseful = (column: number): boolean =>
+      column === ID ? needsId : events.some((event) => textsOf(event)[column] !== "");
+    leftOut = COLUMNS.filter((_, column) => isUseful(column) && !shown.some(({ index }) => index === column))
       .map(({ title }) => title);
     layout = shown;
     const header = tableRow(layout, COLUMNS.map(({ title }) => title), ellipsis, dim);
@@ -123,6 +129,17 @@ function subjectOf({ key, changes }: AuditEvent): string {
   return key.name ?? key.id ?? after ?? before ?? "";
 }
 
+/** Returns whether two keys in the events have the same name, so that only their ids tell them apart. */
+function shareName(events: readonly AuditEvent[]): boolean {
+  const ids = new Map<string, string>();
+  return events.some(({ key: { id, name } }) => {
+    if (id === null || name === null) return false;
+    const known = ids.get(name);
+    ids.set(name, id);
+    return known !== undefined && known !== id;
+  });
+}
+
 function callerOf({ actor, address }: AuditEvent): string {
   return actor?.name ?? actor?.id ?? (address === null ? LOCAL_USER : "");
 }
@@ -133,12 +150,14 @@ const LOCAL_USER = "(local user)";
 /** The fields that say nothing about a key that was created or deleted. */
 const OBVIOUS_FIELDS: readonly string[] = ["name", "key", "enabled"];
 
+const REMOVALS: readonly string[] = ["REPLACE", "DELETE", "REMOVE_RESOURCE"];
+
 /** The actions that create or remove something, so that each field has only one value. */
-const ONE_VALUE_ACTIONS: readonly string[] = ["CREATE", "REPLACE", "DELETE", "ADD_RESOURCE", "REMOVE_RESOURCE"];
+const ONE_VALUE_ACTIONS: readonly string[] = ["CREATE", "ADD_RESOURCE", ...REMOVALS];
 
 function describeChanges({ action, changes = [] }: AuditEvent, arrow: string): string {
   const hasOneValue = ONE_VALUE_ACTIONS.includes(action);
-  return changes.filter(({ field }) => !(hasOneValue && OBVIOUS_FIELDS.includes(field)))
+  const text = changes.filter(({ field }) => !(hasOneValue && OBVIOUS_FIELDS.includes(field)))
     .map(({ field, before, after }) => {
       const isList = LISTS.includes(field);
       if (hasOneValue) return `${field}: ${isList ? summarize(itemsOf(after ?? before)) : after ?? before}`;
@@ -148,6 +167,7 @@ function describeChanges({ action, changes = [] }: AuditEvent, arrow: string): s
       const removed = old.filter((item) => !current.includes(item)).map((item) => `-${item}`);
       return `${field}: ${summarize([...added, ...removed])}`;
     }).join("; ");
+  return text !== "" && REMOVALS.includes(action) ? `had ${text}` : text;
 }
 
 /** The fields whose values are lists, separated by commas. */

@@ -1,32 +1,33 @@
 /** Reads the audit trail in pages, once or until the user stops. */
 import { Failure, type FailureCode, toSentence } from "../../../apikey/failure.ts";
-import type { AuditEvent, Client } from "../../../client/client.ts";
+import type { AuditEvent, Client, EventPage } from "../../../client/client.ts";
 import type { Host } from "../../host/host.ts";
 import { writeNotes } from "../../host/notes.ts";
+import type { EventFilter } from "./event_filter.ts";
 
 /** The maximum number of events per request. */
 const PAGE_SIZE = 1000;
 
-/**
- * Yields the existing events, oldest first.
- *
- * @param since the server may leave out events from before this time
- */
+/** Yields the existing events, oldest first. Selects them itself if the server is too old to do so. */
 export async function* readEvents(
   client: Client,
   after: string | undefined,
-  since: Date | undefined,
+  filter: EventFilter | undefined,
 ): AsyncGenerator<readonly AuditEvent[]> {
-  let start = since;
+  let selection = filter?.selection;
   for (let last = after;;) {
     // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
-    const events = await client.listAuditEvents(last, PAGE_SIZE, start);
-    yield events;
-    if (events.length < PAGE_SIZE) return;
-    last = events.at(-1)?.id;
-    // Later pages begin at that time already, so an older server refuses only one request.
-    start = undefined;
+    const page = await client.listAuditEvents(last, PAGE_SIZE, selection);
+    yield selectedEvents(page, filter);
+    if (page.events.length < PAGE_SIZE) return;
+    last = page.events.at(-1)?.id;
+    // An older server refuses only one request.
+    if (!page.isSelected) selection = undefined;
   }
+}
+
+function selectedEvents({ events, isSelected }: EventPage, filter: EventFilter | undefined): readonly AuditEvent[] {
+  return isSelected || filter === undefined ? events : events.filter(filter.selects);
 }
 
 /** Waits for a time in milliseconds, or until the signal is aborted. */
@@ -53,8 +54,7 @@ export interface FollowOptions {
   /** @param isAgain whether to close the connection and open a new one */
   readonly connect: (isAgain?: boolean) => Promise<Client>;
   readonly after: string | undefined;
-  /** The server may leave out events from before this time. */
-  readonly since: Date | undefined;
+  readonly filter: EventFilter | undefined;
   readonly interrupted: AbortSignal;
   /** The server or store, for messages. */
   readonly target: string;
@@ -69,31 +69,33 @@ export interface FollowOptions {
  * @throws {Failure} `INTERRUPTED`; any failure of the first request; later, a failure that is not temporary
  */
 export async function* followEvents(
-  { connect, after, since, interrupted, target, pause, host }: FollowOptions,
+  { connect, after, filter, interrupted, target, pause, host }: FollowOptions,
 ): AsyncGenerator<readonly AuditEvent[]> {
   // If the message cannot be written, the events still can.
   const note = (text: string): void => void writeNotes([text], host).catch(() => {});
   let last = after;
+  let selection = filter?.selection;
   let isFollowing = false;
   let failures = 0;
   while (true) {
-    let events: readonly AuditEvent[] | undefined;
+    let page: EventPage | undefined;
     try {
       // A connection to a missing store does not see that another process creates the store.
       // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
       const client = await connect(failures > 0 || isFollowing && last === undefined);
       // deno-lint-ignore no-await-in-loop -- a page begins where the previous one ends
-      events = await client.listAuditEvents(last, PAGE_SIZE, last === after ? since : undefined);
+      page = await client.listAuditEvents(last, PAGE_SIZE, selection);
     } catch (error) {
       if (!(isFollowing && error instanceof Failure && TEMPORARY.includes(error.code))) throw error;
       if (failures++ === 0) note(`${toSentence(error.message)} Trying again until you press Ctrl-C.`);
     }
-    if (events !== undefined) {
+    if (page !== undefined) {
       if (failures > 0) note("Connected again.");
       failures = 0;
-      last = events.at(-1)?.id ?? last;
-      yield events;
-      if (events.length === PAGE_SIZE) continue;
+      last = page.events.at(-1)?.id ?? last;
+      if (!page.isSelected) selection = undefined;
+      yield selectedEvents(page, filter);
+      if (page.events.length === PAGE_SIZE) continue;
       if (!isFollowing && host.stderr.isTerminal()) {
         note(`Waiting for events from ${target}. Press Ctrl-C to stop.`);
       }

@@ -141,6 +141,24 @@ Deno.test("audit of a missing store prints no events, and says on standard error
   );
 });
 
+Deno.test("audit --key with an old or the new name prints the whole life of a renamed key, and no other key's", async () => {
+  await using installation = await embedded(inProcess);
+  const { program } = installation;
+  await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST"]);
+  await program(["apikey", "--create", "--name", "other", "--roles", "GUEST"]);
+  await program(["apikey", "update", "ci", "--rename", "release"]);
+  await program(["apikey", "--delete", "--name", "release"]);
+  for (const name of ["ci", "release"]) {
+    // deno-lint-ignore no-await-in-loop -- one command after the other
+    const events = eventsIn(await program(["audit", "--key", name]));
+    expect(events.map(({ action, key }) => `${action} ${key.name}`)).toEqual([
+      "CREATE ci",
+      "UPDATE ci",
+      "DELETE release",
+    ]);
+  }
+});
+
 for (const after of ["abc", "-1", "9999999999999999999"]) {
   Deno.test(`audit --after ${after} is a usage error`, async () => {
     const { code, stdout, stderr } = await inProcess(["audit", `--after=${after}`]);
@@ -235,6 +253,21 @@ Deno.test("audit --since reads no earlier events from the server", async () => {
   expect(server.requests.map(({ body }) => JSON.parse(body).variables)).toEqual([
     { first: 1000, since: "2026-01-02T00:00:00.000Z" },
   ]);
+});
+
+Deno.test("audit --key finds the later names of a renamed key on an older server too, and asks once for what that server lacks", async () => {
+  const renamed = { ...EVENT, id: "2", key: { id: "key_1", name: "release" }, action: "DELETE" };
+  const other = { ...EVENT, id: "3", key: { id: "key_2", name: "other" } };
+  await using server = startServer(({ body }) => {
+    if (body.includes("$key")) return Response.json({ errors: [{ message: 'Unknown argument "key".' }] });
+    const events = [EVENT, renamed, ...Array(998).fill(other)];
+    return Response.json({
+      data: { auditEvents: JSON.parse(body).variables.after === undefined ? events : [renamed] },
+    });
+  });
+  const { stdout } = await inProcess(["audit", "--key", "ci"], { env: { SERVICE_API_URL: server.url } });
+  expect(stdout.trimEnd().split("\n").map((line) => JSON.parse(line))).toEqual([EVENT, renamed, renamed]);
+  expect(server.requests.filter(({ body }) => body.includes("$key"))).toHaveLength(1);
 });
 
 Deno.test("audit --since reads the whole trail of an older server, and prints the events since that time", async () => {

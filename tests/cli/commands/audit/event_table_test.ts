@@ -82,29 +82,29 @@ TIME (UTC)   EVENT    NAME     BY
 01-02 03:04  VER…x12
 01-02 03:04  ADD…RCE  ORDERS   fir…min
 01-02 03:04  DELETE   release  fir…min
-service-api: The columns CHANGES and
-FROM do not fit. Use a wider terminal
-or --json to see everything.
+service-api: The columns FROM and
+CHANGES do not fit. Use a wider
+terminal or --json to see everything.
 `,
   80: `\
-TIME (UTC)        EVENT                       NAME       BY
-2026-01-02 03:04  CREATE                      ci deploy  (local user)
-2026-01-03 00:00  UPDATE                      ci deploy  first admin
-2026-01-02 03:04  DELETE FORBIDDEN            release    first admin
-2026-01-02 03:04  VERIFY UNAUTHENTICATED x12
-2026-01-02 03:04  ADD_RESOURCE                ORDERS     first admin
-2026-01-02 03:04  DELETE                      release    first admin
-service-api: The columns CHANGES and FROM do not fit. Use a wider terminal or
---json to see everything.
+TIME (UTC)        EVENT                    NAME       BY            FROM
+2026-01-02 03:04  CREATE                   ci deploy  (local user)
+2026-01-03 00:00  UPDATE                   ci deploy  first admin   203.0.113.7
+2026-01-02 03:04  DELETE FORBIDDEN         release    first admin   203.0.113.7
+2026-01-02 03:04  VERIFY UNAU…TICATED x12                           203.0.113.7
+2026-01-02 03:04  ADD_RESOURCE             ORDERS     first admin   203.0.113.7
+2026-01-02 03:04  DELETE                   release    first admin   203.0.113.7
+service-api: The column CHANGES does not fit. Use a wider terminal or --json to
+see everything.
 `,
   160: `\
-TIME (UTC)           EVENT                       NAME       BY            CHANGES                                                FROM
-2026-01-02 03:04:05  CREATE                      ci deploy  (local user)  roles: VIEWER; permissions: DOCKER:READ_ANY
-2026-01-03 00:00:00  UPDATE                      ci deploy  first admin   name: ci deploy → release; permissions: +VMS:READ_ANY  203.0.113.7
-2026-01-02 03:04:05  DELETE FORBIDDEN            release    first admin                                                          203.0.113.7
-2026-01-02 03:04:05  VERIFY UNAUTHENTICATED x12                                                                                  203.0.113.7
-2026-01-02 03:04:05  ADD_RESOURCE                ORDERS     first admin   description: orders, invoices                          203.0.113.7
-2026-01-02 03:04:05  DELETE                      release    first admin   roles: VIEWER                                          203.0.113.7
+TIME (UTC)           EVENT                       NAME       BY            FROM         CHANGES
+2026-01-02 03:04:05  CREATE                      ci deploy  (local user)               roles: VIEWER; permissions: DOCKER:READ_ANY
+2026-01-03 00:00:00  UPDATE                      ci deploy  first admin   203.0.113.7  name: ci deploy → release; permissions: +VMS:READ_ANY
+2026-01-02 03:04:05  DELETE FORBIDDEN            release    first admin   203.0.113.7
+2026-01-02 03:04:05  VERIFY UNAUTHENTICATED x12                           203.0.113.7
+2026-01-02 03:04:05  ADD_RESOURCE                ORDERS     first admin   203.0.113.7  description: orders, invoices
+2026-01-02 03:04:05  DELETE                      release    first admin   203.0.113.7  had roles: VIEWER
 `,
 } as const;
 
@@ -121,6 +121,15 @@ TIME (UTC)        EVENT   NAME       BY            CHANGES
 2026-01-02 03:04  CREATE  ci deploy  (local user)  roles: VIEWER; permissions:…
 2026-01-03 00:00  UPDATE  ci deploy  (local user)  name: ci deploy → release; …
 `);
+});
+
+Deno.test("if two keys have had the same name, their ids are shown if they fit", async () => {
+  const events = [{}, { action: "CREATE" }, { action: "CREATE", key: { id: "key_2", name: "ci deploy" } }];
+  const [header, ...rows] = (await tableOf([events], { columns: 100 })).trimEnd().split("\n");
+  expect(header).toMatch(/ ID$/);
+  expect(rows.map((row) => row.slice(-5))).toEqual(["key_1", "key_1", "key_2"]);
+  expect(await tableOf([events], { columns: 66 })).toMatch(/The column ID does not fit/);
+  expect(await tableOf([events.slice(0, 2)], { columns: 100 })).not.toMatch(/ID$/m);
 });
 
 Deno.test("in colour, refused events are red and times are dim", async () => {
