@@ -16,6 +16,8 @@ export interface AuditEvent {
   readonly key: AuditKey;
   /** The key of the request; `null` if the caller used the store directly, without a key. */
   readonly actor: AuditKey | null;
+  /** The user who used the store directly; not set if the server does not report it. */
+  readonly localUser?: string | null | undefined;
   readonly address: string | null;
   readonly requestId: string | null;
   /** How many refused changes the event stands for. The other members describe the last one. */
@@ -38,17 +40,20 @@ interface AuditKey {
 
 const CHANGES = "changes { field before after }";
 
-export const EVENTS = eventsDocument("", "", CHANGES);
+/** The fields that servers of older versions lack. */
+const NEWER = `localUser ${CHANGES}`;
 
-export const EVENTS_SELECTED = eventsDocument(", $since: String, $key: String", ", since: $since, key: $key", CHANGES);
+export const EVENTS = eventsDocument("", "", NEWER);
 
-/** For servers of older versions. */
-const EVENTS_WITHOUT_CHANGES = eventsDocument("", "", "");
+export const EVENTS_SELECTED = eventsDocument(", $since: String, $key: String", ", since: $since, key: $key", NEWER);
 
-function eventsDocument(variable: string, argument: string, changes: string): string {
+/** For servers of older versions, newest first. */
+const OLDER_EVENTS = [eventsDocument("", "", CHANGES), eventsDocument("", "", "")] as const;
+
+function eventsDocument(variable: string, argument: string, newer: string): string {
   return `query ListAuditEvents($after: String, $first: Int!${variable}) {
   auditEvents(after: $after, first: $first${argument}) {
-    id at action outcome key { id name } actor { id name } address requestId occurrences ${changes}
+    id at action outcome key { id name } actor { id name } address requestId occurrences ${newer}
   }
 }`;
 }
@@ -87,7 +92,10 @@ export async function listAuditEvents(
       return { events: auditEvents, isSelected };
     };
     const unselected = (): Promise<EventPage> =>
-      withFallback(() => request(EVENTS, false), () => request(EVENTS_WITHOUT_CHANGES, false));
+      withFallback(
+        () => request(EVENTS, false),
+        () => withFallback(() => request(OLDER_EVENTS[0], false), () => request(OLDER_EVENTS[1], false)),
+      );
     return selection.since === undefined && selection.key === undefined
       ? await unselected()
       : await withFallback(() => request(EVENTS_SELECTED, true), unselected);
@@ -109,6 +117,7 @@ function eventsSchema(): z.ZodMiniType<{ readonly auditEvents: readonly AuditEve
     outcome: z.string(),
     key,
     actor: z.nullable(key),
+    localUser: z.exactOptional(text),
     address: z.nullable(z.string()),
     requestId: z.nullable(z.string()),
     occurrences: z.number(),

@@ -36,6 +36,8 @@ export interface StoreOptions {
 }
 
 export interface LocalServerOptions extends StoreOptions {
+  /** The name of the user who runs the command, for the audit trail. */
+  readonly localUser: string | undefined;
   /** Documents that are known to be valid. To save time, the server does not validate them. */
   readonly validDocuments: readonly string[];
   readonly logError: LogError;
@@ -54,13 +56,14 @@ export interface LocalServer {
  * @throws {Failure} if the store cannot be used
  */
 export async function openLocalServer(options: LocalServerOptions): Promise<LocalServer> {
-  const { validDocuments, now, logError } = options;
+  const { localUser, validDocuments, now, logError } = options;
   const store = await openStore(options, { onDemand: true });
   const { handle, writePending } = createGraphqlHandler({
     store,
     hashSecret: async (secret) => (await hashSecret(secret)).toHex(),
     maxAuthFailures: 0,
     acceptsLocalCaller: true,
+    localUser,
     limits: { ...DEFAULT_LIMITS, keys: Infinity, responseSize: Infinity },
     validDocuments,
     now,

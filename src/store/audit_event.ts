@@ -33,6 +33,8 @@ export interface Origin {
   readonly at: Date;
   /** The calling key; `null` for the local caller. */
   readonly actor: { readonly id: string; readonly name: string } | null;
+  /** The name of the local caller's user, as the environment of the command states it. Not set if unknown. */
+  readonly localUser?: string | undefined;
   /** The IP address of the client; `null` for a request in embedded mode, inside the process of a command. */
   readonly address: string | null;
   /** The id of the request, as in the access log; `null` in embedded mode. */

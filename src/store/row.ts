@@ -154,7 +154,7 @@ export function eventToRow(event: NewEvent): (string | number | null)[] {
   return [
     event.at.toISOString(),
     event.actor?.id ?? null,
-    event.actor?.name ?? null,
+    event.actor?.name ?? event.localUser ?? null,
     event.address,
     event.requestId,
     event.action,
@@ -179,6 +179,7 @@ export function rowToEvent(row: Row, store: string): AuditEvent {
       id: String(row["id"]),
       at: toTime(row["at"]),
       actor: actorId === null ? null : { id: actorId, name: String(row["actor_name"]) },
+      localUser: actorId === null ? toText(row["actor_name"]) ?? undefined : undefined,
       address: toText(row["address"]),
       requestId: toText(row["request_id"]),
       action,

@@ -137,6 +137,7 @@ async function openEmbedded(
     busyTimeout: timeout,
     signal,
     onBusy,
+    localUser: USER_VARIABLES.map((name) => host.env(name)).find((value) => value !== undefined),
     validDocuments: DOCUMENTS,
     now: () => host.now(),
     logError: log.error,
@@ -152,6 +153,9 @@ async function openEmbedded(
     ...server,
   };
 }
+
+/** The variables that can hold the name of the user; with sudo, of the user who called sudo. */
+const USER_VARIABLES = ["SUDO_USER", "LOGNAME", "USER", "USERNAME"];
 
 async function connectToNetwork({ endpoint, caCertificates }: NetworkServer, host: Host): Promise<Connection> {
   const server = {

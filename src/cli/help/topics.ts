@@ -248,6 +248,7 @@ const OTHER_VARIABLES = [
       row("XDG_DATA_HOME", "on Linux, the directory with the data directory of the program"),
       row("XDG_CONFIG_HOME", "on Linux, the directory with the directory of the config file"),
       row("LOCALAPPDATA, APPDATA", "the same on Windows, for data and for the config file"),
+      row("SUDO_USER, LOGNAME, USER", "the user in the audit trail of a local store; on Windows, USERNAME"),
       row("SSL_CERT_FILE", "PEM file with the CA certificates of the system"),
       row("HTTP_PROXY, ALL_PROXY", "proxy for http:// URLs of other machines"),
       row("PGHOST, PGPORT", "replace missing parts of --database-url"),

@@ -16,6 +16,7 @@ import type { Lifetimes } from "../keys/expiry.ts";
 import { MAX_SCAN } from "../keys/pages/list_page.ts";
 import { RefusalAudit } from "../keys/refusal_audit.ts";
 import type { RequestContext } from "../keys/request_context.ts";
+import { sanitizeText } from "../keys/sanitize_text.ts";
 import type { LogError } from "../telemetry/log_error.ts";
 import { createDocumentCache } from "./document_cache.ts";
 import { codeOf, toErrorResponse, toPublicError, unavailable } from "./errors.ts";
@@ -40,6 +41,8 @@ export interface HandlerOptions {
   readonly maxAuthFailures: number;
   /** Whether a request without an `Authorization` header is from the local caller. If not set, it is rejected. */
   readonly acceptsLocalCaller?: boolean;
+  /** The name of the local caller's user, for the audit trail. */
+  readonly localUser?: string | undefined;
   readonly limits: DocumentLimits;
   /** If it is not set, keys can live forever. */
   readonly lifetimes?: Lifetimes | undefined;
@@ -92,6 +95,7 @@ export interface GraphqlHandler {
 export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
   const { store, hashSecret, maxAuthFailures, acceptsLocalCaller = false, limits, lifetimes = {}, now, logError } =
     options;
+  const localUser = options.localUser && sanitizeText(options.localUser);
   const lastUse = new LastUse(store);
   const refusals = new RefusalAudit(store, logError);
   const throttle = new FailureThrottle(maxAuthFailures, options.clock);
@@ -165,7 +169,13 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
         lastUse,
         hashSecret,
         caller,
-        origin: { at: now(), actor: caller.key, address, requestId },
+        origin: {
+          at: now(),
+          actor: caller.key,
+          localUser: caller.key === null ? localUser : undefined,
+          address,
+          requestId,
+        },
         signal,
         countKey: createKeyCounter(size),
         size,

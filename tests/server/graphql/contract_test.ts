@@ -54,7 +54,7 @@ type Me { id: PrefixedID!  name: String!  description: String  roles: [Role!]!  
 enum AuditAction { CREATE UPDATE ROTATE REPLACE DELETE ADD_RESOURCE REMOVE_RESOURCE VERIFY INTROSPECT }
 type AuditKey { id: PrefixedID  name: String }
 type AuditChange { field: String!  before: String  after: String }
-type AuditEvent { id: String!  at: String!  actor: AuditKey  address: String  requestId: String  action: AuditAction!
+type AuditEvent { id: String!  at: String!  actor: AuditKey  localUser: String  address: String  requestId: String  action: AuditAction!
                   key: AuditKey!  outcome: String!  changes: [AuditChange!]!  occurrences: Int! }
 extend type ApiKeyMutations { rotate(input: RotateApiKeyInput!): ApiKey!  refusesTakenNames: Boolean! }
 extend type Query {

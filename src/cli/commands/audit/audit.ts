@@ -176,10 +176,11 @@ Following:
 
 Results:
   At a terminal, standard output is a table. EVENT is the action and, if it was
-  refused, the reason. BY is the key used for the request, or (local user) if
-  a command opened the store itself, without a key. FROM is the IP address of
-  the client. Columns that do not fit are left out, and a line on standard error
-  names them.
+  refused, the reason. BY is the key used for the request. If a command opened
+  the store itself, without a key, BY is the user, for example "ana (local)", or
+  (local user) if the user is not known. FROM is the IP address of the client.
+  If two keys have had the same name, ID tells them apart. Columns that do not
+  fit are left out, and a line on standard error names them.
   Otherwise, each line is one event in JSON, and with --json, one line
   {"events":[...]} has all events.
 
@@ -188,6 +189,9 @@ Each event has these members. A member that does not apply is null:
   at         time of the event, RFC 3339
   actor      {"id","name"} of the key used for the request; null if a command
              opened the store itself, without a key
+  localUser  user of the operating system, if a command opened the store itself;
+             taken from the environment, which the user can change. Not set if
+             the server is older
   address    IP address of the client
   requestId  X-Request-Id of the request
   action     CREATE, UPDATE, ROTATE, REPLACE, DELETE, ADD_RESOURCE or

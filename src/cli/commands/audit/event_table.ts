@@ -140,12 +140,12 @@ function shareName(events: readonly AuditEvent[]): boolean {
   });
 }
 
-function callerOf({ actor, address }: AuditEvent): string {
-  return actor?.name ?? actor?.id ?? (address === null ? LOCAL_USER : "");
+/** Parentheses mark a user of the machine who opened the store itself, because names of keys have none. */
+function callerOf({ actor, localUser, address }: AuditEvent): string {
+  if (actor !== null) return actor.name ?? actor.id ?? "";
+  if (address !== null) return "";
+  return typeof localUser === "string" ? `${localUser} (local)` : "(local user)";
 }
-
-/** Stands for a user of the machine who opened the store itself. Names of keys have no parentheses. */
-const LOCAL_USER = "(local user)";
 
 /** The fields that say nothing about a key that was created or deleted. */
 const OBVIOUS_FIELDS: readonly string[] = ["name", "key", "enabled"];

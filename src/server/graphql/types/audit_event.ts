@@ -36,6 +36,12 @@ const auditEventFields: Fields<AuditEvent> = {
     type: auditKey,
     description: "The key of the request. Null if a local user made the request without a key.",
   },
+  localUser: {
+    type: GraphQLString,
+    description:
+      "The user of the operating system who made the request without a key, according to the environment of the " +
+      "command, which the user can change. Null if there is a key, or if the user is unknown.",
+  },
   address: {
     type: GraphQLString,
     description: "The IP address of the client. Null if the client did not use the network.",

@@ -49,6 +49,7 @@ for (const [where, install] of [["embedded", () => embedded(inProcess)], ["over 
       outcome: "DONE",
       key: { id: expect.stringMatching(/^key_/), name: "new" },
       actor: isRemote ? { id: expect.stringMatching(/^key_/), name: "admin" } : null,
+      localUser: null,
       address: isRemote ? "127.0.0.1" : null,
       requestId: isRemote ? expect.stringMatching(/^[0-9a-f-]{36}$/) : null,
       occurrences: 1,
@@ -141,6 +142,20 @@ Deno.test("audit of a missing store prints no events, and says on standard error
   );
 });
 
+Deno.test("audit says which user changed a local store without a key: with sudo, the user who called sudo", async () => {
+  await using installation = await embedded(inProcess);
+  const { program } = installation;
+  const userAfter = async (env: Readonly<Record<string, string>>): Promise<unknown> => {
+    await program([...CREATE, "--overwrite"], { env });
+    return JSON.parse((await program(["audit"])).stdout.trimEnd().split("\n").at(-1) ?? "").localUser;
+  };
+  expect(await userAfter({ LOGNAME: "root", USER: "root", SUDO_USER: "ana" })).toBe("ana");
+  expect(await userAfter({ LOGNAME: "ben" })).toBe("ben");
+  expect(await userAfter({ USERNAME: "cem" })).toBe("cem");
+  const key = (await program([...CREATE, "--overwrite"])).stdout.trim();
+  expect(await userAfter({ USER: key })).not.toContain(key);
+});
+
 Deno.test("audit --key with an old or the new name prints the whole life of a renamed key, and no other key's", async () => {
   await using installation = await embedded(inProcess);
   const { program } = installation;
@@ -229,7 +244,9 @@ const EVENT = {
 Deno.test("audit prints the events of an older server, which does not report what changed", async () => {
   await using server = startServer(({ body }) =>
     Response.json(
-      body.includes("changes") ? { errors: [{ message: "Cannot query field." }] } : { data: { auditEvents: [EVENT] } },
+      body.includes("changes") || body.includes("localUser")
+        ? { errors: [{ message: "Cannot query field." }] }
+        : { data: { auditEvents: [EVENT] } },
     )
   );
   const { stdout } = await inProcess(["audit"], { env: { SERVICE_API_URL: server.url } });

@@ -123,6 +123,16 @@ TIME (UTC)        EVENT   NAME       BY            CHANGES
 `);
 });
 
+Deno.test("the user of a local command is shown as local, because a key can have the same name", async () => {
+  const local = { actor: null, address: null };
+  const table = await tableOf([[{ ...local, localUser: "first admin" }, { ...local, localUser: null }, {}]]);
+  expect(table.match(/first admin( \(local\))?|\(local user\)/g)).toEqual([
+    "first admin (local)",
+    "(local user)",
+    "first admin",
+  ]);
+});
+
 Deno.test("if two keys have had the same name, their ids are shown if they fit", async () => {
   const events = [{}, { action: "CREATE" }, { action: "CREATE", key: { id: "key_2", name: "ci deploy" } }];
   const [header, ...rows] = (await tableOf([events], { columns: 100 })).trimEnd().split("\n");
