@@ -66,6 +66,7 @@ testWith(["bash", "jq"], "the commands of README.md work as written", async () =
     "Successfully deleted 2 API keys",
     '{"deleted":1,"keys":[{"id":"key_…","name":"nightly backup"}]}',
     "No API keys found to delete",
+    "No API keys found to delete",
     "created    nightly backup",
     "           secret in backup.key",
     "create     report",
