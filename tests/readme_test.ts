@@ -55,6 +55,7 @@ const COMMANDS = [
   "needs",
   "resource",
   "serve",
+  "store",
   "audit",
   "config",
   "login",

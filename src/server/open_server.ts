@@ -8,18 +8,15 @@
  */
 import { hashSecret } from "../apikey/secret.ts";
 import type { KeyStore } from "../store/key_store.ts";
-import type { DatabaseAddress } from "../store/postgres_database.ts";
 import { openSqliteStore, openSqliteStoreOnDemand } from "../store/sqlite.ts";
+import type { StoreLocation } from "../store/store_location.ts";
 import { createGraphqlHandler } from "./graphql/handler.ts";
 import type { Handler } from "./graphql/http_message.ts";
 import { DEFAULT_LIMITS } from "./graphql/limits.ts";
 import type { HttpServerOptions, MeasuredServer } from "./http/http_server.ts";
 import type { LogError } from "./telemetry/log_error.ts";
 
-/** Where the keys are stored: a local directory or a PostgreSQL database. */
-export type StoreLocation =
-  | { readonly kind: "directory"; readonly path: string }
-  | { readonly kind: "database"; readonly address: DatabaseAddress };
+export type { StoreLocation };
 
 export interface StoreOptions {
   readonly location: StoreLocation;

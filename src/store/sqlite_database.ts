@@ -42,6 +42,15 @@ export async function openDatabase(directory: string, path: string, waitOptions:
     }));
 }
 
+/** How to open a database without changing it. */
+export interface ExistingOptions extends WaitOptions {
+  /**
+   * Whether to wait until no other process has the database open, and to keep other processes out until it is closed.
+   * The database must then be locked with `BEGIN EXCLUSIVE`.
+   */
+  readonly isExclusive?: boolean;
+}
+
 /** A database that was opened without changing it. */
 export interface ExistingDatabase {
   readonly database: DatabaseSync;
@@ -58,18 +67,19 @@ export interface ExistingDatabase {
 export async function openExistingDatabase(
   directory: string,
   path: string,
-  waitOptions: WaitOptions,
+  options: ExistingOptions,
 ): Promise<ExistingDatabase | undefined> {
   if (!await fileExists(directory, path)) return undefined;
   const { DatabaseSync } = await import("node:sqlite");
-  return await retryWhileBusy(path, waitOptions, () =>
+  const { isExclusive = false } = options;
+  return await retryWhileBusy(path, options, () =>
     openOnce(DatabaseSync, path, (database, version) => {
       if (version === 0) return void database.close();
       const isOlder = version < MIGRATIONS.length;
       if (isOlder) database.exec(OLDER_SQLITE_VIEWS[version - 1] ?? "");
-      else useWal(database);
+      else if (!isExclusive) useWal(database);
       return { database, isOlder };
-    }));
+    }, isExclusive ? "EXCLUSIVE" : "NORMAL"));
 }
 
 /**
@@ -134,9 +144,12 @@ function openOnce<Result>(
   Database: typeof DatabaseSync,
   path: string,
   prepare: (database: DatabaseSync, version: number) => Result,
+  lockingMode: "NORMAL" | "EXCLUSIVE" = "NORMAL",
 ): Result {
   const database = new Database(path, { timeout: BUSY_TIMEOUT });
   try {
+    // In WAL mode, only a connection that is exclusive from the start fails while another process has the file open.
+    if (lockingMode === "EXCLUSIVE") database.exec("PRAGMA locking_mode = EXCLUSIVE");
     // Without fullfsync, macOS reports data as written while the data is still in the cache of the disk.
     database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
     return prepare(database, inTransaction(database, "DEFERRED", () => schemaVersion(database, path)));

@@ -18,6 +18,7 @@ const COMMANDS = [
   ...PROGRAM_COMMANDS.map(([name]) => [name]),
   ...SUBCOMMANDS.map(([name]) => ["apikey", name]),
   ...["add", "list", "remove"].map((name) => ["resource", name]),
+  ["store", "copy"],
 ];
 
 Deno.test("the help of the program lists every command", () => {
@@ -151,7 +152,18 @@ const OF_LIBRARIES = /^(NODE_ENV|LOG_STREAM|LOG_TOKENS|OTEL_DENO|DENO_.*|PGBINAR
 
 Deno.test("service-api help json shows a result of every command that has --json", async () => {
   const { stdout } = await inProcess(["help", "json"]);
-  const members = ["key", "deleted", "failed", "keys", "active", "created", "permissions", "resources", "events"];
+  const members = [
+    "key",
+    "deleted",
+    "failed",
+    "keys",
+    "active",
+    "created",
+    "permissions",
+    "resources",
+    "auditEvents",
+    "events",
+  ];
   expect(members.filter((member) => !stdout.includes(`{"${member}":`) && !stdout.includes(`"${member}"`))).toEqual([]);
 });
 

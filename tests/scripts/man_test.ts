@@ -15,6 +15,7 @@ Deno.test("the program, every command, every subcommand and every topic has a ma
     ...COMMANDS.map(([name]) => `service-api-${name}.1`),
     "service-api-apikey-rotate.1",
     "service-api-resource-add.1",
+    "service-api-store-copy.1",
     ...TOPICS.map(([name]) => `service-api-${name}.7`),
   ];
   expect(names.filter((name) => !PAGES.has(name))).toEqual([]);

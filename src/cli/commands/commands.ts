@@ -12,6 +12,7 @@ import { registerNeeds } from "./needs/needs.ts";
 import { registerRequest } from "./request.ts";
 import { registerResource } from "./resource/resource.ts";
 import { registerServe } from "./serve/serve.ts";
+import { registerStore } from "./store/store.ts";
 
 export { complete } from "../completions/complete.ts";
 export { usageFailure } from "../help/usage_failure.ts";
@@ -22,6 +23,7 @@ export const COMMANDS = {
   needs: registerNeeds,
   resource: registerResource,
   serve: registerServe,
+  store: registerStore,
   audit: registerAudit,
   config: registerConfig,
   login: registerLogin,

@@ -27,6 +27,7 @@ export const MOST_USED_FLAGS: ReadonlyMap<string, readonly `--${string}`[]> = ne
   ["service-api resource list", ["--json"]],
   ["service-api resource remove", ["--json"]],
   ["service-api serve", ["--host", "--port", "--tls-cert", "--tls-key", "--data-dir", "--database-url"]],
+  ["service-api store copy", ["--from", "--database-url", "--data-dir", "--json"]],
   ["service-api audit", ["--since", "--key", "--follow", "--json"]],
   ["service-api config", ["--profile", "--json"]],
   ["service-api login", ["--base-url", "--key-file", "--profile"]],

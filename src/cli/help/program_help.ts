@@ -12,6 +12,7 @@ export const COMMANDS = [
   ["needs", "print the permissions that a GraphQL document needs"],
   ["resource", "add, list and remove resources for permissions"],
   ["serve", "run the embedded server on HTTP"],
+  ["store", "copy the embedded server's store, for example to PostgreSQL"],
   ["audit", "print the audit trail of key changes"],
   ["config", "print the settings in effect and their sources"],
   ["login", "store a server and its key as a profile"],
@@ -33,8 +34,7 @@ const FIRST_EXAMPLES = `Examples:
 /** The output of `-h`. */
 export const SHORT_HELP = `Usage: service-api <command> [options]
 
-Create, list, change, rotate and delete API keys on a server over GraphQL, from
-scripts or interactively.
+Create, list, change, rotate and delete API keys on a server over GraphQL.
 
 ${LIST_OF_COMMANDS}
 

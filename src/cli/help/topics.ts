@@ -182,6 +182,7 @@ applied    the same, with "failed" if some keys failed
 needs      {"permissions":["API_KEY:READ_ANY"],"unstated":0}
 resources  {"resources":[{"name","description"}]}, {"name","description"} or
            {"removed":"ORDERS"}
+copied     {"keys":12,"resources":2,"auditEvents":340}
 audit      {"events":[...]}; in a pipe without --json, one event on each line
 config     {"settings":[{"name","value","source","from"},...]}
 request    the response body

@@ -184,6 +184,7 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["tokens", "apikey"],
   ["permissions", "needs"],
   ["start", "serve"],
+  ["migrate", "store copy"],
   ["logs", "audit"],
   ["settings", "config"],
   ["version", "--version"],

@@ -54,6 +54,7 @@ Deno.test("every flag in the help of a command is offered with a description on 
   const subcommands = [
     ...SUBCOMMANDS.map(([name]) => ["apikey", name]),
     ...["add", "list", "remove"].map((name) => ["resource", name]),
+    ["store", "copy"],
   ];
   for (const command of [...COMMANDS.map(([name]) => [name]), ...subcommands]) {
     // deno-lint-ignore no-await-in-loop -- one command at a time
