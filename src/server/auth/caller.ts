@@ -21,7 +21,7 @@ export interface KeyCaller {
   /** The SHA-256 of the secret that the request carries: the current secret of the key, or the one before. */
   readonly secretHash: Uint8Array;
   /** For the access log: `previous` if the request carries the secret before the last rotation. */
-  readonly secret: "previous" | undefined;
+  readonly usedSecret: "previous" | undefined;
 }
 
 /** The local caller has all rights. */
@@ -30,8 +30,8 @@ export function localCaller(resources: KnownResources): LocalCaller {
 }
 
 export function callerOf(key: StoredKey, secretHash: Uint8Array, resources: KnownResources): KeyCaller {
-  const secret = isCurrentSecret(key, secretHash) ? undefined : "previous";
-  return { key, rights: resources.rightsOf(key.roles, key.permissions), resources, secretHash, secret };
+  const usedSecret = isCurrentSecret(key, secretHash) ? undefined : "previous";
+  return { key, rights: resources.rightsOf(key.roles, key.permissions), resources, secretHash, usedSecret };
 }
 
 /** Returns when the secret of the request becomes invalid; `null` if never. */

@@ -55,12 +55,12 @@ export function createIntrospectHandler({ authenticator, refusals, now, logError
       const token = readToken(await request.body());
       // The key may have changed while the body arrived.
       if (!isComplete) requireNeeded(caller = await authenticate(request));
-      return json(200, await introspect(token), { keyId: caller.key.id, secret: caller.secret });
+      return json(200, await introspect(token), { keyId: caller.key.id, secret: caller.usedSecret });
     } catch (error) {
       const problem = problemOf(error, logError);
       countRefusal(refusals, "INTROSPECT", error, request, caller, now());
       const members = { error: errorCodeOf(error, problem), error_description: problem.message };
-      const log = { keyId: caller?.key.id, secret: caller?.secret, code: problem.code };
+      const log = { keyId: caller?.key.id, secret: caller?.usedSecret, code: problem.code };
       return json(problem.status, members, log, problem.headers);
     }
   };

@@ -31,7 +31,7 @@ export function createVerifyHandler({ authenticator, refusals, observer, now, lo
       const identified = await authenticator.identify(readSecret(request), now());
       if (identified instanceof KeyRejected) return refuse(identified, request);
       caller = identified;
-      const { key, rights, resources, secret } = caller;
+      const { key, rights, resources, usedSecret: secret } = caller;
       const needs = parseNeeds(request.url, resources.names);
       const missing = needs.filter((need) => !rights.has(need));
       if (missing.length > 0) throw new InsufficientScope(403, needs, missing);
@@ -54,7 +54,7 @@ export function createVerifyHandler({ authenticator, refusals, observer, now, lo
       headers: { "content-type": "text/plain; charset=utf-8", ...NO_STORE, ...problem.headers },
       body: `${problem.message}\n`,
       keyId: caller?.key.id,
-      secret: caller?.secret,
+      secret: caller?.usedSecret,
       code: problem.code,
     };
   }

@@ -197,7 +197,7 @@ export function createGraphqlHandler(options: HandlerOptions): GraphqlHandler {
       context: execution,
     });
     const keyId = caller.key?.id;
-    const secret = caller.key === null ? undefined : caller.secret;
+    const secret = caller.key === null ? undefined : caller.usedSecret;
     const message = STATUS_MESSAGES.get(status);
     if (message !== undefined) {
       return { ...toErrorResponse(new HttpError(status, message, headers), request, errorOptions), keyId, secret };
