@@ -23,6 +23,10 @@ export const SCENES: readonly Scene[] = [
     columns: 80,
     play: (columns) =>
       withStore(async (store) => {
+        // The first key of a store would also show that the store is new.
+        await expectSuccess(
+          start(store, columns, "", ["apikey", "--create", "--name", "admin", "--roles", "ADMIN"]).code,
+        );
         const { screen, code } = start(store, columns, "KEY=$(service-api apikey --create)", ["apikey", "--create"]);
         await answerUpToPermissions(screen);
         screen.press(..."docker:update", KEYS.tab, KEYS.enter);

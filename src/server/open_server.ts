@@ -26,6 +26,8 @@ export interface StoreOptions {
   readonly signal?: AbortSignal;
   /** Called each time another process has locked a local store. */
   readonly onBusy?: (() => void) | undefined;
+  /** Called when the first change has created a local store. */
+  readonly onCreate?: (() => void) | undefined;
   /** Logs steps of the store that users see only with `LOG_LEVEL=debug`. */
   readonly logDebug?: LogError;
   /** Decides which keys of a local store have expired. A PostgreSQL database uses its own clock. */
@@ -117,11 +119,11 @@ export async function openHttpServer(options: StoreOptions & HttpServerOptions):
  * @param nextTurn see `SqliteOptions`; not used with PostgreSQL
  */
 async function openStore(
-  { location, busyTimeout, signal, onBusy, logDebug, now }: StoreOptions,
+  { location, busyTimeout, signal, onBusy, onCreate, logDebug, now }: StoreOptions,
   { onDemand, nextTurn }: { readonly onDemand: boolean; readonly nextTurn?: () => Promise<void> },
 ): Promise<KeyStore> {
   if (location.kind === "directory") {
-    const options = { directory: location.path, busyTimeout, signal, onBusy, nextTurn, now };
+    const options = { directory: location.path, busyTimeout, signal, onBusy, onCreate, nextTurn, now };
     return await (onDemand ? openSqliteStoreOnDemand(options) : openSqliteStore(options));
   }
   const { openPostgresStore, openPostgresStoreOnDemand } = await import("../store/postgres.ts");

@@ -76,6 +76,8 @@ export interface SqliteOptions extends WaitOptions {
    * other requests can run. A command that makes only one request does not need this function.
    */
   readonly nextTurn?: (() => Promise<void>) | undefined;
+  /** Called when the first change has created a store that was opened on demand. */
+  readonly onCreate?: (() => void) | undefined;
   /** The clock that decides which keys have expired. */
   readonly now?: (() => Date) | undefined;
 }
@@ -114,7 +116,12 @@ export async function openSqliteStoreOnDemand(options: SqliteOptions): Promise<K
   const path = `${options.directory}/keys.db`;
   const existing = await openExistingDatabase(options.directory, path, options);
   const store = existing && new SqliteStore(existing.database, path, options);
-  return store === undefined || existing?.isOlder ? new UnmigratedStore(store, () => openSqliteStore(options)) : store;
+  if (store !== undefined && !existing?.isOlder) return store;
+  return new UnmigratedStore(store, async () => {
+    const current = await openSqliteStore(options);
+    if (store === undefined) options.onCreate?.();
+    return current;
+  });
 }
 
 /** Counts the keys of a page by their state. `last` is the number of the last key; `null` if the page is empty. */

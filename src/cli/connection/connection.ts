@@ -2,16 +2,17 @@
  * Connects to the server that the settings select: a server on the network or the embedded server. This module is
  * loaded only if a command needs a connection or its settings, because it loads zod and the GraphQL client.
  */
-import { Failure } from "../../apikey/failure.ts";
+import { Failure, quote } from "../../apikey/failure.ts";
 import { type Client, createClient, DOCUMENTS } from "../../client/client.ts";
 import type { Endpoint } from "../../client/endpoint.ts";
 import { isLoopback } from "../settings/base_url.ts";
 import type { KeySource, Target } from "../host/dialog.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
+import { writeNotes } from "../host/notes.ts";
 import { showWaiting } from "../host/show_waiting.ts";
 import type { EmbeddedServer, NetworkServer, Settings } from "./settings.ts";
-import { describePlace, describeTarget } from "./target.ts";
+import { describePlace, describeTarget, storePath } from "./target.ts";
 
 export { describeTarget } from "./target.ts";
 export { readEffectiveSettings, resolveSettings } from "./effective_settings.ts";
@@ -77,6 +78,10 @@ async function runTask<Result>(
     connection = undefined;
     await closing?.catch((error) => log.error("Closing the connection failed: {error}", { error }));
   };
+  let createdStore: string | undefined;
+  const onCreate = (path: string): void => {
+    createdStore = path;
+  };
   let isStoreLocked = false;
   const awaited = (): string => `${isStoreLocked ? "another process that uses " : ""}${describeTarget(settings)}`;
   const showWait = async <Result>(work: Promise<Result>): Promise<Result> => {
@@ -90,7 +95,7 @@ async function runTask<Result>(
     if (isAgain) await close();
     connection ??= server.kind === "network"
       ? await connectToNetwork(server, host)
-      : await showWait(openEmbedded(server, { timeout, signal: interrupted, onBusy }, host, log));
+      : await showWait(openEmbedded(server, { timeout, signal: interrupted, onBusy, onCreate }, host, log));
     const fetch = log.isDebug ? (await import("#debug-log")).logRequests(connection.fetch, log) : connection.fetch;
     return createClient({
       ...connection,
@@ -114,7 +119,14 @@ async function runTask<Result>(
     });
   } finally {
     await close();
+    if (createdStore !== undefined) await noteNewStore(createdStore, host);
   }
+}
+
+/** Says at a terminal that a store is new, because the user may have meant another one. Scripts expect no output. */
+async function noteNewStore(path: string, host: Host): Promise<void> {
+  if (!host.stderr.isTerminal() || host.args.includes("--json")) return;
+  await writeNotes([`Created a new store in ${quote(path)}.`], host).catch(() => {});
 }
 
 interface Connection extends Pick<Endpoint, "url" | "label" | "keyRemedy" | "knownKeyRemedy" | "fetch"> {
@@ -123,10 +135,12 @@ interface Connection extends Pick<Endpoint, "url" | "label" | "keyRemedy" | "kno
 
 async function openEmbedded(
   { location }: EmbeddedServer,
-  { timeout, signal, onBusy }: {
+  { timeout, signal, onBusy, onCreate }: {
     readonly timeout: number;
     readonly signal: AbortSignal;
     readonly onBusy: () => void;
+    /** @param path the new store */
+    readonly onCreate: (path: string) => void;
   },
   host: Host,
   log: Log,
@@ -138,6 +152,7 @@ async function openEmbedded(
     signal,
     onBusy,
     localUser: USER_VARIABLES.map((name) => host.env(name)).find((value) => value !== undefined),
+    onCreate: () => location.kind === "directory" && onCreate(storePath(location.path)),
     validDocuments: DOCUMENTS,
     now: () => host.now(),
     logError: log.error,

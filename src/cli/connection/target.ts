@@ -22,8 +22,13 @@ export function describePlace({ server }: Settings): string {
   if (server.kind === "network") return `the server ${urlOf(server.endpoint)}`;
   const { location } = server;
   if (location.kind === "database") return `the database ${location.address.label}`;
-  const path = `${location.path}/keys.db`;
-  return `the store ${quote(absolute(path))}${isMissing(path) ? ", which does not exist" : ""}`;
+  const path = storePath(location.path);
+  return `the store ${quote(path)}${isMissing(path) ? ", which does not exist" : ""}`;
+}
+
+/** Returns the full path of the store in a data directory. */
+export function storePath(directory: string): string {
+  return absolute(`${directory}/keys.db`);
 }
 
 function urlOf(endpoint: URL): string {

@@ -2,6 +2,7 @@
 import { expect } from "expect";
 import { embedded } from "../../program/installations.ts";
 import { inProcess } from "../../program/program.ts";
+import { runAtTerminal } from "../../program/terminal_host.ts";
 
 const READING = [
   ["apikey", "--delete", "--name", "deploy"],
@@ -25,4 +26,25 @@ Deno.test("apikey --create creates the store, and the next command finds the key
   expect((await installation.program(["apikey", "--create", "--name", "deploy", "--roles", "GUEST"])).code).toBe(0);
   const { stdout } = await installation.program(["request", "--query", "{ apiKeys { name } }"]);
   expect(JSON.parse(stdout)).toEqual({ data: { apiKeys: [{ name: "deploy" }] } });
+});
+
+const CREATE = ["apikey", "--create", "--name", "deploy", "--roles", "GUEST"];
+
+Deno.test("at a terminal, the first key of a store says where the new store is, and later keys do not", async () => {
+  await using installation = await embedded(inProcess);
+  const at = { env: installation.env, columns: 1000 };
+  const first = runAtTerminal(CREATE, at);
+  expect(await first.code).toBe(0);
+  const path = `${installation.env["SERVICE_API_DATA_DIR"]}/keys.db`;
+  expect(first.host.stderr.text).toContain(`service-api: Created a new store in "${path}".\n`);
+  const second = runAtTerminal([...CREATE, "--overwrite"], at);
+  expect(await second.code).toBe(0);
+  expect(second.host.stderr.text).not.toContain("new store");
+});
+
+Deno.test("with --json, a new store is not mentioned at a terminal either", async () => {
+  await using installation = await embedded(inProcess);
+  const { host, code } = runAtTerminal([...CREATE, "--json"], installation);
+  expect(await code).toBe(0);
+  expect(host.stderr.text).toBe("");
 });
