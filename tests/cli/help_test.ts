@@ -223,6 +223,7 @@ for (
     [["revoke", "ci"], /Did you mean service-api apikey delete\?/],
     [["new", "ci"], /Did you mean service-api apikey create\?/],
     [["whoami"], /Did you mean service-api apikey verify\?/],
+    [["profile", "list"], /Did you mean service-api config\?/],
     [["key"], /Did you mean service-api apikey\?/],
     [["token"], /Did you mean service-api apikey\?/],
     [["versoin"], /Did you mean service-api --version\?/],

@@ -1,21 +1,28 @@
 /** `config`: prints the settings in effect and their sources, without contacting a server. */
 import type { Command } from "@commander-js/extra-typings";
 import { escapeInvisible } from "../../apikey/failure.ts";
+import { redactSecrets } from "../../apikey/secret.ts";
 import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host, Output } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
+import { wrapFor } from "../host/notes.ts";
 import { writeJson } from "../report.ts";
+import { chooseConfigPath, type ConfigPath } from "../config_file/path.ts";
+import { type Config, isInvalidLine } from "../config_file/read.ts";
+import type { EffectiveSettings } from "../connection/effective_settings.ts";
 import { readKey } from "../connection/headers.ts";
-import { type SettingRow, settingRows } from "../connection/setting_rows.ts";
+import { describeServer, type SettingRow, settingRows } from "../connection/setting_rows.ts";
 import { type ServerFlags, withServerFlags } from "../settings/server_flags.ts";
+import { chooseSetting, type SourcedSetting } from "../settings/setting.ts";
 
 /** Registers the command. */
 export function registerConfig(command: Command, { host, log, setExitCode }: CommandContext): void {
   const withOwnFlags = command
     .description(
       "Print every setting with its value and its source: a flag, an environment\n" +
-        "variable, a line of the config file, or the default. Masks secrets. Does not\ncontact a server.",
+        "variable, a line of the config file, or the default. Then list the profiles of\n" +
+        "the config file. Masks secrets. Does not contact a server.",
     )
     .optionsGroup("Output:")
     .option("--json", "print one line of JSON, even on failure");
@@ -30,23 +37,83 @@ export interface ConfigFlags extends ServerFlags {
 }
 
 /**
- * Prints the settings in effect.
+ * Prints the settings in effect and, as text, the profiles of the config file. If a setting is invalid, also prints the
+ * settings as text: the user may need them to find the error.
  *
  * @throws {Failure} `USAGE` if a setting is invalid
  */
 export async function config(flags: ConfigFlags, host: Host, log: Log): Promise<ExitCode> {
-  const { parseSettings, readEffectiveSettings } = await import("#connection");
-  const settings = await readEffectiveSettings(flags, host, log);
+  const { readEffectiveSettings } = await import("#connection");
+  const printText = async (rows: readonly SettingRow[], notes: string): Promise<void> =>
+    await host.stdout.write(await toText(rows, host.stdout) + notes);
+  const settings = await readEffectiveSettings(flags, host, log).catch(async (error) => {
+    const file = chooseConfigPath(flags, host);
+    if (flags.json || file === undefined || !isInvalidLine(error, file.path)) throw error;
+    const rows = await rowsOf(await resolveWithoutProfile(file, flags, host), undefined, host);
+    await printText(
+      rows,
+      `\n${await wrapFor(host.stdout, "The config file has an error, so its settings are not shown.")}\n`,
+    );
+    throw error;
+  });
+  const profiles = flags.json ? "" : await listProfiles(settings.config, host.stdout);
+  const key = await checkSettings(settings, host, log).catch(async (error) => {
+    if (!flags.json) {
+      await host.stdout.write(await toText(await rowsOf(settings, undefined, host), host.stdout) + profiles);
+    }
+    throw error;
+  });
+  const rows = await rowsOf(settings, key, host);
+  if (flags.json) await writeJson(host.stdout, { settings: rows });
+  else await printText(rows, profiles);
+  return ExitCode.OK;
+}
+
+/** Resolves flags, variables and defaults. */
+async function resolveWithoutProfile(file: ConfigPath, flags: ConfigFlags, host: Host): Promise<EffectiveSettings> {
+  const { resolveSettings } = await import("#connection");
+  const profileSetting = chooseSetting("profile", flags, host);
+  return resolveSettings(flags, host, { file, profileSetting, profile: undefined, profiles: new Map() });
+}
+
+/**
+ * Validates the settings.
+ *
+ * @returns the key, if there is one
+ */
+async function checkSettings(
+  settings: EffectiveSettings,
+  host: Host,
+  log: Log,
+): Promise<SourcedSetting | undefined> {
+  const { parseSettings } = await import("#connection");
   // Leaves standard input unread, because only commands that send the key read it.
   const readsStandardInput = settings.keyFile?.value === "-";
   const key = readsStandardInput ? settings.keyFile : await readKey(settings, host, log);
   await parseSettings({ ...settings, key: readsStandardInput ? undefined : key, keyFile: undefined }, host, log);
+  return key;
+}
+
+async function rowsOf(
+  settings: EffectiveSettings,
+  key: SourcedSetting | undefined,
+  host: Host,
+): Promise<readonly SettingRow[]> {
   const known = settingRows(settings, key, host);
   const inEffect = known.filter(({ ignored }) => ignored === undefined);
-  const rows = [...inEffect, await plainRow(host), ...known.slice(inEffect.length)];
-  if (flags.json) await writeJson(host.stdout, { settings: rows });
-  else await host.stdout.write(await toText(rows, host.stdout));
-  return ExitCode.OK;
+  return [...inEffect, await plainRow(host), ...known.slice(inEffect.length)];
+}
+
+/** Lists the profiles of the config file with their servers, and how to select one. Empty if there are none. */
+async function listProfiles({ profile: selected, profiles }: Config, output: Output): Promise<string> {
+  if (profiles.size === 0) return "";
+  const width = Math.max(...[...profiles.keys()].map((name) => name.length));
+  const lines = [...profiles.values()].map((profile) => {
+    const server = escapeInvisible(describeServer(profile) ?? "the local store");
+    return `${profile.name === selected?.name ? "*" : " "} ${profile.name.padEnd(width)}  ${server}`;
+  });
+  const advice = "To select a profile, add --profile NAME. To make it the default, set SERVICE_API_PROFILE.";
+  return ["", "Profiles (* selected):", ...lines, await wrapFor(output, advice), ""].join("\n");
 }
 
 /** Whether prompts are plain lines, and the variable that says so. */
@@ -68,7 +135,7 @@ const MIN_SOURCE_WIDTH = 12;
 async function toText(rows: readonly SettingRow[], output: Output): Promise<string> {
   const lines = rows.map(({ name, value, source, from, ignored }) => [
     escapeInvisible(name),
-    escapeInvisible(value ?? "-"),
+    escapeInvisible(redactSecrets(value ?? "-")),
     escapeInvisible(`${from ?? source}${ignored === undefined ? "" : ` (ignored: ${ignored})`}`),
   ]);
   const width = (column: number, maximum = MAX_COLUMN_WIDTH): number =>
@@ -116,6 +183,9 @@ Default directories:
     Windows  %APPDATA%\\service-api
 
 Config file:
+  If a line is not valid, config prints all other settings and the error. To
+  rename or remove a profile, edit the file. To change your default, set
+  SERVICE_API_PROFILE.
   profiles:
     default:                 # used unless you name a profile
       base-url: https://keys.example.com

@@ -5,7 +5,7 @@ import type { CommandContext } from "../command.ts";
 import { EXIT_STATUS, ExitCode } from "../exit_code.ts";
 import type { Host } from "../host/host.ts";
 import { wrapFor } from "../host/notes.ts";
-import { readConfig } from "../config_file/read.ts";
+import { otherProfiles, readConfig } from "../config_file/read.ts";
 import { directoryOf, keyFileOf } from "../config_file/path.ts";
 import { removeFile, withLock } from "../config_file/private_file.ts";
 import { type ProfileFlags, withProfileFlags } from "../settings/server_flags.ts";
@@ -24,9 +24,12 @@ export function registerLogout(command: Command, { host, setExitCode }: CommandC
  * `login` did not write the key file; `FAILED` if the key file cannot be removed or the config file cannot be written
  */
 export async function logout(flags: ProfileFlags, host: Host): Promise<ExitCode> {
-  const { file, profile } = await readConfig(flags, host);
+  const config = await readConfig(flags, host);
+  const { file, profile } = config;
   if (file === undefined || profile === undefined) {
-    await host.stdout.write('Not logged in: there is no profile "default".\n');
+    const others = otherProfiles(config);
+    const result = `Not logged in: there is no profile "default".${others === "" ? "" : ` ${others}`}`;
+    await host.stdout.write(`${await wrapFor(host.stdout, result)}\n`);
     return ExitCode.OK;
   }
   const keyPath = `${directoryOf(file.path, host)}${keyFileOf(profile.name)}`;

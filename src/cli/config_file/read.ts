@@ -17,6 +17,8 @@ export interface Config {
   /** The flag or variable that selects the profile. If neither is set, the profile is `default`, if that exists. */
   readonly profileSetting: SourcedSetting | undefined;
   readonly profile: Profile | undefined;
+  /** All profiles of the file by name, in its order. */
+  readonly profiles: ReadonlyMap<string, Profile>;
 }
 
 /**
@@ -29,11 +31,30 @@ export async function readConfig(flags: ProfileFlags, host: Host): Promise<Confi
   const path = chooseConfigPath(flags, host);
   const profileSetting = chooseSetting("profile", flags, host);
   const config = path && await readConfigFile(path, host);
-  const profile = config?.profiles.get(profileSetting?.value ?? "default");
+  const profiles = config?.profiles ?? new Map<string, Profile>();
+  const profile = profiles.get(profileSetting?.value ?? "default");
   if (profileSetting !== undefined && profile === undefined) {
-    throw unknownProfile(profileSetting, path?.path, [...config?.profiles.keys() ?? []]);
+    throw unknownProfile(profileSetting, path?.path, [...profiles.keys()]);
   }
-  return { file: config && path, profileSetting, profile };
+  return { file: config && path, profileSetting, profile, profiles };
+}
+
+/**
+ * Returns the sentence that names the profiles of a file and says how to select one. Empty if it has none, or if one is
+ * selected.
+ */
+export function otherProfiles({ file, profile, profiles }: Config): string {
+  const names = [...profiles.keys()];
+  if (file === undefined || profile !== undefined || names.length === 0) return "";
+  const list = names.join(", ").replace(/, ([^,]*)$/, " and $1");
+  return `${quote(file.path)} has the ${names.length === 1 ? "profile" : "profiles"} ${list}: add --profile ${
+    names[0]
+  }.`;
+}
+
+/** Whether a failure is that a line of the config file is not valid. Its message begins with the line. */
+export function isInvalidLine(error: unknown, path: string): error is Failure {
+  return error instanceof Failure && error.message.startsWith(`${path}:`);
 }
 
 function unknownProfile({ name, value }: SourcedSetting, path: string | undefined, names: readonly string[]): Failure {

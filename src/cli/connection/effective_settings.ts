@@ -6,7 +6,7 @@ import { Failure, quote } from "../../apikey/failure.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../host/log.ts";
 import { parseBaseUrl } from "../settings/base_url.ts";
-import { type Config, readConfig } from "../config_file/read.ts";
+import { type Config, otherProfiles, readConfig } from "../config_file/read.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
 import { chooseSetting, precedenceOf, type Profile, settingFrom, type SourcedSetting } from "../settings/setting.ts";
 import { chooseStore, type StoreSettings } from "../settings/store_location.ts";
@@ -44,14 +44,14 @@ export interface IgnoredSetting {
 }
 
 /**
- * Reads the config file and resolves the settings. Warns if the user names a profile but its server or
- * store is not used.
+ * Reads the config file and resolves the settings. Warns if the user names a profile but its server or store is not used.
+ * At a terminal, also warns if no profile is selected but the file has some. Scripts may want the local store.
  *
  * @throws {Failure} `USAGE` if the config file is invalid, or if flags or variables contradict each other
  */
 export async function readEffectiveSettings(flags: ServerFlags, host: Host, log: Log): Promise<EffectiveSettings> {
   const settings = resolveSettings(flags, host, await readConfig(flags, host));
-  const { config: { profileSetting, profile }, profileServerIgnoredBecause } = settings;
+  const { config: { profileSetting, profile }, baseUrl, dataDir, databaseUrl, profileServerIgnoredBecause } = settings;
   if (profileSetting !== undefined && profileServerIgnoredBecause !== undefined) {
     // A user who names a profile expects to use its server or store.
     log.warn("The server or store of profile {profile} is not used: {reason}. To use the profile's, {remedy}.", {
@@ -59,6 +59,10 @@ export async function readEffectiveSettings(flags: ServerFlags, host: Host, log:
       reason: profileServerIgnoredBecause,
       remedy: remedyAgainst(overridingSettings(flags, host)),
     });
+  }
+  const others = (baseUrl ?? dataDir ?? databaseUrl) === undefined ? otherProfiles(settings.config) : "";
+  if (others !== "" && host.stderr.isTerminal()) {
+    log.warn("No profile is selected, so this uses the local store. {others}", { others });
   }
   for (const { member, setting, reason } of settings.ignored) {
     log.debug("{member} from {from} is ignored: {reason}", { member, from: setting.from, reason });

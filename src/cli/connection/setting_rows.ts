@@ -3,7 +3,7 @@ import { isWellFormedSecret, maskSecret, secretTail } from "../../apikey/secret.
 import type { Host } from "../host/host.ts";
 import { readDataDir } from "../settings/data_dir.ts";
 import { maskDatabaseUrl } from "../settings/database_url.ts";
-import type { SourcedSetting } from "../settings/setting.ts";
+import type { Profile, SourcedSetting } from "../settings/setting.ts";
 import { SETTINGS } from "../settings/table.ts";
 import type { EffectiveSettings } from "./effective_settings.ts";
 
@@ -19,7 +19,8 @@ export interface SettingRow {
 }
 
 /**
- * Returns a row for each setting. If a setting is not valid, its value may contain a secret.
+ * Returns a row for each setting. The values of settings that may contain a secret are masked, even if they are not
+ * valid.
  *
  * @param key the key, if it is known
  */
@@ -33,7 +34,7 @@ export function settingRows(
   return [
     file?.setting ? row("config-file", file.setting) : defaultRow("config-file", file?.path ?? null),
     profileSetting ? row("profile", profileSetting) : defaultRow("profile", profile?.name ?? null),
-    row("base-url", baseUrl),
+    row("base-url", baseUrl, baseUrl && maskUrl("base-url", baseUrl.value)),
     row("key", key, key && maskKey(key.value)),
     row("key-file", settings.keyFile),
     row("key-header", settings.keyHeader, undefined, "Authorization"),
@@ -75,16 +76,26 @@ function defaultRow(name: string, value: string | null): SettingRow {
   return { name, value, source: "default", from: null };
 }
 
-/** The row of a header. Masks the value, because it may be a secret. */
+/** The row of a header. Masks the value, because it may be a secret. A line without a colon has no name. */
 function headerRow(setting: SourcedSetting): SettingRow {
-  return row(`headers.${setting.value.replace(/:.*/s, "").trim()}`, setting, "…");
+  const [, name] = /^([^:]*):/.exec(setting.value) ?? [];
+  return row(name === undefined ? "headers" : `headers.${name.trim()}`, setting, "…");
 }
 
 function maskKey(key: string): string {
   return isWellFormedSecret(key) ? maskSecret(secretTail(key)) : "…";
 }
 
-/** An ignored setting is not validated, so its URL may contain a secret. */
+/** Returns the server or store of a profile, without secrets; `undefined` if the profile names none. */
+export function describeServer({ values }: Profile): string | undefined {
+  const [setting] = (["baseUrl", "databaseUrl", "dataDir"] as const).flatMap((key) => {
+    const value = values.get(key)?.value;
+    return value === undefined ? [] : [maskUrl(SETTINGS[key].member, value)];
+  });
+  return setting;
+}
+
+/** A setting that is not validated may have a URL that contains a secret. */
 function maskUrl(member: string, value: string): string {
   if (member === "base-url") return /[@?#]/.test(value) ? "…" : value;
   return member === "database-url" ? maskDatabaseUrl(value) : value;

@@ -187,5 +187,7 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["migrate", "store copy"],
   ["logs", "audit"],
   ["settings", "config"],
+  ["profile", "config"],
+  ["profiles", "config"],
   ["version", "--version"],
 ]);

@@ -29,12 +29,17 @@ function rowsIn(stdout: string, path: string): readonly string[] {
   );
 }
 
+/** The output without the list of profiles. */
+function settingsIn(stdout: string): string {
+  return stdout.replace(/\n\n.*/s, "\n");
+}
+
 testWithModes("config prints every setting, its value and its source", async () => {
   await using home = await configHome(CONFIG);
   const env = { SERVICE_API_KEY: SECRET, LOG_LEVEL: "error" };
   const { code, stdout, stderr } = await home.run(["config", "--profile", "staging", "--timeout", "5s"], { env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(rowsIn(stdout, home.path)).toEqual([
+  expect(rowsIn(settingsIn(stdout), home.path)).toEqual([
     "config-file | FILE | default",
     "profile | staging | --profile",
     "base-url | https://keys.example.com | FILE:3:15",
@@ -158,7 +163,7 @@ testWithModes("config --json prints the same settings on one line", async () => 
 testWithModes("config shows which settings of the profile are ignored, and why", async () => {
   await using home = await configHome(`${CONFIG}    key-file: /nonexistent.key\n`);
   const args = ["config", "--profile", "staging", "--base-url", "https://other.example"];
-  expect(rowsIn((await home.run(args)).stdout, home.path).slice(-2)).toEqual([
+  expect(rowsIn(settingsIn((await home.run(args)).stdout), home.path).slice(-2)).toEqual([
     "key-file | /nonexistent.key | FILE:6:15 (ignored: --base-url selects another server)",
     "headers.X-Team | … | FILE:5:15 (ignored: --base-url selects another server)",
   ]);
@@ -241,11 +246,50 @@ Deno.test("config escapes invisible characters in a value", async () => {
   expect(stdout).toMatch(/\/a\\u\{202e\}b\\u\{1b\}\[2J/);
 });
 
+const PROFILES = `profiles:
+  prod: { base-url: "https://keys.example.com" }
+  odd: { base-url: "https://user:hidden@keys.example" }
+  database: { database-url: "postgres://app:hidden@localhost/keys" }
+  directory: { data-dir: /srv/keys }
+  empty:
+`;
+
+testWithModes(
+  "config lists the profiles of the config file with their servers, and marks the selected one",
+  async () => {
+    await using home = await configHome(PROFILES);
+    const { stdout } = await home.run(["config", "--profile", "prod"]);
+    expect(stdout.slice(stdout.indexOf("\n\n"))).toBe(`
+
+Profiles (* selected):
+* prod       https://keys.example.com
+  odd        …
+  database   postgres://app:…@localhost/keys
+  directory  /srv/keys
+  empty      the local store
+To select a profile, add --profile NAME. To make it the default, set SERVICE_API_PROFILE.
+`);
+  },
+);
+
+testWithModes(
+  "if a line of the config file is not valid, config prints all other settings and then the error",
+  async () => {
+    await using home = await configHome(`${CONFIG}    timeout: 30\n`);
+    const { code, stdout, stderr } = await home.run(["config"], { env: { SERVICE_API_URL: "https://other.example" } });
+    expect(code).toBe(2);
+    expect(stderr).toBe(`service-api: ${home.path}:6:14: timeout must be text, not a number. Put it in quotes.\n`);
+    expect(rowsIn(stdout, home.path)).toEqual(expect.arrayContaining([
+      "config-file | FILE | default",
+      "base-url | https://other.example | SERVICE_API_URL",
+      "The config file has an error, so its settings are not shown.",
+    ]));
+  },
+);
+
 for (
   const [what, args, message] of [
-    ["an invalid timeout", ["--timeout", "soon"], /--timeout must be a duration/],
     ["a server and a store", ["--base-url", "https://a", "--data-dir", "/d"], /Use only one of them/],
-    ["a missing key file", ["--key-file", "/nonexistent.key"], /--key-file: cannot read/],
   ] as const
 ) {
   Deno.test(`config rejects ${what} with a usage error`, async () => {
@@ -253,6 +297,30 @@ for (
     const { code, stdout, stderr } = await home.run(["config", ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
+    expect(JSON.parse((await home.run(["config", "--json", ...args])).stdout)).toMatchObject({ code: "USAGE" });
+  });
+}
+
+for (
+  const [what, args, row, message] of [
+    ["an invalid timeout", ["--timeout", "soon"], "timeout | soon | --timeout", /--timeout must be a duration/],
+    [
+      "a missing key file",
+      ["--key-file", "/nonexistent.key"],
+      "key-file | /nonexistent.key | --key-file",
+      /--key-file: cannot read/,
+    ],
+    ["a URL with a password", ["--base-url", "https://a:hidden@b"], "base-url | … | --base-url", /--base-url must/],
+    ["a header without a colon", ["--header", "hidden"], "headers | … | --header", /--header must be 'Name: value'/],
+  ] as const
+) {
+  Deno.test(`with ${what}, config prints all settings without secrets, and then the error`, async () => {
+    await using home = await configHome();
+    const { code, stdout, stderr } = await home.run(["config", ...args]);
+    expect(code).toBe(2);
+    expect(rowsIn(stdout, home.path)).toContain(row);
+    expect(stderr).toMatch(message);
+    expect(stdout + stderr).not.toContain("hidden");
     expect(JSON.parse((await home.run(["config", "--json", ...args])).stdout)).toMatchObject({ code: "USAGE" });
   });
 }

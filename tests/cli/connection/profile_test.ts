@@ -1,6 +1,7 @@
 /** Which of flag, variable, profile and default wins, and which server receives a profile's key. */
 import { expect } from "expect";
 import { run } from "../../../src/cli/program.ts";
+import { runAtTerminal } from "../../program/terminal_host.ts";
 import { until } from "../../server/until.ts";
 import type { ServerFlags } from "../../../src/cli/settings/server_flags.ts";
 import { readSettings } from "../../../src/cli/connection/settings.ts";
@@ -284,3 +285,27 @@ for (
     });
   });
 }
+
+testWithModes(
+  "at a terminal, a command says that it uses the local store although the config file has profiles",
+  async () => {
+    await using home = await configHome("profiles: { a: { base-url: https://a.example }, b: {}, c: {} }");
+    const list = async (args: readonly string[], isTerminal: boolean): Promise<string> => {
+      const all = ["apikey", "list", ...args];
+      const env = { HOME: home.home };
+      if (!isTerminal) return (await home.run(all)).stderr;
+      const { host, code } = runAtTerminal(all, { env, columns: 1000 });
+      expect(await code).toBe(0);
+      return host.stderr.text;
+    };
+    const warning =
+      `service-api: Warning: No profile is selected, so this uses the local store. "${home.path}" has the ` +
+      "profiles a, b and c: add --profile a.\n";
+    expect(await list([], true)).toContain(warning);
+    for (const args of [["--data-dir", `${home.home}/keys`], ["--profile", "b"]]) {
+      // deno-lint-ignore no-await-in-loop -- one command at a time
+      expect(await list(args, true)).not.toContain("No profile is selected");
+    }
+    expect(await list([], false)).not.toContain("No profile is selected");
+  },
+);

@@ -9,7 +9,7 @@ import { wrapFor } from "../../host/notes.ts";
 import type { Log } from "../../host/log.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { parseBaseUrl, withScheme } from "../../settings/base_url.ts";
-import { type Config, readConfigFile } from "../../config_file/read.ts";
+import { type Config, isInvalidLine, readConfigFile } from "../../config_file/read.ts";
 import { chooseConfigPath, type ConfigPath } from "../../config_file/path.ts";
 import { readKey } from "../../connection/headers.ts";
 import type { EffectiveSettings } from "../../connection/effective_settings.ts";
@@ -63,7 +63,7 @@ export async function login(
   // login creates the config file if it is missing, even if `--config` or SERVICE_API_CONFIG names it. Without
   // `setting`, a missing file is not an error.
   const file: ConfigPath = { ...configPath, setting: undefined };
-  const profiles = (await readConfigFile(file, host))?.profiles ?? new Map<string, Profile>();
+  const profiles = await readProfiles(file, host);
   const profileSetting = chooseSetting("profile", flags, host);
   const { name: setting, value: name } = profileSetting ?? { name: "--profile", value: "default" };
   checkProfileName({ name: setting, value: name }, [...profiles.keys()]);
@@ -75,7 +75,7 @@ export async function login(
     log,
     file,
     name,
-    config: { file: configPath, profileSetting, profile: profiles.get(name) },
+    config: { file: configPath, profileSetting, profile: profiles.get(name), profiles },
     requirePrompts: async (problem) => {
       if (canPrompt(flags, host)) return await (prompts ??= openPrompts(host));
       throw new Failure("USAGE", problem);
@@ -85,6 +85,16 @@ export async function login(
   if (given !== undefined) await logInTo(given, false, session);
   else await askAndLogIn(session);
   return ExitCode.OK;
+}
+
+async function readProfiles(file: ConfigPath, host: Host): Promise<ReadonlyMap<string, Profile>> {
+  try {
+    return (await readConfigFile(file, host))?.profiles ?? new Map<string, Profile>();
+  } catch (error) {
+    if (!isInvalidLine(error, file.path)) throw error;
+    const remedy = "login does not change a file with an error. Correct this line, or use another file with --config.";
+    throw new Failure(error.code, `${error.message} ${remedy}`);
+  }
 }
 
 /** What the command was given. */

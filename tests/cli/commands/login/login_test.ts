@@ -211,6 +211,20 @@ for (
   });
 }
 
+testWithModes("login does not change a config file with an invalid line, and says what to do", async () => {
+  const text = "profiles:\n  staging:\n    timeout: 30\n";
+  await using home = await configHome(text);
+  const args = ["login", "--base-url", "http://127.0.0.1:9", "--key-file", "-"];
+  const { code, stderr } = await home.run(args, { stdin: SECRET });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr:
+      `service-api: ${home.path}:3:14: timeout must be text, not a number. Put it in quotes. login does not change ` +
+      "a file with an error. Correct this line, or use another file with --config.\n",
+  });
+  expect(await Deno.readTextFile(home.path)).toBe(text);
+});
+
 testWithModes("login stores --key-header, --header, --allow-http and the absolute path of --ca-file", async () => {
   await using server = startKeyServer();
   await using home = await configHome();
@@ -452,6 +466,13 @@ testWithModes("logout says if the profile 'default' does not exist", async () =>
     stdout: 'Not logged in: there is no profile "default".\n',
     stderr: "",
   });
+});
+
+testWithModes("if the profile 'default' does not exist, logout names the profiles that exist", async () => {
+  await using home = await configHome("profiles: { a: {}, b: {} }");
+  expect((await home.run(["logout"])).stdout).toBe(
+    `Not logged in: there is no profile "default". "${home.path}" has the profiles a and b: add --profile a.\n`,
+  );
 });
 
 testWithModes("logout does not remove a key file that login did not write", async () => {
