@@ -152,6 +152,7 @@ Deno.test("A command that stops records the refusals that it counted", () =>
     const server = await openLocalServer({
       location: { kind: "directory", path: directory },
       busyTimeout: 5000,
+      localUser: undefined,
       validDocuments: [],
       now: () => NOW,
       logError: () => {},
