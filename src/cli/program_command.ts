@@ -60,6 +60,9 @@ export class ProgramCommand extends Command {
 
   _outputHelpIfRequested(words: readonly string[]): void {
     const flag = words.find((word) => word === "-h" || word === "--help");
+    const [command = "-"] = this.args;
+    // A page of help would hide that the command is mistyped.
+    if (flag !== undefined && this.parent === null && !command.startsWith("-")) this.unknownCommand();
     if (flag !== undefined) throw new HelpRequest(this, flag === "--help", false);
   }
 

@@ -215,6 +215,7 @@ for (
     [["help", "exitcodes"], /There is no help for "exitcodes"\. Did you mean service-api help exit-codes\?/],
     [["help", "frobnicate"], /There is no help for "frobnicate"\. The topics are exit-codes, .*, environment\. See/],
     [["environment"], /Did you mean service-api help environment\?/],
+    [["keys", "--help"], /Unknown command "keys"\. Did you mean service-api apikey\? See service-api --help\.$/],
     [["xyzzy"], /Unknown command "xyzzy"\. The commands are apikey, /],
     [["-v"], /Did you mean --version\?/],
     [["ls"], /Unknown command "ls"\. Did you mean service-api apikey list\?/],

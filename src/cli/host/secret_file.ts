@@ -144,7 +144,8 @@ async function findReplaced(path: string, overwrite: boolean): Promise<Deno.File
   if (overwrite) return found;
   throw new Failure(
     "USAGE",
-    `--secret-file: ${quote(path)} exists. Add --overwrite to replace it, or choose another file.`,
+    `--secret-file: ${quote(path)} exists. Add --overwrite to replace it, or choose another file. In a script that ` +
+      "runs again and again, use service-api apikey ensure.",
   );
 }
 

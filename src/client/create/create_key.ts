@@ -1,4 +1,6 @@
 /** Creates a key. */
+import { Failure, toSentence } from "../../apikey/failure.ts";
+import { shellWord } from "../../apikey/shell_word.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { withFallback } from "../execute.ts";
 import type { IssuedKey } from "../key.ts";
@@ -16,12 +18,24 @@ import { replaceKey } from "./replace_key.ts";
  */
 export async function createKey(endpoint: Endpoint, key: NewKey): Promise<IssuedKey> {
   return await withFallback(
-    () => requestKey(endpoint, CREATE_ON_EMBEDDED, key),
+    () =>
+      requestKey(endpoint, CREATE_ON_EMBEDDED, key).catch((error) => {
+        throw adviseOnTakenName(error, key);
+      }),
     async () => {
       if (key.expiresAt !== undefined) await requireExpiry(endpoint);
       return await (key.overwrite ? replaceKey : createIfNew)(endpoint, key);
     },
   );
+}
+
+/** If the message advises `--overwrite`, adds what this flag does, and how to keep the key. */
+function adviseOnTakenName(error: unknown, { name }: NewKey): unknown {
+  const isTaken = error instanceof Failure && error.code === "ALREADY_EXISTS";
+  if (!isTaken || !error.message.includes("add --overwrite")) return error;
+  const advice = "--overwrite replaces the key and revokes its secret. To keep the key and issue a new secret, run " +
+    `service-api apikey rotate ${shellWord(name)}.`;
+  return new Failure("ALREADY_EXISTS", `${toSentence(error.message)} ${advice}`, { cause: error });
 }
 
 async function requireExpiry(endpoint: Endpoint): Promise<void> {

@@ -79,7 +79,8 @@ export function notFound({ kind, value }: Target): string {
 }
 
 /**
- * Prints the result on standard output. If a key is missing, says on standard error where the command searched.
+ * Prints the result on standard output. If a key is missing, says on standard error where the command searched, unless
+ * the output is JSON.
  *
  * @throws {DeletionFailure} `FAILED` if the result cannot be written
  */
@@ -166,7 +167,7 @@ function notes(
   const searched = `Searched ${place}. To search elsewhere, use --base-url, --data-dir, --database-url or --profile.`;
   return [
     ...[...errors, ...keptNotes].map(redactSecrets),
-    ...isMissingKeys(result, flags) ? [searched] : [],
+    ...!flags.json && isMissingKeys(result, flags) ? [searched] : [],
     ...seesOnlyOwnKeys ? [SEES_ONLY_OWN_KEYS] : [],
   ];
 }

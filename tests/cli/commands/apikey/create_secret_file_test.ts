@@ -18,7 +18,7 @@ Deno.test("with --secret-file, only the file contains the secret", async () => {
     const refused = await program([...CREATE, "--secret-file", path]);
     expect({ code: refused.code, stderr: refused.stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining("exists. Add --overwrite"),
+      stderr: expect.stringMatching(/exists\. Add --overwrite .* use service-api apikey ensure\.\n$/),
     });
     const replaced = await program([...CREATE, "--secret-file", path, "--overwrite", "--json"]);
     expect(JSON.parse(replaced.stdout)).toEqual({

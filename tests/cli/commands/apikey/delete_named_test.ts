@@ -70,11 +70,11 @@ Deno.test("if no key has the name and the key in use sees only its own keys, del
     code: 1,
     stdout: '{"deleted":0,"error":"No API key found with name: admin"}\n',
     stderr: expect.stringMatching(
-      /^service-api: Searched .*\nservice-api: The key in use sees only itself and the keys that it created, because it lacks API_KEY:READ_ANY\. Other keys may exist\.\n$/,
+      /^service-api: The key in use sees only itself and the keys that it created, because it lacks API_KEY:READ_ANY\. Other keys may exist\.\n$/,
     ),
   });
   const asAdmin = await program(["apikey", "--delete", "--name", "no key", "--json"]);
-  expect(asAdmin.stderr).toMatch(/^service-api: Searched .*\n$/);
+  expect(asAdmin.stderr).toBe("");
 });
 
 Deno.test("if the server fails during the deletion of several keys, delete stops and says how many were deleted", async () => {

@@ -142,6 +142,7 @@ Results:
     "enabled","createdAt","createdBy","managedBy","updatedAt","lastUsedAt",
     "expiresAt","graceUntil"}
   A member is null if it does not apply or if the server does not report it.
+  A key is disabled if enabled is false, and expired if expiresAt is past.
   If no key is listed, standard output is empty, or {"keys":[]} with --json.
 
 The calling key needs API_KEY:READ_ANY. With API_KEY:READ_OWN, it lists itself
