@@ -47,9 +47,11 @@ export async function showKey(
     const key = await client.findKey(given ?? await promptForSelector("Key to show", client, dialog));
     if (flags.json) return await writeJson(host.stdout, toKeyJson(key));
     if (!host.stdout.isTerminal()) return await host.stdout.write(formatFields(key, host.now()));
-    const { roles, permissions } = key;
+    const { roles, permissions, createdBy } = key;
+    // The creator may be deleted or invisible to the key in use.
+    const creator = createdBy === null ? undefined : await client.findKey({ id: createdBy }).catch(() => undefined);
     const rights = roles && permissions ? await client.effectivePermissions({ roles, permissions }) : undefined;
-    await host.stdout.write(await formatForTerminal(key, rights, host));
+    await host.stdout.write(await formatForTerminal(key, creator, rights, host));
   });
   return ExitCode.OK;
 }

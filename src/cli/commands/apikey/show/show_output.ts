@@ -1,6 +1,6 @@
 /** Formats one key for people and, line by line, for other programs. */
 import { escapeInvisible } from "../../../../apikey/failure.ts";
-import type { ApiKey, EffectivePermissions } from "../../../../client/client.ts";
+import type { ApiKey, EffectivePermissions, KeyReference } from "../../../../client/client.ts";
 import type { Host } from "../../../host/host.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
 import { statusOf, toKeyJson } from "../key_output.ts";
@@ -14,10 +14,12 @@ export function formatFields(key: ApiKey, now: Date): string {
 /**
  * Returns the fields that the server reports, and the rights as a table.
  *
+ * @param creator the key that created this key; `undefined` if it is unknown
  * @param rights `undefined` if they are unknown
  */
 export async function formatForTerminal(
   key: ApiKey,
+  creator: KeyReference | undefined,
   rights: EffectivePermissions | undefined,
   host: Host,
 ): Promise<string> {
@@ -40,7 +42,7 @@ export async function formatForTerminal(
     ["Expires", time(key.expiresAt) ?? never],
     ["Last used", past(key.lastUsedAt) ?? never],
     ["Created", past(key.createdAt)],
-    ["Created by", key.createdBy],
+    ["Created by", creator === undefined ? key.createdBy : `${creator.name} (${creator.id})`],
     ["Updated", past(key.updatedAt)],
     ["Old secret", key.graceUntil && `valid until ${time(key.graceUntil)}`],
     ["Managed by", key.managedBy],

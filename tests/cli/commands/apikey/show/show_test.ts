@@ -104,6 +104,13 @@ Managed by   team a
 `);
   }));
 
+Deno.test("at a terminal, apikey show names the key that created the key", () =>
+  withKey({ createdBy: "key_creator" }, async (directory) => {
+    const creator = await newKey("first admin", { id: "key_creator" });
+    await withStoreIn(directory, async (store) => await addAll(store, [creator]));
+    expect(await shown(directory)).toContain("\nCreated by   first admin (key_creator)\n");
+  }));
+
 Deno.test("at a terminal, apikey show says that a key has no permissions, never expires and was never used", () =>
   withKey({ roles: ["GUEST"] }, async (directory) => {
     expect(await shown(directory)).toMatch(
