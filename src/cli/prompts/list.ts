@@ -5,8 +5,10 @@ import { fit, truncate, truncateColumns, widthOf } from "../terminal/text_width.
 import { drawRows, editFilter, isSelectKey, MOVE_KEYS, moveFocus } from "./list_navigation.ts";
 import type { ListItem, ListOptions, SelectOptions } from "./options.ts";
 import {
+  CANCEL,
   formatCount,
   hiddenSelectionLines,
+  NONE_AGAIN,
   nothingSelected,
   PROMPT_LINE_MARGIN,
   selectionKeys,
@@ -63,15 +65,15 @@ export async function selectOne<Value>(options: ListOptions<Value>, screen: Scre
 }
 
 /**
- * Prompts the user to select any number of items, including none. Typed characters filter the items by label and hint.
- * Rejects Enter while a filter is set and nothing is selected.
+ * Prompts the user to select any number of items; with `isRequired`, at least one. Typed characters filter the items by
+ * label and hint. If nothing is selected, rejects Enter while a filter is set, and once after the focus has moved.
  *
  * @returns the selected values in the order of the list
  * @throws {Failure} `INTERRUPTED` if the user cancels the prompt
  * @throws {GoBack}
  */
 export async function selectMany<Value>(
-  { label, items, initial = [], canGoBack = false, saveDraft }: SelectOptions<Value>,
+  { label, items, initial = [], isRequired = false, canGoBack = false, saveDraft }: SelectOptions<Value>,
   screen: Screen,
 ): Promise<readonly Value[]> {
   const { style, terminal } = screen;
@@ -86,6 +88,8 @@ export async function selectMany<Value>(
   let focus = 0;
   /** How many items are on the screen. */
   let page = 0;
+  /** Whether the last keys moved the focus. Enter may then be meant to select the focused item. */
+  let hasMoved = false;
 
   /** Filters the items. If the text is the whole label of an item, moves the focus to that item. */
   function applyFilter(text: string): void {
@@ -119,6 +123,7 @@ export async function selectMany<Value>(
   function handleKey(typed: string | undefined, key: Key): boolean {
     const target = moveFocus(focus, matches.length, key, page);
     const focused = matches[focus];
+    if (key.name !== "return") hasMoved = target !== undefined;
     if (target !== undefined) focus = target;
     else if (key.ctrl && key.name === "a") toggle(selected, matches);
     else if (!isSelectKey(key, filter === "")) applyFilter(editFilter(filter, typed, key));
@@ -127,9 +132,10 @@ export async function selectMany<Value>(
   }
 
   function validate(): string | undefined {
-    if (filter === "" || selected.size > 0) return undefined;
+    if (selected.size > 0 || !(filter !== "" || isRequired || hasMoved)) return undefined;
+    hasMoved = false;
     const focused = matches[focus];
-    return nothingSelected(focused && quote(focused.label));
+    return nothingSelected(focused && quote(focused.label), { filter, alternative: isRequired ? CANCEL : NONE_AGAIN });
   }
 
   const values = (): readonly Value[] => items.filter((item) => selected.has(item)).map(({ value }) => value);

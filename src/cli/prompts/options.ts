@@ -50,6 +50,8 @@ export interface SelectOptions<Value> extends PromptOptions {
   readonly items: readonly ListItem<Value>[];
   /** The values of the items that are selected when the prompt appears. */
   readonly initial?: readonly Value[] | undefined;
+  /** Whether the user has to select at least one item. */
+  readonly isRequired?: boolean;
   /** Receives the selected values when the user goes back, so that they can be the next `initial`. */
   readonly saveDraft?: (values: readonly Value[]) => void;
 }

@@ -14,6 +14,7 @@ import type { PermissionsOptions } from "./options.ts";
 import {
   formatCount,
   hiddenSelectionLines,
+  NONE_AGAIN,
   nothingSelected,
   PROMPT_LINE_MARGIN,
   selectionKeys,
@@ -62,6 +63,8 @@ export async function selectPermissions(
   let column = 0;
   /** How many resources are on the screen. */
   let page = 0;
+  /** Whether the last keys moved the focus. Enter may then be meant to select the focused permission. */
+  let hasMoved = false;
 
   function pairsAt(row: number, column: number): readonly Permission[] {
     const rows = row === ALL_ROW ? visible : visible.slice(row - 1, row);
@@ -88,6 +91,7 @@ export async function selectPermissions(
 
   function handleKey(typed: string | undefined, key: Key): boolean {
     const target = moveFocus(row, visible.length + 1, key, page);
+    if (key.name !== "return") hasMoved = target !== undefined || key.name === "left" || key.name === "right";
     if (key.name === "left") column = column === ALL_COLUMN ? ACTIONS.length - 1 : column - 1;
     else if (key.name === "right") column = column === ACTIONS.length - 1 ? ALL_COLUMN : column + 1;
     else if (target !== undefined) row = target;
@@ -150,12 +154,13 @@ export async function selectPermissions(
   }
 
   function validate(): string | undefined {
-    if (selected.size > 0) return undefined;
-    if (filter !== "") {
-      const [focused, ...others] = pairsAt(row, column);
-      return nothingSelected(others.length === 0 ? focused : `${others.length + 1} permissions`);
-    }
-    return roles.length === 0 ? "Select at least one permission: the key has no role." : undefined;
+    const isRequired = roles.length === 0;
+    if (selected.size > 0 || !(filter !== "" || isRequired || hasMoved)) return undefined;
+    hasMoved = false;
+    const [pair, ...others] = pairsAt(row, column);
+    const focused = others.length === 0 ? pair : `${others.length + 1} permissions`;
+    if (filter !== "" || !isRequired) return nothingSelected(focused, { filter, alternative: NONE_AGAIN });
+    return `The key has no role, so it needs a permission. Press Space to select ${focused}.`;
   }
 
   const answer = (): readonly Permission[] => pairsOf(resources, ACTIONS).filter((pair) => selected.has(pair));

@@ -29,15 +29,24 @@ export function hiddenSelectionLines(hidden: readonly string[], { style, termina
 }
 
 /**
- * Returns why Enter is rejected while a filter is set and nothing is selected. The user probably expects Enter to select
- * the focused item, as it does in some programs, or has forgotten to select it.
+ * Returns why Enter is rejected while nothing is selected. The user probably expects Enter to select the focused item, as
+ * it does in some programs, or has forgotten to select it.
  *
- * @param focused what Tab would select; `undefined` if the filter matches nothing
+ * @param focused what a key would select; `undefined` if the filter matches nothing
+ * @param options `alternative`: what else the user can do if no filter is set, for example `Enter again for none`
  */
-export function nothingSelected(focused: string | undefined): string {
-  const select = focused === undefined ? "Press" : `Press Tab to select ${focused}, or`;
-  return `Nothing is selected. ${select} Esc to clear the filter.`;
+export function nothingSelected(
+  focused: string | undefined,
+  { filter, alternative }: { readonly filter: string; readonly alternative: string },
+): string {
+  const key = filter === "" ? "Space" : "Tab";
+  const select = focused === undefined ? "Press" : `Press ${key} to select ${focused}, or`;
+  return `Nothing is selected. ${select} ${filter === "" ? alternative : "Esc to clear the filter"}.`;
 }
+
+/** The alternatives to selecting something if nothing is selected. */
+export const NONE_AGAIN = "Enter again for none";
+export const CANCEL = "Ctrl-C to cancel";
 
 /** Adds all values to the set. If the set already has all of them, removes them. */
 export function toggle<Value>(set: Set<Value>, values: readonly Value[]): void {

@@ -84,6 +84,34 @@ Deno.test("select: Enter accepts an empty selection", async () => {
   expect(await screen.text()).toBe("✔ Fruit: none");
 });
 
+Deno.test("select: the first Enter after the focus has moved rejects an empty selection, and the next one accepts it", async () => {
+  const { screen, answer } = await promptAtTerminal(selectFruit);
+  screen.press(KEYS.down, KEYS.enter);
+  expect(await screen.until(/✖/)).toMatch(
+    /✖ Nothing is selected\. Press Space to select "Banana", or Enter again for\n {4}none\.$/,
+  );
+  screen.press(KEYS.enter);
+  expect(await answer).toEqual([]);
+});
+
+Deno.test("select: after the user has unselected everything, Enter accepts the empty selection", async () => {
+  const { screen, answer } = await promptAtTerminal(selectFruit);
+  screen.press(KEYS.down, KEYS.space, KEYS.space, KEYS.enter);
+  expect(await answer).toEqual([]);
+});
+
+Deno.test("select: if something has to be selected, Enter never accepts an empty selection", async () => {
+  const { screen, answer } = await promptAtTerminal((prompts) =>
+    prompts.select({ label: "Fruit", items: FRUIT, isRequired: true })
+  );
+  screen.press(KEYS.enter, KEYS.enter);
+  expect(await screen.until(/✖/)).toMatch(
+    /✖ Nothing is selected\. Press Space to select "Apple", or Ctrl-C to cancel\.$/,
+  );
+  screen.press(KEYS.space, KEYS.enter);
+  expect(await answer).toEqual(["apple"]);
+});
+
 Deno.test("select: typing filters by label and hint, ignores case, and keeps the selection", async () => {
   const { screen, answer } = await promptAtTerminal(selectFruit);
   screen.press(..."CHE", KEYS.tab);
@@ -236,8 +264,8 @@ Deno.test("select: if the window shrinks, the list is redrawn and no old lines s
   screen.press(KEYS.end);
   const text = await screen.until(/❯ ◯ item 39/);
   expect(text.split("\n").slice(-9)[0]).toMatch(/^\? Items/);
-  screen.press(KEYS.enter);
-  expect(await answer).toEqual([]);
+  screen.press(KEYS.space, KEYS.enter);
+  expect(await answer).toEqual([39]);
 });
 
 for (

@@ -189,7 +189,9 @@ Deno.test("if the server does not report the rights of the roles, the grid marks
 Deno.test("if the key has no role, Enter rejects an empty selection", async () => {
   const { screen, answer } = await showGrid();
   screen.press(KEYS.enter);
-  expect(await screen.until(/✖/)).toMatch(/✖ Select at least one permission: the key has no role\.$/);
+  expect(await screen.until(/✖/)).toMatch(
+    /✖ The key has no role, so it needs a permission\. Press Space to select\n {4}ACTIVATION_CODE:CREATE_ANY\.$/,
+  );
   screen.press(KEYS.space);
   expect(await screen.until(/1 of 232 selected/)).not.toContain("✖");
   screen.press(KEYS.enter);
@@ -223,6 +225,16 @@ Deno.test("if the key has a role, Enter accepts an empty selection", async () =>
   screen.press(KEYS.enter);
   expect(await answer).toEqual([]);
   expect(await screen.text()).toBe("✔ Permissions: none");
+});
+
+Deno.test("if the key has a role, the first Enter after an arrow key rejects an empty selection", async () => {
+  const { screen, answer } = await showGrid(["GUEST"]);
+  screen.press(KEYS.right, KEYS.enter);
+  expect(await screen.until(/✖/)).toMatch(
+    /✖ Nothing is selected\. Press Space to select ACTIVATION_CODE:CREATE_OWN, or\n {4}Enter again for none\.$/,
+  );
+  screen.press(KEYS.enter);
+  expect(await answer).toEqual([]);
 });
 
 for (const [columns, rows] of [[80, 24], [30, 11]] as const) {

@@ -226,6 +226,14 @@ for (const [typed, chosen] of [["", ["Banana", "Cherry"]], ["none", []], ["1", [
   });
 }
 
+Deno.test("plain lists: if something has to be selected, an empty answer is explained", async () => {
+  const { screen, answer } = await ask((prompts) => prompts.select({ label: "Fruit", items: FRUIT, isRequired: true }));
+  await reply(screen, /;\s+all\s+selects\s+all\]:$/, "");
+  await reply(screen, /\nType at least one number or name, or press Ctrl-C to cancel\.\nNumbers or names:$/, "none");
+  await reply(screen, /cancel\.\n.*\nType at least one .*\nNumbers or names:$/s, "2");
+  expect(await answer).toEqual(["Banana"]);
+});
+
 Deno.test("plain lists: a name with commas can be typed, and a hint follows its name", async () => {
   const items = [{ value: 1, label: "a,b", hint: "VIEWER   2026-01-02  for tests" }, { value: 2, label: "c" }];
   const { screen, answer } = await ask((prompts) => prompts.select({ label: "Keys", items }));

@@ -300,8 +300,9 @@ Prompting:
   and Enter confirms. Space selects too, unless a filter is set. Typing filters
   the list, and a filter can contain spaces. Backspace deletes the last
   character of the filter, and Esc clears the filter. Ctrl-A selects or
-  deselects all items that match the filter. If a filter is set and nothing is
-  selected, Enter does not confirm. ? shows all keys of the list.
+  deselects all items that match the filter. If nothing is selected, Enter does
+  not confirm while a filter is set, if something has to be selected, and the
+  first time after the cursor has moved. ? shows all keys of the list.
   The permission grid has the same keys, except Ctrl-A, and Space selects also
   while a filter is set. In its top row, Tab selects the action of the column
   for every resource that matches the filter. To select every action of a row,
@@ -336,7 +337,6 @@ Results:
                   (exit status 1; 0 with --if-exists)
     no keys       {"deleted":0,"message":"No API keys found to delete"}
                   also if no key matches --match, --expired and --unused
-    no selection  {"deleted":0,"message":"No keys selected for deletion"}
     some failed   {"deleted":1,"keys":[...],"failed":[{"id":null,"name":"old",
                   "code":"NOT_FOUND","error":"..."}]} (exit status 1; 0 if keys
                   are only missing and --if-exists is given)

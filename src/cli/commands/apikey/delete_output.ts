@@ -41,8 +41,7 @@ export type DeleteResult =
   | { readonly kind: "not found"; readonly target: Target }
   | { readonly kind: "no keys" }
   /** A filter matches no key, or only keys that were kept. */
-  | { readonly kind: "no matches"; readonly kept: readonly KeyReference[] }
-  | { readonly kind: "none selected" };
+  | { readonly kind: "no matches"; readonly kept: readonly KeyReference[] };
 
 /** The flags about the result. */
 export interface ResultFlags {
@@ -117,14 +116,11 @@ function toJson(result: DeleteResult): object {
     case "no keys":
     case "no matches":
       return { deleted: 0, message: "No API keys found to delete" };
-    case "none selected":
-      return { deleted: 0, message: "No keys selected for deletion" };
   }
 }
 
 /** Returns `undefined` if the notes say everything. */
 function toText(result: DeleteResult): string | undefined {
-  if (result.kind === "none selected") return "No keys selected for deletion";
   if (result.kind !== "deleted") return "No API keys found to delete";
   const { keys: { length }, failed } = result;
   if (length > 0) return `Successfully deleted ${length} API ${length === 1 ? "key" : "keys"}`;

@@ -3,6 +3,7 @@ import { quote } from "../../../apikey/failure.ts";
 import { formatSelection, markedLabel, NONE, toSearchText } from "../list.ts";
 import type { ListItem, ListOptions, SelectOptions } from "../options.ts";
 import { punctuate, type Screen } from "../run_prompt.ts";
+import { CANCEL } from "../selection.ts";
 import { ask, type Reply, writeLines } from "./line.ts";
 
 /** The maximum number of items to list. Users can ask for the others, or type a part of a name. */
@@ -39,7 +40,7 @@ export async function chooseOne<Value>(options: ListOptions<Value>, screen: Scre
 }
 
 /**
- * Asks the user to choose any number of items, including none: numbers, ranges of numbers, and names or parts of names,
+ * Asks the user to choose any number of items or, with `isRequired`, at least one: numbers, ranges of numbers, and names or parts of names,
  * separated by commas.
  *
  * @returns the chosen values in the order of the list
@@ -47,7 +48,7 @@ export async function chooseOne<Value>(options: ListOptions<Value>, screen: Scre
  * @throws {GoBack}
  */
 export async function chooseMany<Value>(
-  { label, items, initial = [], canGoBack }: SelectOptions<Value>,
+  { label, items, initial = [], isRequired = false, canGoBack }: SelectOptions<Value>,
   screen: Screen,
 ): Promise<readonly Value[]> {
   const selected = new Set(initial);
@@ -59,13 +60,16 @@ export async function chooseMany<Value>(
     hints: [
       "separate them with commas, for example 1,3-5",
       "all selects all",
-      ...(preset.length === 0 ? ["Enter selects none"] : ["Enter keeps the selection", "none selects none"]),
+      ...(preset.length === 0 ? [] : ["Enter keeps the selection"]),
+      ...(isRequired ? [] : [preset.length === 0 ? "Enter selects none" : "none selects none"]),
     ],
     canGoBack,
     read: (answer) => {
       const typed = answer.trim();
       if (typed === LIST_ALL) return { again: listRows(rows).join("\n") };
-      return typed === "" ? { value: preset } : findRows(typed, rows);
+      const reply = typed === "" ? { value: preset } : findRows(typed, rows);
+      const isEmpty = "value" in reply && reply.value.length === 0;
+      return isRequired && isEmpty ? { again: `Type at least one number or name, or press ${CANCEL}.` } : reply;
     },
   }, screen);
   await writeLines(`Selected: ${formatSelection(chosen.map(({ label }) => label))}`, screen);

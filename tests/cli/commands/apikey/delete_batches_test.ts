@@ -37,7 +37,7 @@ Deno.test("there is no progress bar for a single key, and at a plain terminal th
   expect(single.screen.raw).not.toContain("Deleting");
   await using three = startKeyServer(THREE);
   const plain = runAtTerminal(["apikey", "--delete", "--plain"], { env: { SERVICE_API_URL: three.url } });
-  await plain.screen.until(/Enter selects none\]:/);
+  await plain.screen.until(/all\s+selects\s+all\]:/);
   plain.screen.press("all", KEYS.enter);
   await plain.screen.until(/\(y\/N/);
   plain.screen.press("y", KEYS.enter);

@@ -108,13 +108,15 @@ Deno.test("at a terminal, delete with a filter shows the matching keys, all sele
   });
 });
 
-Deno.test("if the user deselects all matching keys, delete deletes nothing and exits with 0", async () => {
+Deno.test("if the user deselects all matching keys, Enter does not confirm, and nothing is deleted", async () => {
   await withKeys(await ciKeys(2), async ({ env, names }) => {
     const { host, screen, code } = atTerminal(env, "--match", "ci ?");
     await screen.until(/\(2 of \d+ selected/);
     screen.press(KEYS.ctrlA, KEYS.enter);
-    expect(await code).toBe(0);
-    expect(host.stdout.text).toBe("No keys selected for deletion\n");
+    await screen.until(/✖ Nothing is selected/);
+    screen.press(KEYS.ctrlC);
+    expect(await code).toBe(130);
+    expect(host.stdout.text).toBe("");
     expect(await names()).toHaveLength(3);
   });
 });

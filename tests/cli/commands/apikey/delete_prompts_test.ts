@@ -144,13 +144,15 @@ Deno.test("the list works with a server that reports only ids and names", async 
   expect(await code).toBe(130);
 });
 
-Deno.test("if the user selects no key, the command deletes nothing and exits with 0", async () => {
+Deno.test("if the user selects no key, Enter says how to select one or to cancel", async () => {
   await using server = startKeyServer(listedKeys(["one"]));
   const { host, screen, code } = deleteAtTerminal(server);
   await screen.until(/Keys to delete/);
   screen.press(KEYS.enter);
-  expect(await code).toBe(0);
-  expect(host.stdout.text).toBe("No keys selected for deletion\n");
+  await screen.until(/✖ Nothing is selected\. Press Space to select "one", or Ctrl-C to cancel\.$/);
+  screen.press(KEYS.ctrlC);
+  expect(await code).toBe(130);
+  expect(host.stdout.text).toBe("");
   expect(server.keys).toHaveLength(1);
 });
 

@@ -23,7 +23,6 @@ export async function deleteMatching(filter: KeyFilter, deletion: Deletion): Pro
   if (!flags.yes && !canPrompt(flags, host)) throw needsYes(keys.length);
   const keyInUse = (await client.findKeyInUse())?.id;
   const selected = flags.yes ? keys : await select(client, keys, filter, keyInUse, deletion);
-  if (selected.length === 0) return { kind: "none selected" };
   const risks = await confirmLockout(client, selected, keyInUse, deletion);
   const result = await deleteUnchanged(client, keyInUseLast(selected, (key) => [key], keyInUse), filter, deletion);
   return result.kind === "deleted" ? { ...result, risks } : result;

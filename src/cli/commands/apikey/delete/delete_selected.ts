@@ -14,7 +14,6 @@ export async function deleteSelected(deletion: Deletion): Promise<DeleteResult> 
   const { keys, keyInUse, marks } = await readMarkedKeys(client, dialog.host.now());
   if (keys.length === 0) return { kind: "no keys" };
   const selected = await promptForKeys(keys, { marks, isSelected: false }, flags, dialog);
-  if (selected.length === 0) return { kind: "none selected" };
   const risks = await confirmLockout(client, selected, keyInUse, deletion);
   const deleted = await deleteInBatches(client, keyInUseLast(selected, (key) => [key], keyInUse), deletion);
   return deleted.length === 0 ? { kind: "no keys" } : { kind: "deleted", keys: deleted, failed: [], risks };

@@ -21,9 +21,9 @@ export interface KeyListOptions {
 const UNCHANGED = "Nothing was deleted.";
 
 /**
- * Prompts the user to select keys from a list. Without `--yes`, asks for confirmation if at least one key is selected.
+ * Prompts the user to select keys from a list. Without `--yes`, asks for confirmation.
  *
- * @returns the selected keys; may be empty
+ * @returns the selected keys; not empty
  * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm
  */
 export async function promptForKeys<Key extends ApiKey>(
@@ -37,10 +37,16 @@ export async function promptForKeys<Key extends ApiKey>(
   let selected = isSelected ? keys : [];
   await runSteps([
     async (canGoBack) => {
-      selected = await prompts.select({ label: "Keys to delete", items, initial: selected, canGoBack });
+      selected = await prompts.select({
+        label: "Keys to delete",
+        items,
+        initial: selected,
+        isRequired: true,
+        canGoBack,
+      });
     },
     async () => {
-      if (flags.yes || selected.length === 0) return;
+      if (flags.yes) return;
       await describeKeys(selected, marks, dialog);
       const label = labelFor(selected);
       await confirmSelection({ label, alternative: "Change the selection", unchanged: UNCHANGED }, prompts);
