@@ -41,6 +41,7 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
   const { permissionsFor } = flags;
   const isComplete = flags.name !== undefined && (flags.roles ?? flags.permissions ?? permissionsFor) !== undefined;
   const wasPrompted = !isComplete && canPrompt(flags, host);
+  const isForDocument = !wasPrompted && permissionsFor !== undefined;
   if (permissionsFor !== undefined && !flags.yes && !canPrompt(flags, host)) throw cannotConfirm();
   const parse = (known: KnownNames): KeyDraft => parseDraft(flags, known, host.now());
   const parsed = parseKnownNames(parse);
@@ -55,12 +56,10 @@ export async function createKey(flags: CreateFlags, host: Host, useClient: UseCl
       const draft = permissionsFor === undefined ? typed : await addPermissions(permissionsFor, typed, host, connect);
       const key = wasPrompted
         ? await (await import("#prompts")).promptForKey(draft, flags, dialog, connect)
+        : isForDocument
+        ? await (await import("#prompts")).confirmKey(requireComplete(draft), flags, dialog, connect)
         : requireComplete(draft);
       const client = await connect();
-      const isForDocument = !wasPrompted && permissionsFor !== undefined;
-      if (isForDocument) {
-        await (await import("#prompts")).confirmKey(key, flags, client, dialog);
-      }
       // Asks before creating the key: nothing may delay or prevent the printing of its secret.
       const asksForRights = !wasPrompted && !isForDocument && showsRights(flags, host);
       const rights = asksForRights ? await client.effectivePermissions(key) : undefined;

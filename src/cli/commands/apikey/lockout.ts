@@ -6,6 +6,7 @@ import { Failure, quote } from "../../../apikey/failure.ts";
 import type { ApiKey, Client } from "../../../client/client.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { Dialog } from "../../host/dialog.ts";
+import { isPlain } from "../../terminal/style.ts";
 
 /** What decides whether a change is a risk. `undefined` and `null` stand for what the server does not report. */
 export interface GuardedKey {
@@ -136,7 +137,8 @@ export async function confirmRisks(
     // deno-lint-ignore no-await-in-loop -- one prompt at a time
     await prompts.text({
       label: `${describeRisk(risk)} To ${verb} it, type its ${noun}`,
-      hint: dialog.target.description,
+      // A plain prompt shows a hint as what the user can type.
+      ...isPlain(dialog.host) ? {} : { hint: `Using ${dialog.target.description}` },
       check: (typed) => {
         if (typed.trim().normalize("NFC") === expected) return;
         throw new Failure("USAGE", `Type ${quote(expected)}, or press Ctrl-C to cancel.`);

@@ -20,12 +20,12 @@ Deno.test("if the user declines the confirmation, the command creates nothing an
   const screen = await run.screen.until(/What do you want to do/);
   expect(screen.slice(screen.indexOf("✔ Create"))).toBe(`\
 ✔ Create this key? no
-? Nothing is created yet. What do you want to do?
+? Nothing was created. What do you want to do?
   Change name         ci deploy
   Change description  for tests
   Change roles        VIEWER
   Change permissions  DOCKER:UPDATE_ANY
-❯ Quit                create nothing
+❯ Quit
   enter to select · arrows to move · esc to go back · ? help`);
   run.screen.press(KEYS.enter);
   expect(await run.code).toBe(130);
@@ -191,7 +191,7 @@ Deno.test("on SIGINT during the look-up of the name, the command exits with 130"
   response.resolve(new Response());
 });
 
-Deno.test("the confirmation of --overwrite warns if the existing key is the key in use and the last ADMIN", async () => {
+Deno.test("if the existing key is the key in use and the last ADMIN, the confirmation of --overwrite warns and defaults to no", async () => {
   await using installation = await overHttp();
   const { env } = installation;
   const args = ["apikey", "--create", "--overwrite", "--name", "admin", "--description", ""];
@@ -200,7 +200,7 @@ Deno.test("the confirmation of --overwrite warns if the existing key is the key 
   screen.press(..."GUEST", KEYS.tab, KEYS.enter);
   await screen.until(/\? Permissions/);
   screen.press(KEYS.enter);
-  expect(await screen.until(/\? Create this key and replace the existing key\?/)).toContain(
+  expect(await screen.until(/\? Create this key and replace the key in use\? \(y\/N\/e\)/)).toContain(
     "\n  Replaces     the key with ADMIN, used now; its secret stops working\n" +
       "  Warning      The existing key is the key in use.\n               Without it, no key has the role ADMIN.\n",
   );

@@ -40,12 +40,12 @@ Deno.test("e at the confirmation changes one answer and keeps the others", async
   await answerPrompts(run);
   run.screen.press("e");
   expect(await run.screen.until(/What do you want to do/)).toContain(`\
-? Nothing is created yet. What do you want to do?
+? Nothing was created. What do you want to do?
 ❯ Change name         ci deploy
   Change description  for tests
   Change roles        VIEWER
   Change permissions  DOCKER:UPDATE_ANY
-  Quit                create nothing`);
+  Quit`);
   // Going back returns to the confirmation.
   run.screen.press(KEYS.escape);
   await run.screen.until(/\? Create this key\?/);

@@ -171,7 +171,7 @@ Deno.test("on Enter at the confirmation, the command deletes nothing and exits w
   screen.press(KEYS.space, KEYS.enter);
   await screen.until(/Delete/);
   screen.press(KEYS.enter);
-  await screen.until(/\? Nothing was deleted\. What do you want to do\?\n❯ Quit\n {2}Change the selection/);
+  await screen.until(/\? Nothing was deleted\. What do you want to do\?\n {2}Change the selection\n❯ Quit/);
   screen.press(KEYS.enter);
   expect(await code).toBe(130);
   expect(await screen.text()).toMatch(/ Quit\nservice-api: Nothing was deleted\.$/);

@@ -64,7 +64,7 @@ function createAtTerminal({ env }: Pick<Installation, "env">, ...flags: readonly
 Deno.test("at a terminal, --permissions-for shows the rights of the new key and asks for confirmation", async () => {
   await using installation = await embedded(inProcess);
   const { screen, code, host } = createAtTerminal(installation, "--permissions-for", DOCUMENT);
-  const shown = await screen.until(/\? Create this key\? .*\(y\/N\)/);
+  const shown = await screen.until(/\? Create this key\? .*\(y\/N\/e\)/);
   expect(shown).toContain("Permissions  API_KEY:READ_ANY, LOGS:READ_ANY\n");
   expect(shown).toMatch(/ {2}LOGS +· +· +● +● /);
   screen.press("y");
@@ -78,9 +78,26 @@ Deno.test("at a terminal, --permissions-for creates no key unless the user answe
   const { screen, code, host } = createAtTerminal(installation, "--permissions-for", DOCUMENT);
   await screen.until(/\? Create this key\?/);
   screen.press("\r");
+  await screen.until(/\? Nothing was created\. What do you want to do\?/);
+  screen.press("\r");
   expect(await code).toBe(130);
   expect(host.stderr.text).toContain("Nothing was created.");
   expect(await rightsOf(installation.program)).toBe(undefined);
+});
+
+Deno.test("at the confirmation of --permissions-for, e leads to a menu in which an answer can be changed", async () => {
+  await using installation = await embedded(inProcess);
+  const { screen, code } = createAtTerminal(installation, "--permissions-for", DOCUMENT);
+  await screen.until(/\? Create this key\?/);
+  screen.press("e");
+  await screen.until(/❯ Change name/);
+  screen.press("\x1b[B", "\x1b[B", "\r");
+  await screen.until(/\? Roles/);
+  screen.press(..."GUEST", "\t", "\r");
+  await screen.until(/\? Create this key\?/);
+  screen.press("y");
+  expect(await code).toBe(0);
+  expect(await rightsOf(installation.program)).toEqual({ roles: ["GUEST"], permissions: NEEDED });
 });
 
 Deno.test("with prompts for other values, --permissions-for adds its permissions and asks only once", async () => {

@@ -21,6 +21,10 @@ import { requireRight } from "./require_right.ts";
 
 const UNCHANGED = "Nothing was created.";
 
+interface DraftFlags extends PromptFlags {
+  readonly permissionsFor?: string | undefined;
+}
+
 /** An answer that the user can change. */
 interface Question {
   readonly title: string;
@@ -38,7 +42,7 @@ interface Question {
  */
 export async function promptForKey(
   draft: KeyDraft,
-  flags: PromptFlags,
+  flags: DraftFlags,
   dialog: Dialog,
   connect: () => Promise<Client>,
 ): Promise<NewKey> {
@@ -97,7 +101,7 @@ const askNothing: Step = () => Promise.resolve(false);
 async function confirmOrEdit(
   toKey: () => NewKey,
   questions: readonly Question[],
-  flags: PromptFlags,
+  flags: DraftFlags,
   canGoBack: boolean,
   prompts: Prompts,
   client: Client,
@@ -108,8 +112,10 @@ async function confirmOrEdit(
     // deno-lint-ignore no-await-in-loop -- until the user confirms
     await runSteps([
       async (canGoBack) => {
-        const { grantsAll, label } = await showSummary(toKey(), client, dialog);
-        decision = flags.yes ? "yes" : await prompts.confirm({ label, initial: !grantsAll, canEdit: true, canGoBack });
+        const { label, initial } = await showSummary(toKey(), client, dialog);
+        // With --permissions-for, the server decides which permissions the key gets.
+        const suggestsYes = initial && flags.permissionsFor === undefined;
+        decision = flags.yes ? "yes" : await prompts.confirm({ label, initial: suggestsYes, canEdit: true, canGoBack });
       },
       async () => decision === "yes" ? false : await editOneAnswer(questions, decision === "no", prompts, dialog.host),
     ], { host: dialog.host, canGoBack });
@@ -134,12 +140,12 @@ async function editOneAnswer(
     label: `Change ${question.title.toLowerCase()}`,
     hint: escapeInvisible(question.answer()),
   }));
-  const quit = { value: null, label: "Quit", hint: "create nothing" } as const;
+  const quit = { value: null, label: "Quit" } as const;
   let question: Question | null | undefined = suggestsToQuit ? quit.value : undefined;
   await runSteps([
     async (canGoBack) => {
       question = await prompts.selectOne<Question | null>({
-        label: "Nothing is created yet. What do you want to do?",
+        label: `${UNCHANGED} What do you want to do?`,
         items: [...changes, quit],
         initial: question,
         canGoBack,
@@ -152,20 +158,26 @@ async function editOneAnswer(
 }
 
 /**
- * Shows a key with its effective rights. Without `--yes`, asks for confirmation.
+ * Shows a key with its effective rights. Without `--yes`, asks for confirmation. The user can change each answer.
  *
- * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm
+ * @throws {Failure} `INTERRUPTED` if the user cancels or does not confirm; what {@linkcode promptForKey} throws
  */
-export async function confirmKey(key: NewKey, flags: PromptFlags, client: Client, dialog: Dialog): Promise<void> {
-  const { label } = await showSummary(key, client, dialog);
-  if (flags.yes) return;
-  const prompts = await openDialog(dialog);
-  if (!await prompts.confirm({ label, initial: false })) throw new Failure("INTERRUPTED", UNCHANGED);
+export async function confirmKey(
+  key: NewKey,
+  flags: DraftFlags,
+  dialog: Dialog,
+  connect: () => Promise<Client>,
+): Promise<NewKey> {
+  const { description = "", expiresAt } = key;
+  if (!flags.yes) return await promptForKey({ ...key, description, expiresAt }, flags, dialog, connect);
+  await showSummary(key, await connect(), dialog);
+  return key;
 }
 
 /** @param replaced the keys that the new key replaces; `undefined` if they are unknown */
-function labelFor(replaced: readonly ApiKey[] | undefined): string {
+function labelFor(replaced: readonly ApiKey[] | undefined, replacesKeyInUse: boolean): string {
   if (replaced === undefined) return "Create this key and replace any key with the same name?";
+  if (replacesKeyInUse) return "Create this key and replace the key in use?";
   return replaced.length === 0 ? "Create this key?" : "Create this key and replace the existing key?";
 }
 
@@ -226,13 +238,13 @@ function describeExpiry(expiresAt: Date, now: Date): string {
  * Shows the rights of a key and then its values, so that the values are next to the confirmation even if the rights do
  * not fit on the screen.
  *
- * @returns whether the key may do everything, and the question
+ * @returns the question, and whether Enter may confirm it: not if the key may do everything or replaces the key in use
  */
 async function showSummary(
   key: NewKey,
   client: Client,
   { host, target }: Dialog,
-): Promise<{ readonly grantsAll: boolean; readonly label: string }> {
+): Promise<{ readonly label: string; readonly initial: boolean }> {
   const { name, description, roles, permissions, expiresAt } = key;
   const rights = await client.effectivePermissions(key);
   const style = styleFor(host.stderr, host);
@@ -250,5 +262,6 @@ async function showSummary(
   ], host);
   const matrix = drawRights(rights, host.stderr.columns(), style);
   await host.stderr.write(["", ...matrix, "", rows, ""].join("\n"));
-  return { grantsAll: warning !== undefined, label: labelFor(replaced?.keys) };
+  const replacesKeyInUse = replaced?.keys.some(({ id }) => replaced.marks.get(id)?.includes("in use")) ?? false;
+  return { label: labelFor(replaced?.keys, replacesKeyInUse), initial: warning === undefined && !replacesKeyInUse };
 }

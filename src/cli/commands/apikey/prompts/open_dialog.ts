@@ -19,7 +19,8 @@ export async function openDialog({ host, interrupted, target }: Dialog): Promise
 }
 
 /**
- * Asks for confirmation. If the user declines, asks whether to quit, so that no answer is lost.
+ * Asks for confirmation. If the user declines, asks whether to quit, so that no answer is lost. Going back from this
+ * question is the alternative too.
  *
  * @param initial the answer if the user only presses Enter
  * @returns `false` if the user wants the alternative
@@ -34,11 +35,17 @@ export async function confirmOrChange(
 ): Promise<boolean> {
   const decision = await prompts.confirm({ label, initial, canEdit: true, canGoBack });
   if (decision !== "no") return decision === "yes";
-  const quits = await prompts.selectOne({
-    label: `${unchanged} What do you want to do?`,
-    items: [{ value: true, label: "Quit" }, { value: false, label: alternative }],
-  });
-  if (quits) throw new Failure("INTERRUPTED", unchanged);
+  try {
+    const quits = await prompts.selectOne({
+      label: `${unchanged} What do you want to do?`,
+      items: [{ value: false, label: alternative }, { value: true, label: "Quit" }],
+      initial: true,
+      canGoBack: true,
+    });
+    if (quits) throw new Failure("INTERRUPTED", unchanged);
+  } catch (error) {
+    if (!(error instanceof GoBack)) throw error;
+  }
   return false;
 }
 

@@ -134,7 +134,7 @@ testPictures(picturesOf("delete"), "the prompts", {
     await wizard.see("several keys");
     await wizard.decide("n");
     await wizard.see("after no");
-    await wizard.choose(1);
+    await wizard.answer([KEYS.up, KEYS.enter], "1");
     await wizard.enter();
     await wizard.decide("y");
     await wizard.see("the name of the key in use");
