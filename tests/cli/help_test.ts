@@ -245,6 +245,8 @@ for (
       ["apikey", "verify", "ci"],
       /Unexpected argument "ci"\. The key to verify comes from --key-file or SERVICE_API_KEY\./,
     ],
+    [["store", "copy", "old"], /Unexpected argument "old"\. The store to copy comes from --from\./],
+    [["migrate"], /Did you mean service-api store copy\?/],
     [["completions", "bash", "extra"], /Unexpected argument "extra"/],
     [["apikey", "--crate"], /Unknown option "--crate"\. Did you mean --create\? See service-api apikey --help\.$/],
     [["apikey", "--role=ADMIN"], /Unknown option "--role"\. Did you mean --roles\?/],

@@ -88,9 +88,10 @@ function remedyFor(
   return REMEDIES.get(name) ?? (argument.includes(" ") ? undefined : "Quote a value that contains spaces.");
 }
 
-/** For the commands that users expect to take the name of a key. */
+/** For the commands that users expect to take an argument. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ["apikey list", "To select keys by name, use --match."],
+  ["store copy", "The store to copy comes from --from."],
   ["apikey verify", "The key to verify comes from --key-file or SERVICE_API_KEY."],
 ]);
 
