@@ -140,6 +140,23 @@ export function testCopying(name: string, withNewPlace: WithNewPlace): void {
       });
     }));
 
+  test("a process that has the empty destination open sees the copied keys and a new revision of the resources", (place) =>
+    inTemporaryDirectory(async (directory) => {
+      const { key, secret } = await newKeyWithSecret("deploy");
+      await withStoreIn(directory, async (store) => {
+        await store.addResource({ name: "ORDERS", description: null }, LOCAL, allowAny);
+        await addAll(store, [key]);
+      });
+      await withStore(place, async (store) => {
+        const hash = await hashSecret(secret);
+        const { revision } = await store.listResources();
+        expect(await store.findBySecretHash(hash)).toBeUndefined();
+        await copyTo(place.to, directory);
+        expect((await store.listResources()).revision).toBeGreaterThan(revision);
+        expect(await store.findBySecretHash(hash)).toMatchObject({ id: key.id });
+      });
+    }));
+
   const OCCUPANTS: Readonly<Record<string, readonly [string, (store: KeyStore) => Promise<void>]>> = {
     "a key": ["1 API key, 0 resources and 1 audit event", async (store) => addAll(store, [await newKey("here")])],
     "a resource": [
