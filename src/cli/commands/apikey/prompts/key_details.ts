@@ -9,7 +9,7 @@ import type { ListItem } from "../../../prompts/options.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
 import { timeAgo } from "../../../terminal/relative_time.ts";
 import { styleFor } from "../../../terminal/style.ts";
-import { fit, truncateColumns, widthOf, wrapText } from "../../../terminal/text_width.ts";
+import { fit, truncate, truncateColumns, widthOf, wrapText } from "../../../terminal/text_width.ts";
 import { describeRights, statusOf } from "../key_output.ts";
 
 /** The width of the titles in a confirmation, in columns. */
@@ -62,10 +62,13 @@ export function listItems<Key extends ApiKey>(
   });
 }
 
-/** The maximum number of keys that a confirmation describes; fewer beside warnings on a small screen. */
+/** The maximum number of keys that a confirmation describes. */
 const MAX_KEYS = 8;
-const MAX_KEYS_ON_SMALL_SCREEN = 3;
+
+/** On a screen with fewer columns, each key takes two lines, so there is room for fewer keys, and even fewer with warnings. */
 const SMALL_SCREEN = 60;
+const MAX_KEYS_ON_SMALL_SCREEN = 3;
+const MAX_KEYS_WITH_WARNINGS = 2;
 
 /** Long names leave this room, in columns, for the rights and the last use. */
 const DETAILS_WIDTH = 37;
@@ -110,15 +113,25 @@ function rowsOfKeys(keys: readonly ApiKey[], marks: Marks, hasWarnings: boolean,
   const room = roomIn(host);
   // The marked keys come first, so that they are always shown.
   const sorted = keys.toSorted((one, other) => Number(marks.has(other.id)) - Number(marks.has(one.id)));
-  const isSmall = hasWarnings && host.stderr.columns() < SMALL_SCREEN;
-  const maxKeys = isSmall ? MAX_KEYS_ON_SMALL_SCREEN : MAX_KEYS;
+  const isSmall = host.stderr.columns() < SMALL_SCREEN;
+  const maxKeys = !isSmall ? MAX_KEYS : hasWarnings ? MAX_KEYS_WITH_WARNINGS : MAX_KEYS_ON_SMALL_SCREEN;
   const shown = listItems(sorted.slice(0, maxKeys), marks, now);
+  const more = keys.length > maxKeys ? [`and ${keys.length - maxKeys} more`] : [];
+  if (isSmall) {
+    const lines = shown.flatMap((item) => {
+      const details = [describeUse(item.value, now), describeRights(item.value)].filter((fact) => fact !== "");
+      return [
+        fitMarkedLabel(item, room, ellipsis).trimEnd(),
+        ...details.length === 0 ? [] : [`  ${truncate(escapeInvisible(details.join(", ")), room - 2, ellipsis)}`],
+      ];
+    });
+    return [["Keys", [...lines, ...more]]];
+  }
   const widest = Math.max(...shown.map((item) => widthOf(markedLabel(item))));
   const nameWidth = Math.min(widest, room, Math.max(MIN_NAME_WIDTH, room - DETAILS_WIDTH));
   const lines = shown.map((item) =>
     truncateColumns(`${fitMarkedLabel(item, nameWidth, ellipsis)}  ${item.hint ?? ""}`, room, ellipsis)
   );
-  const more = keys.length > maxKeys ? [`and ${keys.length - maxKeys} more`] : [];
   return [["Keys", [...lines, ...more]]];
 }
 
