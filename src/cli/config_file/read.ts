@@ -59,7 +59,7 @@ export function isInvalidLine(error: unknown, path: string): error is Failure {
 
 function unknownProfile({ name, value }: SourcedSetting, path: string | undefined, names: readonly string[]): Failure {
   const problem = path === undefined
-    ? "could not find your home directory, so there is no default config file. Use --config"
+    ? "could not find your home directory, so there is no default config file. Use --config or SERVICE_API_CONFIG"
     : names.length === 0
     ? `${path} has no profiles. Create one with service-api login`
     : `${path} has no profile ${quote(value)}.${didYouMean(value, names)} ` +

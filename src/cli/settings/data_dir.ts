@@ -15,7 +15,8 @@ export function readDataDir(setting: Setting | undefined, host: Host): string {
   if (directory !== undefined) return directory;
   throw new Failure(
     "USAGE",
-    "There is no home directory to store keys in. Set --data-dir or SERVICE_API_DATA_DIR.",
+    "There is no home directory to store keys in. Set --data-dir or SERVICE_API_DATA_DIR. For a server, set " +
+      "SERVICE_API_URL, or use --config with a config file.",
   );
 }
 

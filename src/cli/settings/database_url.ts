@@ -22,6 +22,9 @@ function databaseUrlSchema(): TextSchema<URL> {
     const isDatabase = url !== undefined && ["postgres:", "postgresql:"].includes(url.protocol);
     // An @ after the host means that the user or password is not percent-encoded.
     if (isDatabase && url.hash === "" && !/@/.test(url.pathname + url.search)) return url;
+    if (url !== undefined && !isDatabase) {
+      return reject("must begin with postgres:// or postgresql://. Only PostgreSQL databases are supported.");
+    }
     return reject(
       "must be a URL, for example postgres://user@host:5432/database. Write /, ?, # and @ in a user or password as " +
         "%2F, %3F, %23 and %40.",

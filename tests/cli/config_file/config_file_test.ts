@@ -201,7 +201,11 @@ for (
       /^FILE:3:34: headers: the header x-a is set twice\.$/,
     ],
     ["an empty data directory", "data-dir: ''", /^FILE:3:15: data-dir is empty\. Name a directory\.$/],
-    ["an invalid database URL", "database-url: mysql://user:secret@host/db", /^FILE:3:19: database-url must be a URL/],
+    [
+      "a database URL of another database",
+      "database-url: mysql://user:secret@host/db",
+      /^FILE:3:19: database-url must begin with postgres:\/\/ or postgresql:\/\/\. /,
+    ],
   ] as const
 ) {
   const profile = (name: string): string => `profiles:\n  ${name}:\n    ${members}\n`;

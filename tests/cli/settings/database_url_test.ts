@@ -105,7 +105,7 @@ for (
   const [what, url, message] of [
     ["an empty URL", "", /^--database-url must be a URL, for example postgres:\/\/user@host:5432\/database\. Write /],
     ["a connection string", "host=localhost password=hidden", /must be a URL/],
-    ["another scheme", "mysql://app:hidden@localhost/keys", /must be a URL/],
+    ["another scheme", "mysql://app:hidden@localhost/keys", /must begin with postgres:\/\/ or postgresql:\/\/\. /],
     ["a fragment", "postgres://app@localhost/keys#hidden", /must be a URL/],
     ["an invalid port", "postgres://app@localhost:hidden/keys", /must be a URL/],
     [

@@ -19,6 +19,8 @@ export interface Identity {
 export interface AcceptedKey extends Identity {
   readonly effective: EffectiveSettings;
   readonly key: SourcedSetting;
+  /** Whether the server was not available, and the user wants to store the key without a check. */
+  readonly isUnchecked?: true;
 }
 
 /**
@@ -54,6 +56,7 @@ export async function identify(settings: EffectiveSettings, host: Host, log: Log
 /** The usual advice, to log in, is of no use here. */
 const REMEDIES = {
   keyRemedy: "Check that it is the whole key, and a key of this server.",
+  knownKeyRemedy: "",
   newSecretRemedy: "",
 };
 

@@ -1,6 +1,6 @@
 /** `login`: checks that a server accepts a key, and stores the server and the key as a profile. */
 import type { Command } from "@commander-js/extra-typings";
-import { escapeInvisible, Failure, quote } from "../../../apikey/failure.ts";
+import { escapeInvisible, Failure, type FailureCode, quote } from "../../../apikey/failure.ts";
 import { canPrompt, type PromptFlags } from "../../host/can_prompt.ts";
 import type { CommandContext } from "../../command.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
@@ -19,7 +19,7 @@ import { type AddressFlags, withAddressFlags } from "../../settings/server_flags
 import { chooseSetting, type Profile, settingFrom, type SourcedSetting } from "../../settings/setting.ts";
 import { describeKey } from "./describe_key.ts";
 import { type AcceptedKey, identify } from "./identify.ts";
-import { promptForKey, promptForServer, SERVER } from "./login_prompts.ts";
+import { confirmUnchecked, promptForKey, promptForServer, SERVER } from "./login_prompts.ts";
 import { changesFor, endpointOf, storeProfile } from "./stored_profile.ts";
 
 /** Registers the command. */
@@ -58,7 +58,10 @@ export async function login(
 ): Promise<ExitCode> {
   const configPath = chooseConfigPath(flags, host);
   if (configPath === undefined) {
-    throw new Failure("USAGE", "Could not find your home directory, so there is no default config file. Use --config.");
+    throw new Failure(
+      "USAGE",
+      "Could not find your home directory, so there is no default config file. Use --config or SERVICE_API_CONFIG.",
+    );
   }
   // login creates the config file if it is missing, even if `--config` or SERVICE_API_CONFIG names it. Without
   // `setting`, a missing file is not an error.
@@ -140,7 +143,7 @@ async function logInTo(baseUrl: SourcedSetting, canGoBack: boolean, session: Ses
   // Messages name the source of the URL.
   const settings = { ...resolveSettings(flagsWithUrl, host, config), baseUrl };
   const accepted = await chooseKey({ settings, server, isNewServer, canGoBack }, session);
-  const { effective, key, caller, foundKeyHeader, verification } = accepted;
+  const { effective, key, caller, foundKeyHeader, verification, isUnchecked } = accepted;
   const keepsKey = key.source === "file";
   const newFlags = { ...flags, keyHeader: flags.keyHeader ?? foundKeyHeader };
   await withLock(file, host, async () => {
@@ -151,7 +154,9 @@ async function logInTo(baseUrl: SourcedSetting, canGoBack: boolean, session: Ses
   const identity = caller === undefined ? "" : ` as ${quote(caller.name)} (${escapeInvisible(caller.id)})`;
   const note = foundKeyHeader === undefined ? "" : ` The server expects the key in the header ${foundKeyHeader}.`;
   const kept = keepsKey ? " The profile keeps its key." : "";
-  const text = `Logged in to ${server}${identity}.${note}${kept}`;
+  const text = isUnchecked
+    ? `Stored the profile ${quote(name)} for ${server}. The key was not checked.`
+    : `Logged in to ${server}${identity}.${note}${kept}`;
   await host.stdout.write(`${await wrapFor(host.stdout, text)}\n`);
   await describeKey(verification, host);
   await warnAboutVariables(baseUrl, key, host);
@@ -167,16 +172,46 @@ interface KeyChoice {
 
 /**
  * Returns the key of the flag or the variable, the key that the profile keeps, or the key that the user enters, after the
- * server has accepted it.
+ * server has accepted it. If the server is not available, the user can decide to store the key without a check.
  */
-async function chooseKey(
+async function chooseKey(choice: KeyChoice, session: Session): Promise<AcceptedKey> {
+  const { flags, host, log, file, requirePrompts } = session;
+  const tried: SourcedSetting[] = [];
+  const withKey = (key: SourcedSetting): Pick<AcceptedKey, "effective" | "key"> => ({
+    effective: { ...choice.settings, key, keyFile: undefined },
+    key,
+  });
+  try {
+    return await chooseAcceptedKey(choice, session, async (key) => {
+      tried.push(key);
+      const chosen = withKey(key);
+      return { ...chosen, ...await identify(chosen.effective, host, log) };
+    });
+  } catch (error) {
+    const key = tried.at(-1);
+    if (key === undefined || !(error instanceof Failure && UNAVAILABLE.has(error.code))) throw error;
+    const { code, message } = error;
+    if (!canPrompt(flags, host)) {
+      const advice = `Nothing was stored. To store a profile without a check, edit ${quote(file.path)}; service-api ` +
+        "config --help describes it.";
+      throw new Failure(code, `${message} ${advice}`, { cause: error });
+    }
+    if (await confirmUnchecked(await requirePrompts(message), message, host)) {
+      return { ...withKey(key), caller: undefined, verification: undefined, isUnchecked: true };
+    }
+    throw new Failure(code, "Nothing was stored. Log in again when the server is available.", { cause: error });
+  }
+}
+
+/** The codes of failures to reach a server. */
+const UNAVAILABLE: ReadonlySet<FailureCode> = new Set(["UNREACHABLE", "TIMEOUT"]);
+
+/** @param check asks the server whether it accepts a key */
+async function chooseAcceptedKey(
   { settings, server, isNewServer, canGoBack }: KeyChoice,
   { flags, host, log, name, config: { profile }, requirePrompts }: Session,
+  check: (key: SourcedSetting) => Promise<AcceptedKey>,
 ): Promise<AcceptedKey> {
-  const check = async (key: SourcedSetting): Promise<AcceptedKey> => {
-    const effective = { ...settings, key, keyFile: undefined };
-    return { effective, key, ...await identify(effective, host, log) };
-  };
   const given = await readKeyFromFlagOrVariable(settings, host, log);
   if (given !== undefined) return await check(given);
   const keyFile = profile?.values.get("keyFile");
@@ -217,10 +252,11 @@ function noServer(oldProfile: Profile | undefined): string {
 /** @param oldProfile the profile if it has a key */
 function noKey(server: string, oldProfile: Profile | undefined): string {
   const advice = "Use --key-file <file>, or --key-file - to read standard input.";
-  return oldProfile === undefined
-    ? `login needs a key and cannot prompt for it here. ${advice}`
-    : `login needs a key for ${server}. It does not send the key of profile ${quote(oldProfile.name)} to another ` +
-      `server. ${advice}`;
+  if (oldProfile === undefined) return `login needs a key and cannot prompt for it here. ${advice}`;
+  const url = oldProfile.values.get("baseUrl");
+  const edit = url === undefined ? "" : ` To keep the key, edit base-url in ${url.from}.`;
+  return `login needs a key for ${server}. It does not send the key of profile ${quote(oldProfile.name)} to another ` +
+    `server. ${advice}${edit}`;
 }
 
 const KEY_VARIABLES = ["SERVICE_API_KEY", "SERVICE_API_KEY_FILE"] as const;
@@ -253,7 +289,8 @@ async function warnAboutVariables(server: SourcedSetting, key: SourcedSetting, h
 
 const NOTES = `
 If neither --profile nor SERVICE_API_PROFILE is set, the profile has the name
-"default". If the server rejects the key, login stores nothing.
+"default". If the server rejects the key, login stores nothing. If the server
+cannot be reached, login at a terminal offers to store the key without a check.
 login stores the key in keys/<profile>.key, in the directory of the config file.
 On Linux and macOS, only you can read the key file, and the config file if it
 contains headers or a database-url. login also stores --key-header, --header,

@@ -76,8 +76,8 @@ export async function promptForKey(
   check: (key: SourcedSetting) => Promise<AcceptedKey>,
   host: Host,
 ): Promise<AcceptedKey> {
-  const { styleFor, wrapMessage, wrapText } = await import("#terminal");
-  const { dim, yellow, symbols } = styleFor(host.stderr, host);
+  const { styleFor, wrapMessage } = await import("#terminal");
+  const { dim } = styleFor(host.stderr, host);
   const lines = wrapMessage(target, host.stderr.columns() - 1);
   await host.stderr.write(lines.map((line) => `${dim(line)}\n`).join(""));
   const sendsCurrent = current !== undefined && isNewServer &&
@@ -96,14 +96,29 @@ export async function promptForKey(
     } catch (error) {
       if (!(error instanceof Failure && error.code === "UNAUTHENTICATED") || left === 0) throw error;
       const attempts = left === 1 ? "You can try 1 more time." : `You can try ${left} more times.`;
-      const lines = wrapText(`${escapeInvisible(error.message)} ${attempts}`, host.stderr.columns() - 5);
-      const text = lines.map((line, i) => yellow(`  ${i === 0 ? symbols.error : " "} ${line}`)).join("\n");
       // deno-lint-ignore no-await-in-loop -- one attempt at a time
-      await host.stderr.write(`${text}\n`);
+      await writeProblem(`${error.message} ${attempts}`, host);
     } finally {
       showTyping?.();
     }
   }
+}
+
+/**
+ * Asks whether to store a key that could not be checked.
+ *
+ * @param problem why the server did not check the key
+ */
+export async function confirmUnchecked(prompts: Prompts, problem: string, host: Host): Promise<boolean> {
+  await writeProblem(problem, host);
+  return await prompts.confirm({ label: "Store the server and the key without a check?", initial: false });
+}
+
+async function writeProblem(message: string, host: Host): Promise<void> {
+  const { styleFor, wrapText } = await import("#terminal");
+  const { yellow, symbols } = styleFor(host.stderr, host);
+  const lines = wrapText(escapeInvisible(message), host.stderr.columns() - 5);
+  await host.stderr.write(lines.map((line, i) => `${yellow(`  ${i === 0 ? symbols.error : " "} ${line}`)}\n`).join(""));
 }
 
 /** @param kept the key if the user only presses Enter */
@@ -120,7 +135,7 @@ async function promptForSecret(
   const typed = await prompts.secret({
     label: "API key",
     canGoBack,
-    ...(kept === undefined ? {} : { hint: "Enter keeps the current key" }),
+    ...(kept === undefined ? {} : { hint: "Enter keeps the current key", emptyAnswer: "(kept)" }),
     check: (answer) => void parse(answer),
   });
   return parse(typed);

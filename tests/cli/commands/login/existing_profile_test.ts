@@ -61,7 +61,8 @@ testWithModes("login with only the --base-url of another server sends the key no
     stdout: "",
     stderr:
       `service-api: login needs a key for ${server.url}. It does not send the key of profile "default" to another ` +
-      "server. Use --key-file <file>, or --key-file - to read standard input.\n",
+      "server. Use --key-file <file>, or --key-file - to read standard input. To keep the key, edit base-url in " +
+      `${home.path}:3:15.\n`,
   });
   expect(server.requests).toEqual([]);
   expect(await filesIn(home.directory)).toEqual(before);

@@ -304,7 +304,7 @@ for (
       "without a home directory",
       [],
       { HOME: "" },
-      "Could not find your home directory, so there is no default config file. Use --config.",
+      "Could not find your home directory, so there is no default config file. Use --config or SERVICE_API_CONFIG.",
     ],
     [
       "with an invalid profile name",
@@ -560,13 +560,46 @@ testWithModes(
   },
 );
 
-testWithModes("login does not ask for another key if the server cannot be reached", async () => {
-  await using home = await configHome();
-  const { screen, code } = runAtTerminal(["login", "--base-url", "http://127.0.0.1:1"], { env: { HOME: home.home } });
-  await screen.until(/API key/);
-  screen.press(SECRET, KEYS.enter);
-  expect(await code).toBe(4);
-});
+const OFFLINE = "http://127.0.0.1:1";
+
+for (const key of ["y", KEYS.enter]) {
+  const isStored = key === "y";
+  const what = isStored ? "if the user agrees" : "only if the user agrees";
+  testWithModes(`if the server cannot be reached, login stores the key without a check ${what}`, async () => {
+    await using home = await configHome();
+    const args = ["login", "--profile", "prod", "--base-url", OFFLINE];
+    const { host, screen, code } = runAtTerminal(args, { env: { HOME: home.home } });
+    await screen.until(/API key/);
+    screen.press(SECRET, KEYS.enter);
+    expect(await screen.until(/without a check\? \(y\/N\)/)).toMatch(/127\.0\.0\.1:1/);
+    expect(await filesIn(home.directory)).toEqual({});
+    screen.press(key);
+    expect(await code).toBe(isStored ? 0 : 4);
+    if (isStored) {
+      expect(host.stdout.text).toBe(`Stored the profile "prod" for ${OFFLINE}. The key was not checked.\n`);
+      expect(await filesIn(home.directory)).toEqual({
+        "config.yaml": `profiles:\n  prod:\n    base-url: ${OFFLINE}\n    key-file: keys/prod.key\n`,
+        "keys/prod.key": `${SECRET}\n`,
+      });
+    } else {
+      expect(await screen.text()).toMatch(/Nothing was stored\. Log in again when the server is available\.$/);
+      expect(await filesIn(home.directory)).toEqual({});
+    }
+  });
+}
+
+testWithModes(
+  "if the server cannot be reached, login without prompts stores nothing and says which file to edit",
+  async () => {
+    await using home = await configHome();
+    const { code, stderr } = await home.run(["login", "--base-url", OFFLINE, "--key-file", "-"], { stdin: SECRET });
+    expect(code).toBe(4);
+    expect(stderr).toContain(
+      `Nothing was stored. To store a profile without a check, edit "${home.path}"; service-api config --help describes it.`,
+    );
+    expect(await filesIn(home.directory)).toEqual({});
+  },
+);
 
 testWithModes("login takes a server without a scheme, with --base-url and at the prompt", async () => {
   await using server = startKeyServer();
