@@ -148,7 +148,8 @@ function remedyForReason(reason: Rejection, { keyRemedy, knownKeyRemedy, newSecr
   }
 }
 
-const NEW_SECRET_REMEDY = "Pass it with SERVICE_API_KEY or --key-file, or store it with service-api login.";
+/** Where to put the new secret of a rotated key. */
+export const NEW_SECRET_REMEDY = "Pass it with SERVICE_API_KEY or --key-file, or store it with service-api login.";
 
 const HEADER_REMEDY = `If the server expects the bare key in another header, use --key-header ${USUAL_KEY_HEADER}.`;
 

@@ -12,6 +12,7 @@ import type { Log } from "../host/log.ts";
 import { writeNotes } from "../host/notes.ts";
 import { showWaiting } from "../host/show_waiting.ts";
 import type { EmbeddedServer, NetworkServer, Settings } from "./settings.ts";
+import { type KeyRemedies, keyRemediesFor, sayPlace } from "./key_source.ts";
 import { describePlace, describeTarget, storePath } from "./target.ts";
 
 export { describeTarget } from "./target.ts";
@@ -44,10 +45,11 @@ interface ConnectionFacts {
   readonly timeout: number;
 }
 
-/** What messages advise if the server rejects the key, instead of the usual advice. */
-export type KeyRemedies = Required<Pick<Endpoint, "keyRemedy" | "newSecretRemedy">>;
-
-/** Runs tasks with a client for validated settings. */
+/**
+ * Runs tasks with a client for validated settings.
+ *
+ * @param remedies what messages advise if the server rejects the key, instead of the usual advice
+ */
 export function withClientFor(settings: Settings, host: Host, log: Log, remedies?: KeyRemedies): UseClient {
   const target: Target = { description: describeTarget(settings), isShown: false };
   return async (task) => {
@@ -70,7 +72,7 @@ async function runTask<Result>(
   interrupted: AbortSignal,
   remedies: KeyRemedies | undefined,
 ): Promise<Result> {
-  const { server, headers, timeout, maxResponseSize } = settings;
+  const { server, headers, timeout, maxResponseSize, keySource } = settings;
   let connection: Connection | undefined;
   // An error here must not hide the result of the task: the server has already stored any changes.
   const close = async (): Promise<void> => {
@@ -94,8 +96,8 @@ async function runTask<Result>(
   const connect = async (isAgain = false): Promise<Client> => {
     if (isAgain) await close();
     connection ??= server.kind === "network"
-      ? await connectToNetwork(server, host)
-      : await showWait(openEmbedded(server, { timeout, signal: interrupted, onBusy, onCreate }, host, log));
+      ? await connectToNetwork(server, keySource, host)
+      : await showWait(openEmbedded(server, { timeout, signal: interrupted, onBusy, onCreate, keySource }, host, log));
     const fetch = log.isDebug ? (await import("#debug-log")).logRequests(connection.fetch, log) : connection.fetch;
     return createClient({
       ...connection,
@@ -114,7 +116,7 @@ async function runTask<Result>(
     return await task(connect, interrupted, {
       describePlace: () => describePlace(settings),
       target,
-      keySource: settings.keySource,
+      keySource,
       timeout,
     });
   } finally {
@@ -129,18 +131,19 @@ async function noteNewStore(path: string, host: Host): Promise<void> {
   await writeNotes([`Created a new store in ${quote(path)}.`], host).catch(() => {});
 }
 
-interface Connection extends Pick<Endpoint, "url" | "label" | "keyRemedy" | "knownKeyRemedy" | "fetch"> {
+interface Connection extends KeyRemedies, Pick<Endpoint, "url" | "label" | "fetch"> {
   close(): Promise<void>;
 }
 
 async function openEmbedded(
   { location }: EmbeddedServer,
-  { timeout, signal, onBusy, onCreate }: {
+  { timeout, signal, onBusy, onCreate, keySource }: {
     readonly timeout: number;
     readonly signal: AbortSignal;
     readonly onBusy: () => void;
     /** @param path the new store */
     readonly onCreate: (path: string) => void;
+    readonly keySource: KeySource | undefined;
   },
   host: Host,
   log: Log,
@@ -158,13 +161,15 @@ async function openEmbedded(
     logError: log.error,
     logDebug: log.debug,
   });
+  const place = sayPlace("The key", keySource);
   return {
     url: "http://localhost/graphql",
     label: "the embedded server",
     keyRemedy:
-      "No other server is selected, so the embedded server checked the key. Set the key's server with --base-url " +
-      "or SERVICE_API_URL, or use no key.",
-    knownKeyRemedy: "The embedded server also accepts commands without a key.",
+      `${place}No other server is selected, so the embedded server checked the key. Set the key's server with ` +
+      "--base-url or SERVICE_API_URL, or use no key.",
+    knownKeyRemedy: `${place}The embedded server also accepts commands without a key.`,
+    newSecretRemedy: keyRemediesFor(keySource).newSecretRemedy,
     ...server,
   };
 }
@@ -172,13 +177,12 @@ async function openEmbedded(
 /** The variables that can hold the name of the user; with sudo, of the user who called sudo. */
 const USER_VARIABLES = ["SUDO_USER", "LOGNAME", "USER", "USERNAME"];
 
-async function connectToNetwork({ endpoint, caCertificates }: NetworkServer, host: Host): Promise<Connection> {
-  const server = {
-    url: endpoint.href,
-    label: endpoint.host,
-    keyRemedy: "Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.",
-    knownKeyRemedy: "",
-  };
+async function connectToNetwork(
+  { endpoint, caCertificates }: NetworkServer,
+  keySource: KeySource | undefined,
+  host: Host,
+): Promise<Connection> {
+  const server = { url: endpoint.href, label: endpoint.host, ...keyRemediesFor(keySource) };
   const client = await createHttpClient(endpoint, caCertificates, host);
   if (client === undefined) return { ...server, fetch, close: () => Promise.resolve() };
   return {

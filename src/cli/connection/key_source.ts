@@ -1,6 +1,8 @@
 /** Says where the key in use comes from, so that a user can replace its secret there. */
 import { quote } from "../../apikey/failure.ts";
 import { shellWord } from "../../apikey/shell_word.ts";
+import type { Endpoint } from "../../client/endpoint.ts";
+import { NEW_SECRET_REMEDY } from "../../client/response_failure.ts";
 import type { KeySource } from "../host/dialog.ts";
 import type { EffectiveSettings } from "./effective_settings.ts";
 
@@ -21,4 +23,27 @@ function loginCommandFor({ baseUrl, config: { file, profile } }: EffectiveSettin
   if (baseUrl === undefined || profile === undefined) return undefined;
   const config = file?.setting?.source === "flag" ? ` --config ${shellWord(file.path)}` : "";
   return `service-api login --profile ${shellWord(profile.name)}${config} --base-url ${shellWord(baseUrl.value)}`;
+}
+
+/** What messages advise if the server rejects the key. */
+export type KeyRemedies = Required<Pick<Endpoint, "keyRemedy" | "knownKeyRemedy" | "newSecretRemedy">>;
+
+/** Returns advice that names the place of the key, so that the user knows which of several keys was sent. */
+export function keyRemediesFor(source: KeySource | undefined): KeyRemedies {
+  const command = source?.loginCommand;
+  const set = command === undefined
+    ? "Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login."
+    : `Run ${command} to store a valid key.`;
+  const pass = command === undefined ? NEW_SECRET_REMEDY : `Run ${command} to store it.`;
+  return {
+    keyRemedy: `${sayPlace("The key", source)}${set}`,
+    knownKeyRemedy: sayPlace("The key", source).trimEnd(),
+    newSecretRemedy: `${pass} ${sayPlace("The old secret", source)}`.trimEnd(),
+  };
+}
+
+/** Returns, for example, `The key is in "/etc/ci.key" (--key-file). `; empty if the place is unknown. */
+export function sayPlace(what: string, source: KeySource | undefined): string {
+  if (source === undefined) return "";
+  return `${what} is in ${source.file === undefined ? source.name : `${quote(source.file)} (${source.name})`}. `;
 }

@@ -3,6 +3,7 @@ import { expect } from "expect";
 import { makeSecret, SECRET_BYTES } from "../../../src/apikey/secret.ts";
 import { embedded, overHttp } from "../../program/installations.ts";
 import { inProcess } from "../../program/program.ts";
+import { configHome } from "../config_file/config_home.ts";
 
 const UNKNOWN = makeSecret(new Uint8Array(SECRET_BYTES));
 
@@ -32,8 +33,12 @@ for (
 
 for (
   const [what, open, otherWay] of [
-    ["a server", overHttp, ""],
-    ["the embedded server", () => embedded(inProcess), " The embedded server also accepts commands without a key."],
+    ["a server", overHttp, " The key is in SERVICE_API_KEY."],
+    [
+      "the embedded server",
+      () => embedded(inProcess),
+      " The key is in SERVICE_API_KEY. The embedded server also accepts commands without a key.",
+    ],
   ] as const
 ) {
   for (
@@ -42,7 +47,8 @@ for (
       [
         "rotated",
         ["rotate", "ci"],
-        "Use the new secret. Pass it with SERVICE_API_KEY or --key-file, or store it with service-api login.",
+        "Use the new secret. Pass it with SERVICE_API_KEY or --key-file, or store it with service-api login. The old " +
+        "secret is in SERVICE_API_KEY.",
       ],
     ] as const
   ) {
@@ -58,3 +64,53 @@ for (
     });
   }
 }
+
+const USUAL = "Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.";
+
+for (
+  const [what, args, variables, remedy] of [
+    ["a variable", [], { SERVICE_API_KEY: UNKNOWN }, `The key is in SERVICE_API_KEY. ${USUAL}`],
+    ["--key-file", ["--key-file", "PATH"], {}, `The key is in "PATH" (--key-file). ${USUAL}`],
+    [
+      "a variable with a file",
+      [],
+      { SERVICE_API_KEY_FILE: "PATH" },
+      `The key is in "PATH" (SERVICE_API_KEY_FILE). ${USUAL}`,
+    ],
+    [
+      "a profile",
+      ["--profile", "prod"],
+      {},
+      'The key is in "PATH" (profile "prod"). Run service-api login --profile prod --base-url URL to store a valid key.',
+    ],
+  ] as const
+) {
+  Deno.test(`if a server rejects the key of ${what}, the message says where this key is`, async () => {
+    await using installation = await overHttp();
+    const url = installation.env["SERVICE_API_URL"] ?? "";
+    await using home = await configHome(`profiles:\n  prod: { base-url: "${url}", key-file: own.key }\n`);
+    const path = `${home.directory}/own.key`;
+    await Deno.writeTextFile(path, UNKNOWN, { mode: 0o600 });
+    const fill = (text: string): string => text.replace("PATH", path).replace("URL", url);
+    const env = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, fill(value)]));
+    const { stderr } = await home.run(["apikey", "list", ...args.map(fill)], {
+      env: args.length > 0 && args[0] === "--profile" ? env : { SERVICE_API_URL: url, ...env },
+    });
+    expect(stderr.slice(-fill(remedy).length - 2)).toBe(` ${fill(remedy)}\n`);
+  });
+}
+
+Deno.test("if the secret of a profile was rotated, the message says how to store the new one in the profile", async () => {
+  await using installation = await overHttp();
+  const { program } = installation;
+  const url = installation.env["SERVICE_API_URL"] ?? "";
+  const made = await program(["apikey", "--create", "--name", "ci", "--roles", "VIEWER"]);
+  await program(["apikey", "rotate", "ci"]);
+  await using home = await configHome(`profiles:\n  default: { base-url: "${url}", key-file: own.key }\n`);
+  await Deno.writeTextFile(`${home.directory}/own.key`, made.stdout, { mode: 0o600 });
+  const { stderr } = await home.run(["apikey", "list"]);
+  expect(stderr).toContain(
+    `Use the new secret. Run service-api login --profile default --base-url ${url} to store it. The old secret is in ` +
+      `"${home.directory}/own.key" (profile "default").\n`,
+  );
+});
