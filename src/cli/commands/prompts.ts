@@ -7,6 +7,6 @@ export { promptForOneKey } from "./apikey/prompts/one_key_prompt.ts";
 export { promptForRotation } from "./apikey/prompts/rotate_prompts.ts";
 export { openDialog } from "./apikey/prompts/open_dialog.ts";
 export { requireRight } from "./apikey/prompts/require_right.ts";
-export { changePrompt, confirmUpdate } from "./apikey/prompts/update_prompts.ts";
+export { confirmUpdate, updatePrompt } from "./apikey/prompts/update_prompts.ts";
 export { openPrompts } from "../prompts/prompts.ts";
 export { runSteps } from "../prompts/steps.ts";

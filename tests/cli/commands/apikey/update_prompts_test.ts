@@ -46,6 +46,50 @@ Deno.test("update at the prompt of apikey asks for the key and for the changes, 
   );
 });
 
+Deno.test("Esc in the menu of changes goes back to the list of keys, and asks before it discards changes", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  await program(["apikey", "--create", "--name", "a", "--roles", "GUEST"]);
+  await program(["apikey", "--create", "--name", "b", "--roles", "GUEST"]);
+  const { screen, code } = runAtTerminal(["apikey", "update"], { env, rows: 60 });
+  await screen.until(/\? Key to update/);
+  screen.press(KEYS.enter);
+  await screen.until(/\? What do you want to change about "a"/);
+  screen.press(KEYS.escape);
+  await screen.until(/\? Key to update/);
+  screen.press(KEYS.down, KEYS.enter);
+  await screen.until(/\? What do you want to change about "b"/);
+  screen.press(KEYS.enter);
+  await screen.until(/\? Name: b█/);
+  screen.press("2", KEYS.enter);
+  await screen.until(/❯ Done/);
+  screen.press(KEYS.escape);
+  await screen.until(/\? Discard the changes to the key "b"\? \(y\/N\)/);
+  screen.press("n");
+  await screen.until(/\? What do you want to change about "b"\?\n❯ Done .*\n {2}Name +b2/);
+  screen.press(KEYS.escape);
+  await screen.until(/Discard the changes to the key "b"\? no[^]*\? Discard/);
+  screen.press("y");
+  await screen.until(/\? Key to update/);
+  screen.press(KEYS.escape);
+  expect(await code).toBe(130);
+});
+
+Deno.test("if the key is named on the command line, Esc in the menu of changes cancels, and asks before it discards changes", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  await program(["apikey", "--create", "--name", "ci", "--roles", "GUEST"]);
+  const { host, screen, code } = runAtTerminal(["apikey", "update", "ci"], { env, rows: 60 });
+  await screen.until(/\? What do you want to change/);
+  screen.press(KEYS.up, KEYS.enter);
+  await screen.until(/❯ Done/);
+  screen.press(KEYS.escape);
+  await screen.until(/\? Discard the changes/);
+  screen.press("y");
+  expect(await code).toBe(130);
+  expect(host.stderr.text).toContain("Nothing was changed.");
+});
+
 for (const [lifetime, shown] of [["30d", "in 30d"], ["1s", "expired \\d+s ago"]] as const) {
   Deno.test(`the menu of changes shows the expiry of a key of ${lifetime} as a distance and a day`, async () => {
     await using installation = await embedded(inProcess);

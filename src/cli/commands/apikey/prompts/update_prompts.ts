@@ -1,9 +1,10 @@
 /** The prompts of `apikey update`. */
-import { escapeInvisible, quote } from "../../../../apikey/failure.ts";
+import { escapeInvisible, Failure, quote } from "../../../../apikey/failure.ts";
 import { parseDuration } from "../../../../apikey/lifetime.ts";
 import { parseName } from "../../../../apikey/name.ts";
-import type { ApiKey, Client } from "../../../../client/client.ts";
+import type { ApiKey, Client, KeySelector } from "../../../../client/client.ts";
 import type { Dialog } from "../../../host/dialog.ts";
+import { GoBack } from "../../../prompts/options.ts";
 import { runSteps, type Step } from "../../../prompts/steps.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
 import { relativeTime } from "../../../terminal/relative_time.ts";
@@ -11,6 +12,7 @@ import { readMarkedKeys } from "../lockout.ts";
 import { changesOf, haveSameItems, type KeyChange } from "../update/key_change.ts";
 import { describeFullRights, describeKeys, formatRows } from "./key_details.ts";
 import { type Answers, askDescription, askName, askPermissions, askRoles, knownPermissions } from "./key_questions.ts";
+import { promptForOneKey } from "./one_key_prompt.ts";
 import { confirmOrChange, openDialog } from "./open_dialog.ts";
 
 /** What the user can choose in the menu of changes. */
@@ -20,13 +22,52 @@ interface Choice {
   readonly step: Step;
 }
 
+/** A key, and what to change about it. */
+interface PlannedChange {
+  readonly selector: KeySelector;
+  readonly change: KeyChange;
+}
+
 /**
- * Returns a function that asks what to change about a key until the user is done. If it is called again, it begins with
- * the earlier answers.
+ * Returns a function that asks for the key, unless it is given, and what to change about it until the user is done. If
+ * the function is called again, it begins with the earlier answers.
  *
- * @throws {Failure} `INTERRUPTED`; any failure of the client
+ * @throws {GoBack} from the first question, if the user chose the command at a prompt
+ * @throws {Failure} `INTERRUPTED`; `NOT_FOUND`; any failure of the client
  */
-export function changePrompt(key: ApiKey, client: Client, dialog: Dialog): () => Promise<KeyChange> {
+export function updatePrompt(
+  given: KeySelector | undefined,
+  client: Client,
+  dialog: Dialog,
+): () => Promise<PlannedChange> {
+  const canGoBack = given === undefined || (dialog.target.canGoBack ?? false);
+  let selector = given;
+  let askForChange: (() => Promise<KeyChange>) | undefined;
+  return async () => {
+    for (;;) {
+      // deno-lint-ignore no-await-in-loop -- until the user has selected a key
+      selector ??= { id: (await promptForOneKey("Key to update", client, dialog)).id };
+      // deno-lint-ignore no-await-in-loop -- one key at a time
+      askForChange ??= changePrompt(await client.findKey(selector), canGoBack, client, dialog);
+      try {
+        // deno-lint-ignore no-await-in-loop -- until the user has answered
+        return { selector, change: await askForChange() };
+      } catch (error) {
+        if (!(error instanceof GoBack) || given !== undefined) throw error;
+        selector = undefined;
+        askForChange = undefined;
+      }
+    }
+  };
+}
+
+/** @throws {GoBack} if `canGoBack` is true and the user goes back from the menu of changes */
+function changePrompt(
+  key: ApiKey,
+  canGoBack: boolean,
+  client: Client,
+  dialog: Dialog,
+): () => Promise<KeyChange> {
   const known = knownPermissions(key.permissions ?? []);
   const others = (key.permissions ?? []).filter((permission) => !known.some((one) => one === permission));
   const answers: Answers = {
@@ -109,19 +150,29 @@ export function changePrompt(key: ApiKey, client: Client, dialog: Dialog): () =>
       ];
       const done = { value: undefined, label: "Done", hint: "review the changes" } as const;
       let choice: Choice | undefined;
-      // deno-lint-ignore no-await-in-loop -- one question at a time
-      await runSteps([
-        async () => {
+      const steps: readonly Step[] = [
+        async (canGoBack) => {
           choice = await prompts.selectOne<Choice | undefined>({
             label: `What do you want to change about ${quote(key.name)}?`,
             items: [
               ...(isChanged ? [done] : []),
               ...changes.map((value) => ({ value, label: value.label, hint: escapeInvisible(value.hint) })),
             ],
+            canGoBack,
           });
         },
         async (canGoBack) => await choice?.step(canGoBack),
-      ], { host: dialog.host });
+      ];
+      try {
+        // deno-lint-ignore no-await-in-loop -- one question at a time
+        await runSteps(steps, { host: dialog.host, canGoBack: canGoBack || isChanged });
+      } catch (error) {
+        if (!(error instanceof GoBack)) throw error;
+        const label = `Discard the changes to the key ${quote(key.name)}?`;
+        // deno-lint-ignore no-await-in-loop -- one question at a time
+        if (isChanged && !await prompts.confirm({ label, initial: false })) continue;
+        throw canGoBack ? error : new Failure("INTERRUPTED", "Nothing was changed.");
+      }
       if (choice === undefined) return toChange();
     }
   };

@@ -77,7 +77,7 @@ export async function update(
       confirmChanges(key, changes, { ...flags, asks }, client, dialog);
     const select = async (): Promise<KeySelector> => given ?? await promptForSelector("Key to update", client, dialog);
     const prepare = change === undefined
-      ? await prepareChange(await select(), client, dialog)
+      ? (await import("#prompts")).updatePrompt(given, client, dialog)
       : async () => ({ selector: await select(), change });
     let result: UpdateResult | undefined;
     while (result === undefined) {
@@ -89,19 +89,6 @@ export async function update(
     await printResult(result.key, result.hasChanged, flags, host);
     return ExitCode.OK;
   });
-}
-
-/** What to change, and about which key. */
-interface Update {
-  readonly selector: KeySelector;
-  readonly change: KeyChange;
-}
-
-/** Returns a function that prompts for the change. Each call begins with the answers of the call before. */
-async function prepareChange(selector: KeySelector, client: Client, dialog: Dialog): Promise<() => Promise<Update>> {
-  const { changePrompt } = await import("#prompts");
-  const ask = changePrompt(await client.findKey(selector), client, dialog);
-  return async () => ({ selector, change: await ask() });
 }
 
 async function printResult(key: ApiKey, hasChanged: boolean, { json }: UpdateFlags, host: Host): Promise<void> {
