@@ -193,3 +193,26 @@ export function testPrompts(platform: Platform): void {
     await press("C-c", /Interrupted\. Nothing was changed\.\nstatus 130$/m);
   });
 }
+
+/** Creates and deletes a key with plain prompts, whose answers the console itself edits. */
+export function testPlainPrompts(platform: Platform): void {
+  testAtTerminal(platform, "plain prompts create and delete a key", async (terminal, directory) => {
+    const answer = async (text: string, pattern: RegExp): Promise<void> => {
+      await terminal.type(text);
+      await terminal.press("Enter");
+      await terminal.shows(pattern);
+    };
+    // The patterns are what comes last in a question: Wine's console echoes what is typed over the start of the lines.
+    await answer("clear; ./service-api apikey --create --plain > created; echo status $?", /digits and spaces\]:/);
+    await answer("ci deploy", /\(optional\); < goes back\]:/);
+    await answer("", /Enter\s+selects\s+none; < goes\s+back\]:/);
+    await answer("viewer", /Enter\s+for\s+none; <\s+goes\s+back\]:/);
+    await answer("docker:update_any", /\(Y\/n\/e\)/);
+    await answer("y", /status 0/);
+    expect(await Deno.readTextFile(`${directory}/created`)).toMatch(/^sak_\w{49}\r?\n$/);
+
+    await answer("clear; ./service-api apikey --delete --plain; echo status $?", /all\s+selects\s+all\]:/);
+    await answer("1", /\(y\/N\/e\)/);
+    await answer("y", /Successfully deleted 1 API key/);
+  });
+}

@@ -11,6 +11,7 @@ import {
   type Platform,
   testAtTerminal,
   testCases,
+  testPlainPrompts,
   testPostgres,
   testPrompts,
   testServe,
@@ -64,6 +65,7 @@ if (platform !== undefined) {
   testCases(platform);
   testServe(platform);
   testPrompts(platform);
+  testPlainPrompts(platform);
   await testPostgres(platform);
   testWindows(platform);
 }
