@@ -56,7 +56,7 @@ Deno.test("Esc in the menu of changes goes back to the list of keys, and asks be
   screen.press(KEYS.enter);
   await screen.until(/\? What do you want to change about "a"/);
   screen.press(KEYS.escape);
-  await screen.until(/\? Key to update/);
+  expect(await screen.until(/\? Key to update/)).toMatch(/^Using [^?✔]*\? Key to update/);
   screen.press(KEYS.down, KEYS.enter);
   await screen.until(/\? What do you want to change about "b"/);
   screen.press(KEYS.enter);

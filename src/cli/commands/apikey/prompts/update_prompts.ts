@@ -6,8 +6,10 @@ import type { ApiKey, Client, KeySelector } from "../../../../client/client.ts";
 import type { Dialog } from "../../../host/dialog.ts";
 import { GoBack } from "../../../prompts/options.ts";
 import { runSteps, type Step } from "../../../prompts/steps.ts";
+import { transcriptOf } from "../../../prompts/transcript.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
 import { relativeTime } from "../../../terminal/relative_time.ts";
+import { isPlain } from "../../../terminal/style.ts";
 import { readMarkedKeys } from "../lockout.ts";
 import { changesOf, haveSameItems, type KeyChange } from "../update/key_change.ts";
 import { describeFullRights, describeKeys, formatRows } from "./key_details.ts";
@@ -43,10 +45,17 @@ export function updatePrompt(
   const canGoBack = given === undefined || (dialog.target.canGoBack ?? false);
   let selector = given;
   let askForChange: (() => Promise<KeyChange>) | undefined;
+  /** Erases the answered list from the screen. */
+  let erase = (): void => {};
+  const selectKey = async (): Promise<KeySelector> => {
+    await openDialog(dialog);
+    if (!isPlain(dialog.host)) erase = transcriptOf(await dialog.host.openTerminal()).mark();
+    return { id: (await promptForOneKey("Key to update", client, dialog)).id };
+  };
   return async () => {
     for (;;) {
       // deno-lint-ignore no-await-in-loop -- until the user has selected a key
-      selector ??= { id: (await promptForOneKey("Key to update", client, dialog)).id };
+      selector ??= await selectKey();
       // deno-lint-ignore no-await-in-loop -- one key at a time
       askForChange ??= changePrompt(await client.findKey(selector), canGoBack, client, dialog);
       try {
@@ -54,6 +63,7 @@ export function updatePrompt(
         return { selector, change: await askForChange() };
       } catch (error) {
         if (!(error instanceof GoBack) || given !== undefined) throw error;
+        erase();
         selector = undefined;
         askForChange = undefined;
       }

@@ -218,8 +218,9 @@ Prompting:
   If the calling key or the last key with the role ADMIN would lose rights, the
   command asks for its name. If it cannot prompt, it needs --yes.
   Without a name and an id, the command shows a list to select a key from, and
-  asks for confirmation. Without a change, it asks what to change. --yes skips
-  the confirmation.
+  asks for confirmation. Without a change, it asks what to change. Esc goes back
+  to the list, and asks before it discards changes. --yes skips the
+  confirmation.
 
 Rights:
   On the embedded server, the calling key needs API_KEY:UPDATE_ANY and
