@@ -12,7 +12,8 @@ const ANY = "any";
  *
  * @param url the path, which begins with `/verify`, and the query
  * @param names the resources of the server
- * @throws {Failure} `INVALID_PERMISSION` if an item is not a `RESOURCE:ACTION` pair of this server
+ * @throws {Failure} `INVALID_PERMISSION` if an item is not a `RESOURCE:ACTION` pair of this server, or if the query of
+ *   `/verify` has a parameter other than `can`
  */
 export function parseNeeds(url: string, names: KnownResources["names"]): readonly Permission[] {
   const [path = "", query] = splitOnce(url, "?");
@@ -21,13 +22,11 @@ export function parseNeeds(url: string, names: KnownResources["names"]): readonl
   return parsePermissions(needs === undefined ? listsIn(new URLSearchParams(query)) : [needs], names);
 }
 
-/** A misspelling of `can` would let every valid key pass. Other parameters may belong to the client of the proxy. */
-const CAN = /^can(\[.*\])?$/i;
-
+/** Rejects every parameter other than `can`: a misspelt `can` would let every valid key pass. */
 function listsIn(query: URLSearchParams): readonly string[] {
-  const misspelt = [...query.keys()].find((name) => name !== "can" && CAN.test(name));
-  if (misspelt === undefined) return query.getAll("can");
-  throw new Failure("INVALID_PERMISSION", `Write can=RESOURCE:ACTION, without ${quote(misspelt)}.`);
+  const other = [...query.keys()].find((name) => name !== "can");
+  if (other === undefined) return query.getAll("can");
+  throw new Failure("INVALID_PERMISSION", `Write can=RESOURCE:ACTION. The parameter ${quote(other)} is not allowed.`);
 }
 
 function splitOnce(text: string, separator: string): readonly [string, string?] {

@@ -293,7 +293,9 @@ Deno.test("A long query and many permissions are checked, and a query beyond the
     const many = Array<string>(500).fill("can=DOCKER:READ_ANY").join("&");
     expect(await statusOf("GET", `/verify?${many}`, bearer)).toBe(204);
     expect(await statusOf("GET", `/verify?${many}&can=VMS:READ_ANY`, bearer)).toBe(403);
-    expect(await statusOf("GET", `/verify?x=${"y".repeat(10_000)}&can=VMS:READ_ANY`, bearer)).toBe(403);
+    expect(await statusOf("GET", `/verify?can=DOCKER:READ_ANY${"%20".repeat(5_000)}&can=VMS:READ_ANY`, bearer)).toBe(
+      403,
+    );
     expect([414, 431]).toContain(await statusOf("GET", `/verify?${"x".repeat(200_000)}`, bearer));
   }));
 

@@ -70,7 +70,7 @@ for (
     ["/verify?can=DOCKER:READ_ANY&can=DOCKER:UPDATE_ANY", 403],
     ["/verify?%63an=DOCKER:UPDATE_ANY", 403],
     ["/verify?can=DOCKER:READ_ANY,DOCKER:UPDATE_ANY", 403],
-    ["/verify?page=2", 204],
+    ["/verify?", 204],
     ["/verify/any", 200],
     ["/verify/any/orders?can=DOCKER:UPDATE_ANY", 200],
     ["/verify/DOCKER:READ_ANY", 200],
@@ -87,8 +87,9 @@ for (
     ["/verify?can=DOCKER:READ", 400],
     ["/verify?CAN=DOCKER:UPDATE_ANY", 400],
     ["/verify?can[]=DOCKER:UPDATE_ANY", 400],
-    ["/verify?candidate=1", 204],
-    ["/verify/any/orders?CAN=1", 200],
+    ["/verify?permission=DOCKER:UPDATE_ANY", 400],
+    ["/verify?can=DOCKER:READ_ANY&page=2", 400],
+    ["/verify/any/orders?page=2", 200],
     ["/verify/", 400],
     ["/verify/any,DOCKER:READ_ANY", 400],
     ["/verify/ANY", 400],
@@ -122,6 +123,14 @@ Deno.test("A request with an invalid permission gets 401 if its key is not valid
     expect((await verify(server, "/verify?can=nonsense", { "x-api-key": `${key}x` }))[0]).toBe(401);
     const [status, , body] = await verify(server, "/verify?can=nonsense", { "x-api-key": key });
     expect([status, body]).toEqual([400, expect.stringContaining("RESOURCE:ACTION")]);
+  }));
+
+Deno.test("A request with a parameter other than can gets 401 if its key is not valid, otherwise 400 with its name", () =>
+  withHttp(async (server) => {
+    const { key } = await server.keyWith("DOCKER:READ_ANY");
+    expect((await verify(server, "/verify?permission=DOCKER:READ_ANY", {}))[0]).toBe(401);
+    const [status, , body] = await verify(server, "/verify?permission=DOCKER:READ_ANY", { "x-api-key": key });
+    expect([status, body]).toEqual([400, 'Write can=RESOURCE:ACTION. The parameter "permission" is not allowed.\n']);
   }));
 
 Deno.test("A request with a key in both headers gets 400 with invalid_request", () =>
@@ -197,6 +206,7 @@ Deno.test("The access log has the path without the query, the id of the key, and
   withHttp(async (server) => {
     const { id, key } = await server.keyWith("DOCKER:READ_ANY");
     const headers = { "x-api-key": key, "x-request-id": "one" };
+    await verify(server, "/verify?can=DOCKER:READ_ANY", headers);
     await verify(server, `/verify?can=DOCKER:READ_ANY&token=${key}`, headers);
     await verify(server, `/verify/VMS:READ_ANY/orders/${key}?token=${key}`, headers);
     await verify(server, "/verify?can=nonsense", headers);
@@ -206,6 +216,7 @@ Deno.test("The access log has the path without the query, the id of the key, and
     );
     expect(lines).toEqual([
       `one /verify 204 ${id} `,
+      `one /verify 400 ${id} INVALID_PERMISSION`,
       `one /verify/VMS:READ_ANY/orders/sak_… 403 ${id} FORBIDDEN`,
       `one /verify 400 ${id} INVALID_PERMISSION`,
       "one /verify 401  UNAUTHENTICATED",
