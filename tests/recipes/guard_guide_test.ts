@@ -9,7 +9,7 @@ import { nginxConfiguration, startProgram } from "./guarded_service.ts";
 
 testWith(
   ["bash", "curl", "nginx"],
-  'the commands under "Guarding a service" let only keys with ORDERS:READ_ANY reach the service, and the gate says why it refuses a mistyped resource',
+  'the commands under "Guarding a service" let only keys with ORDERS:READ_ANY reach the service, and the gate says why it refuses a mistyped resource, and logs no address that a client forged',
   async () => {
     const home = await Deno.makeTempDir({ prefix: "service-api-guide-" });
     await using service = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, answer);
@@ -39,7 +39,9 @@ testWith(
       const [configuration = ""] = textsIn(section, "nginx");
       await Deno.writeTextFile(`${home}/nginx/conf.d/orders.conf`, adapt(configuration));
       const [, mistake = "", reason = ""] = /^\$ (.*)\n([^]*)$/.exec(textsIn(section, "text").join()) ?? [];
-      const script = guide.replace("kill $!", `${mistake}\nkill $!`);
+      const forged = "203.0.113.9";
+      const request = `curl -sS -o forged.html -H 'X-Forwarded-For: ${forged}' http://127.0.0.1:8080/orders`;
+      const script = guide.replace("kill $!", `${mistake}\n${request}\nkill $!`);
       const { code, stdout } = await execute("bash", ["-euc", adapt(script)], {
         cwd: home,
         env: { PATH: `${home}/bin:${Deno.env.get("PATH")}`, HOME: home },
@@ -48,6 +50,7 @@ testWith(
       // curl reports each retry on standard error.
       const expected = `Added the resource ORDERS\nthe orders for shop\n403\n${reason.trimEnd()}\n`;
       expect({ code, stdout }).toEqual({ code: 0, stdout: expected });
+      expect(await Deno.readTextFile(`${home}/serve.log`)).not.toContain(forged);
     } finally {
       await running.stop();
       await Deno.remove(home, { recursive: true });
