@@ -48,8 +48,3 @@ export function resolvePath(path: string, configPath: string, host: Host): strin
 export function lockPath({ path }: ConfigPath): string {
   return `${path}.lock`;
 }
-
-/** The file in which `login` stores a profile's key, relative to the config file. */
-export function keyFileOf(profile: string): string {
-  return `keys/${profile}.key`;
-}

@@ -20,7 +20,7 @@ import { chooseSetting, type Profile, settingFrom, type SourcedSetting } from ".
 import { describeKey } from "./describe_key.ts";
 import { type AcceptedKey, identify } from "./identify.ts";
 import { confirmUnchecked, promptForKey, promptForServer, SERVER } from "./login_prompts.ts";
-import { changesFor, endpointOf, storeProfile } from "./stored_profile.ts";
+import { changesFor, chooseKeyFile, endpointOf, storeProfile } from "./stored_profile.ts";
 
 /** Registers the command. */
 export function registerLogin(command: Command, { host, log, setExitCode }: CommandContext): void {
@@ -147,8 +147,9 @@ async function logInTo(baseUrl: SourcedSetting, canGoBack: boolean, session: Ses
   const keepsKey = key.source === "file";
   const newFlags = { ...flags, keyHeader: flags.keyHeader ?? foundKeyHeader };
   await withLock(file, host, async () => {
-    const changes = changesFor(name, isNewServer ? server : undefined, keepsKey, newFlags, effective, host);
-    const newKey = keepsKey ? undefined : key.value;
+    const keyFile = keepsKey ? undefined : await chooseKeyFile(name, file, host);
+    const changes = changesFor(isNewServer ? server : undefined, keyFile?.setting, newFlags, effective, host);
+    const newKey = keyFile && { value: key.value, path: keyFile.path };
     await storeProfile({ file, name, oldProfile: config.profile, changes, key: newKey, isNewServer }, host);
   });
   const identity = caller === undefined ? "" : ` as ${quote(caller.name)} (${escapeInvisible(caller.id)})`;
@@ -292,6 +293,8 @@ If neither --profile nor SERVICE_API_PROFILE is set, the profile has the name
 "default". If the server rejects the key, login stores nothing. If the server
 cannot be reached, login at a terminal offers to store the key without a check.
 login stores the key in keys/<profile>.key, in the directory of the config file.
+If another profile uses this file, or if the profile does not use it yet but it
+exists, login adds a number: keys/<profile>-2.key.
 On Linux and macOS, only you can read the key file, and the config file if it
 contains headers or a database-url. login also stores --key-header, --header,
 --ca-file and --allow-http in the profile.

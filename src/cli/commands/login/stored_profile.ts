@@ -1,7 +1,8 @@
 /** The profile that `login` stores. */
 import { Failure, quote } from "../../../apikey/failure.ts";
 import type { Changes } from "../../config_file/edit.ts";
-import { type ConfigPath, directoryOf, keyFileOf, resolvePath } from "../../config_file/path.ts";
+import { keyFileUse, newKeyFile } from "../../config_file/key_file.ts";
+import { type ConfigPath, directoryOf, resolvePath } from "../../config_file/path.ts";
 import { readConfigFile } from "../../config_file/read.ts";
 import { removeFile, type StagedFile, stageFile } from "../../config_file/private_file.ts";
 import type { EffectiveSettings } from "../../connection/effective_settings.ts";
@@ -26,11 +27,11 @@ export function endpointOf(profile: Profile | undefined): string | undefined {
  * of the settings that were only for that server or store, except the key.
  *
  * @param newServer the URL of the server if it changes
+ * @param keyFile the key file if it changes, relative to the config file
  */
 export function changesFor(
-  name: string,
   newServer: string | undefined,
-  keepsKey: boolean,
+  keyFile: string | undefined,
   { keyHeader, header, caFile, allowHttp }: AddressFlags,
   { headers, ignored }: EffectiveSettings,
   host: Host,
@@ -40,7 +41,7 @@ export function changesFor(
   return {
     ...Object.fromEntries(membersToRemove.map((member) => [member, undefined])),
     ...(newServer === undefined ? {} : { "base-url": newServer }),
-    ...(keepsKey ? {} : { "key-file": keyFileOf(name) }),
+    ...(keyFile === undefined ? {} : { "key-file": keyFile }),
     ...(keyHeader === undefined ? {} : { "key-header": keyHeader }),
     ...(header === undefined ? {} : { headers: Object.fromEntries(headers.map(nameAndValue)) }),
     ...(caFile === undefined ? {} : { "ca-file": resolvePath(caFile, `${Deno.cwd()}/`, host) }),
@@ -59,8 +60,8 @@ export interface NewProfile {
   /** The profile before. */
   readonly oldProfile: Profile | undefined;
   readonly changes: Changes;
-  /** `undefined` keeps the key file of the profile. */
-  readonly key: string | undefined;
+  /** The key and the file to write it to. `undefined` keeps the key file of the profile. */
+  readonly key: { readonly value: string; readonly path: string } | undefined;
   /** Whether the profile had a different server, or none. */
   readonly isNewServer: boolean;
 }
@@ -75,17 +76,32 @@ export async function storeProfile(profile: NewProfile, host: Host): Promise<voi
   const { file, name, oldProfile, changes, key, isNewServer } = profile;
   if (!isNewServer || key === undefined) await checkUnchanged(oldProfile, file, name, host);
   const { stageChanges } = await import("#config-document");
-  const keyPath = `${directoryOf(file.path, host)}${keyFileOf(name)}`;
-  const stagedKey = key === undefined ? undefined : await stageFile(keyPath, `${key}\n`, 0o600, host);
+  const stagedKey = key && await stageFile(key.path, `${key.value}\n`, 0o600, host);
   let stagedConfig: StagedFile | undefined;
   try {
     stagedConfig = await stageChanges(file, name, changes, host);
-    if (isNewServer && stagedKey !== undefined) await removeFile(keyPath);
+    if (isNewServer && key !== undefined) await removeFile(key.path);
     await stagedConfig.commit();
     await stagedKey?.commit();
   } finally {
     await Promise.all([stagedKey?.discard(), stagedConfig?.discard()]);
   }
+}
+
+/** Where `login` stores the key of a profile. */
+export interface NewKeyFile {
+  readonly path: string;
+  /** The file relative to the config file; `undefined` if it is already the key file of the profile. */
+  readonly setting: string | undefined;
+}
+
+/** Chooses the file for the key. Replaces only a file in `keys` that the profile uses, and no other profile. */
+export async function chooseKeyFile(name: string, file: ConfigPath, host: Host): Promise<NewKeyFile> {
+  const profiles = (await readConfigFile(file, host))?.profiles ?? new Map<string, Profile>();
+  const use = await keyFileUse(name, { file, profiles }, host);
+  if (use?.isInKeys && use.others.length === 0) return { path: use.path, setting: undefined };
+  const setting = await newKeyFile(name, { file, profiles }, host);
+  return { path: `${directoryOf(file.path, host)}${setting}`, setting };
 }
 
 async function checkUnchanged(

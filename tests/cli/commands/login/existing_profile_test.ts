@@ -172,3 +172,76 @@ testWithModes(
     });
   },
 );
+
+/** Two profiles whose names were changed by hand: `default` to `old`, and `staging` to `default`. */
+function renamed(url: string, keyFile: string): string {
+  return `profiles:\n  old:\n    base-url: ${url}\n    key-file: ${keyFile}\n  default:\n    base-url: ${url}\n`;
+}
+
+for (const place of ["keys/default.key", "./keys/../keys/default.key", "its full path", "its name in capitals"]) {
+  testWithModes(`login does not overwrite the key file that another profile names with ${place}`, async () => {
+    await using server = startKeyServer();
+    await using home = await configHome();
+    const path = `${home.directory}/keys/default.key`;
+    const keyFile = { "its full path": path, "its name in capitals": "keys/DEFAULT.key" }[place] ?? place;
+    await Deno.mkdir(`${home.directory}/keys`, { recursive: true });
+    await Deno.writeTextFile(home.path, renamed(server.url, keyFile), { mode: 0o600 });
+    const owns = place !== "its name in capitals";
+    if (owns) await Deno.writeTextFile(path, "the key of old\n");
+    expect((await home.run(["login", "--key-file", "-"], { stdin: SECRET })).code).toBe(0);
+    const files = await filesIn(home.directory);
+    expect(files["config.yaml"]).toBe(`${renamed(server.url, keyFile)}    key-file: keys/default-2.key\n`);
+    expect(files["keys/default-2.key"]).toBe(`${SECRET}\n`);
+    expect(files["keys/default.key"]).toBe(owns ? "the key of old\n" : undefined);
+  });
+}
+
+testWithModes("login does not overwrite a key file that no profile of the config file names", async () => {
+  await using server = startKeyServer();
+  await using home = await configHome(`profiles:\n  default:\n    base-url: ${server.url}\n`);
+  await Deno.mkdir(`${home.directory}/keys`);
+  await Promise.all(
+    ["default", "default-2"].map((name) =>
+      Deno.writeTextFile(`${home.directory}/keys/${name}.key`, "another config file uses it\n")
+    ),
+  );
+  expect((await home.run(["login", "--key-file", "-"], { stdin: SECRET })).code).toBe(0);
+  expect(await filesIn(`${home.directory}/keys`)).toEqual({
+    "default.key": "another config file uses it\n",
+    "default-2.key": "another config file uses it\n",
+    "default-3.key": `${SECRET}\n`,
+  });
+});
+
+testWithModes("login replaces the key of a renamed profile, and logout removes it", async () => {
+  await using server = startKeyServer();
+  const text = `profiles:\n  default:\n    base-url: ${server.url}\n    key-file: keys/staging.key\n`;
+  await using home = await configHome(text);
+  await Deno.mkdir(`${home.directory}/keys`);
+  await Deno.writeTextFile(`${home.directory}/keys/staging.key`, "old\n");
+  expect((await home.run(["login", "--key-file", "-"], { stdin: SECRET })).code).toBe(0);
+  expect(await filesIn(home.directory)).toEqual({ "config.yaml": text, "keys/staging.key": `${SECRET}\n` });
+  expect(await home.run(["logout"])).toEqual({
+    code: 0,
+    stdout: `Logged out of ${server.url}. Profile default keeps this URL.\n`,
+    stderr: "",
+  });
+  expect(await filesIn(home.directory)).toEqual({ "config.yaml": text.replace(/ {4}key-file.*\n/, "") });
+});
+
+testWithModes("logout keeps a key file that another profile uses, and says so", async () => {
+  const url = "https://keys.example.com";
+  const text = `${renamed(url, "keys/default.key")}    key-file: keys/default.key\n`;
+  await using home = await configHome(text);
+  await Deno.mkdir(`${home.directory}/keys`);
+  const path = `${home.directory}/keys/default.key`;
+  await Deno.writeTextFile(path, SECRET);
+  expect((await home.run(["logout"])).stdout).toBe(
+    `Logged out of ${url}. Profile default keeps this URL. The file "${path}" remains, because it is also the ` +
+      "key-file of profile old.\n",
+  );
+  expect(await filesIn(home.directory)).toEqual({
+    "config.yaml": renamed(url, "keys/default.key"),
+    "keys/default.key": SECRET,
+  });
+});
