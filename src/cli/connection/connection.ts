@@ -13,7 +13,7 @@ import { writeNotes } from "../host/notes.ts";
 import { showWaiting } from "../host/show_waiting.ts";
 import type { EmbeddedServer, NetworkServer, Settings } from "./settings.ts";
 import { type KeyRemedies, keyRemediesFor, sayPlace } from "./key_source.ts";
-import { describePlace, describeTarget, storePath } from "./target.ts";
+import { describePlace, describeTarget, isStoreMissing, storePath } from "./target.ts";
 
 export { describeTarget } from "./target.ts";
 export { readEffectiveSettings, resolveSettings } from "./effective_settings.ts";
@@ -38,6 +38,8 @@ type ClientTask<Result> = (
 interface ConnectionFacts {
   /** Returns the server or store, for messages. */
   readonly describePlace: () => string;
+  /** Returns whether the settings select a store in a directory, and the store does not exist yet. */
+  readonly isStoreMissing: () => boolean;
   readonly target: Target;
   /** Where the key in use comes from; `undefined` if there is none, or if it is not stored. */
   readonly keySource: KeySource | undefined;
@@ -115,6 +117,7 @@ async function runTask<Result>(
   try {
     return await task(connect, interrupted, {
       describePlace: () => describePlace(settings),
+      isStoreMissing: () => isStoreMissing(settings),
       target,
       keySource,
       timeout,

@@ -18,12 +18,17 @@ function nameOf(server: Settings["server"]): string {
 }
 
 /** Returns, for example, `the server https://keys.example.com`. Says if a local store does not exist yet. */
-export function describePlace({ server }: Settings): string {
+export function describePlace({ server }: Pick<Settings, "server">): string {
   if (server.kind === "network") return `the server ${urlOf(server.endpoint)}`;
   const { location } = server;
   if (location.kind === "database") return `the database ${location.address.label}`;
-  const path = storePath(location.path);
-  return `the store ${quote(path)}${isMissing(path) ? ", which does not exist" : ""}`;
+  return `the store ${quote(storePath(location.path))}${isStoreMissing({ server }) ? ", which does not exist" : ""}`;
+}
+
+/** Whether the settings select a store in a directory, and the store does not exist yet. */
+export function isStoreMissing({ server }: Pick<Settings, "server">): boolean {
+  return server.kind === "embedded" && server.location.kind === "directory" &&
+    isMissing(storePath(server.location.path));
 }
 
 /** Returns the full path of the store in a data directory. */

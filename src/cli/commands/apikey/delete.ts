@@ -11,6 +11,7 @@ import {
   type DeleteResult,
   isMissingKeys,
   isSuccess,
+  isWithoutMatch,
   printDeleteResult,
   type Search,
   type Target,
@@ -54,14 +55,15 @@ export async function deleteKeys(
   let deleted = 0;
   const countDeleted = (count: number): void => void (deleted += count);
   try {
-    return await useClient(async (connect, interrupted, { describePlace, target, keySource }) => {
+    return await useClient(async (connect, interrupted, { describePlace, isStoreMissing, target, keySource }) => {
       const place = describePlace();
       const deletion = { flags, confirms, connect, dialog: { host, interrupted, target }, countDeleted };
       const result = isSimple
         ? await deleteOne(await connect(), only, host)
         : await (await import("#lifecycle")).deleteMany(targets, deletion);
-      const search = isMissingKeys(result, flags) ? await describeSearch(targets, await connect()) : NO_ADVICE;
-      await printDeleteResult(result, { ...search, place }, flags, host);
+      const explains = isMissingKeys(result, flags) || isWithoutMatch(result);
+      const search = explains ? await describeSearch(targets, await connect()) : NO_ADVICE;
+      await printDeleteResult(result, { ...search, place, isStoreMissing: isStoreMissing() }, flags, host);
       if (result.kind === "deleted" && (result.risks ?? []).length > 0) {
         await (await import("#lifecycle")).warnAboutLockout(result, keySource, host);
       }
@@ -73,10 +75,12 @@ export async function deleteKeys(
   }
 }
 
-const NO_ADVICE: Omit<Search, "place"> = { seesOnlyOwnKeys: false, advice: new Map() };
+const NO_ADVICE: Explanation = { seesOnlyOwnKeys: false, advice: new Map() };
+
+type Explanation = Pick<Search, "seesOnlyOwnKeys" | "advice">;
 
 /** Finds out why keys may be missing. Of several names, explains at most {@linkcode MAX_ADVICE}. */
-async function describeSearch(targets: readonly Target[], client: Client): Promise<Omit<Search, "place">> {
+async function describeSearch(targets: readonly Target[], client: Client): Promise<Explanation> {
   const names = targets.flatMap((target) => target.kind === "name" ? [target.value] : []).slice(0, MAX_ADVICE);
   const advice = await Promise.all(names.map(async (name) => [name, await client.adviceOnName(name)] as const));
   return { seesOnlyOwnKeys: await client.seesOnlyOwnKeys(), advice: new Map(advice) };

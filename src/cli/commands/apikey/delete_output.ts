@@ -62,10 +62,16 @@ export function isMissingKeys(result: DeleteResult, { ifExists = false }: Result
   return result.kind === "not found" || result.kind === "no keys";
 }
 
+/** Whether a filter matches no key. That is a success, unless the command cannot see the keys. */
+export function isWithoutMatch(result: DeleteResult): boolean {
+  return result.kind === "no matches" && result.kept.length === 0;
+}
+
 /** Where the command searched for keys. */
 export interface Search {
   /** The server or store, for example `the server https://keys.example.com`. */
   readonly place: string;
+  readonly isStoreMissing: boolean;
   /** Whether the server shows the key in use only itself and the keys that it created. */
   readonly seesOnlyOwnKeys: boolean;
   /** What to do about names that no key has: sentences that begin with a space. */
@@ -78,8 +84,8 @@ export function notFound({ kind, value }: Target): string {
 }
 
 /**
- * Prints the result on standard output. If a key is missing, says on standard error where the command searched, unless
- * the output is JSON.
+ * Prints the result on standard output. If a key or the store is missing, says on standard error where the command
+ * searched, unless the output is JSON.
  *
  * @throws {DeletionFailure} `FAILED` if the result cannot be written
  */
@@ -138,13 +144,13 @@ function listNames(keys: readonly KeyReference[]): string {
   return [...shown, ...keys.length > MAX_NAMES ? [`  and ${keys.length - MAX_NAMES} more\n`] : []].join("");
 }
 
-const SEES_ONLY_OWN_KEYS =
+export const SEES_ONLY_OWN_KEYS =
   "The key in use sees only itself and the keys that it created, because it lacks API_KEY:READ_ANY. Other keys may exist.";
 
 /** The lines for standard error, without the errors that are in the JSON. With `--if-exists`, a missing key is no problem. */
 function notes(
   result: DeleteResult,
-  { place, seesOnlyOwnKeys, advice }: Search,
+  { place, isStoreMissing, seesOnlyOwnKeys, advice }: Search,
   flags: ResultFlags,
 ): readonly string[] {
   const failed = result.kind === "deleted" ? result.failed : [];
@@ -163,7 +169,7 @@ function notes(
   const searched = `Searched ${place}. To search elsewhere, use --base-url, --data-dir, --database-url or --profile.`;
   return [
     ...[...errors, ...keptNotes].map(redactSecrets),
-    ...!flags.json && isMissingKeys(result, flags) ? [searched] : [],
+    ...!flags.json && (isMissingKeys(result, flags) || isWithoutMatch(result) && isStoreMissing) ? [searched] : [],
     ...seesOnlyOwnKeys ? [SEES_ONLY_OWN_KEYS] : [],
   ];
 }

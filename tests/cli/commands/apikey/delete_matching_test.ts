@@ -3,6 +3,7 @@ import { expect } from "expect";
 import type { KeyStore } from "../../../../src/store/key_store.ts";
 import { KEY_FIELDS } from "../../../../src/client/keys/api_key.ts";
 import { startForeignServer, startServer } from "../../../client/foreign_server.ts";
+import { embedded } from "../../../program/installations.ts";
 import { inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
 import { LOCAL_ORIGIN } from "../../../server/graphql/graphql.ts";
@@ -66,6 +67,32 @@ Deno.test("if no key matches a filter, delete prints so and exits with 0 (spec 7
       stderr: "",
     });
   }));
+
+Deno.test("if the store is missing, delete with a filter says where it searched", async () => {
+  await using installation = await embedded(inProcess);
+  const args = remove("--unused", "90d", "--yes");
+  expect(await installation.program(args)).toEqual({
+    code: 0,
+    stdout: "No API keys found to delete\n",
+    stderr: expect.stringMatching(/^service-api: Searched the store ".*keys\.db", which does not exist\. [^\n]*\n$/),
+  });
+  expect((await installation.program([...args, "--json"])).stderr).toBe("");
+});
+
+Deno.test("if no key matches a filter and the key in use sees only its own keys, delete says so", async () => {
+  const { key: owner, secret } = await newKeyWithSecret("owner", {
+    roles: [],
+    permissions: ["API_KEY:READ_OWN", "API_KEY:DELETE_OWN"],
+  });
+  await withKeys([owner, await newKey("old", { expiresAt: daysAgo(1) })], async ({ env }) => {
+    const owned = { ...env, SERVICE_API_KEY: secret };
+    expect(await inProcess(remove("--expired", "--yes"), { env: owned })).toEqual({
+      code: 0,
+      stdout: "No API keys found to delete\n",
+      stderr: expect.stringMatching(/^service-api: The key in use sees only itself and the keys that it created,/),
+    });
+  });
+});
 
 Deno.test("without a terminal and without --yes, delete with a filter says how many keys match, and deletes none", async () => {
   await withKeys(await ciKeys(2), async ({ env, names }) => {

@@ -11,6 +11,7 @@ import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import type { Host } from "../../../host/host.ts";
 import { writeNotes } from "../../../host/notes.ts";
 import { withServerFlags } from "../../../settings/server_flags.ts";
+import { SEES_ONLY_OWN_KEYS } from "../delete_output.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
 import { type ListFilterFlags, parseListFilter } from "./list_filter.ts";
 import { printKeys } from "./list_output.ts";
@@ -61,14 +62,24 @@ export async function listKeys(flags: ListFlags, host: Host, useClient: UseClien
   const now = host.now();
   const parse = (known: KnownNames): KeyFilter | undefined => parseListFilter(flags, known, now);
   const parsed = parseKnownNames(parse);
-  return await useClient(async (connect, _interrupted, { describePlace }) => {
+  return await useClient(async (connect, _interrupted, { describePlace, isStoreMissing }) => {
     const client = await connect();
     const filter = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, client) : parsed;
     const read = client.readKeys({ filter, now, needs: sort && [SORT_FIELDS[sort]] });
     const count = await printKeys(inOrder(read, sort, flags.reverse), flags, host);
     if (count > 0) return flags.check ? ExitCode.FAILED : ExitCode.OK;
-    // Programs know from the output that there is no key. Monitoring must be silent if all is well.
-    if (!flags.json && !flags.jsonl && !flags.check) await noteNoKeys(filter, describePlace(), host);
+    // Programs know from the output that there is no key.
+    if (flags.json || flags.jsonl) return ExitCode.OK;
+    // Monitoring must be silent if all is well: cron sends every line as mail.
+    const hasFilter = filter !== undefined;
+    const isExpected = flags.check || hasFilter && !host.stderr.isTerminal();
+    const isMissing = isStoreMissing();
+    const notes = [
+      ...isExpected && !isMissing ? [] : [describeNoKeys(hasFilter, describePlace(), isMissing)],
+      ...await client.seesOnlyOwnKeys() ? [SEES_ONLY_OWN_KEYS] : [],
+    ];
+    // The command succeeds even if the notes cannot be written.
+    if (notes.length > 0) await writeNotes(notes, host).catch(() => {});
     return ExitCode.OK;
   });
 }
@@ -98,13 +109,11 @@ function* inPages(keys: readonly ApiKey[]): Generator<readonly ApiKey[]> {
   for (let start = 0; start < keys.length; start += PAGE_SIZE) yield keys.slice(start, start + PAGE_SIZE);
 }
 
-/** A user may have searched another store than intended. The command succeeds even if this note cannot be written. */
-async function noteNoKeys(filter: KeyFilter | undefined, place: string, host: Host): Promise<void> {
-  const searched = `Searched ${place}.`;
-  const note = filter === undefined
-    ? `No API keys found. ${searched} To search elsewhere, use --base-url, --data-dir, --database-url or --profile.`
-    : ["No API keys match the filters.", ...host.stderr.isTerminal() ? [searched] : []].join(" ");
-  await writeNotes([note], host).catch(() => {});
+/** Says where the command searched, because the user may have meant another server or store. */
+function describeNoKeys(hasFilter: boolean, place: string, isMissing: boolean): string {
+  const found = hasFilter ? "No API keys match the filters." : "No API keys found.";
+  const elsewhere = "To search elsewhere, use --base-url, --data-dir, --database-url or --profile.";
+  return [found, `Searched ${place}.`, ...hasFilter && !isMissing ? [] : [elsewhere]].join(" ");
 }
 
 const NOTES = `
@@ -144,6 +153,8 @@ Results:
   A member is null if it does not apply or if the server does not report it.
   A key is disabled if enabled is false, and expired if expiresAt is past.
   If no key is listed, standard output is empty, or {"keys":[]} with --json.
+  Notes on standard error say if the store does not exist, or if the calling key
+  does not see all keys.
 
 The calling key needs API_KEY:READ_ANY. With API_KEY:READ_OWN, it lists itself
 and the keys that it created.

@@ -116,21 +116,49 @@ Deno.test("apikey list --check prints the keys and exits with 1, or prints nothi
     expect(await list("--check", "--match", "none")).toEqual({ code: 0, stdout: "", stderr: "" });
   }));
 
-Deno.test("if no key matches, apikey list says so in one line on standard error, and prints empty JSON", () =>
+Deno.test("without a terminal, apikey list prints nothing or empty JSON if no key matches", () =>
   withKeys(async (list) => {
-    const { code, stdout, stderr } = await list("--match", "none");
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
-    expect(stderr).toBe("service-api: No API keys match the filters.\n");
+    expect(await list("--match", "none")).toEqual({ code: 0, stdout: "", stderr: "" });
     expect(await list("--match", "none", "--json")).toEqual({ code: 0, stdout: '{"keys":[]}\n', stderr: "" });
     expect(await list("--match", "none", "--jsonl")).toEqual({ code: 0, stdout: "", stderr: "" });
   }));
 
-Deno.test("if no key matches, apikey list also says at a terminal where it searched", async () => {
+for (const flags of [["--check"], ["--expiring", "7d"], ["--expiring", "7d", "--check"]]) {
+  Deno.test(`apikey list ${flags.join(" ")} of a missing store says so, and succeeds`, async () => {
+    await using installation = await embedded(inProcess);
+    const { code, stdout, stderr } = await installation.program(["apikey", "list", ...flags]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(stderr).toMatch(
+      /^service-api: No API keys (found|match the filters)\. Searched the store ".*keys\.db", which does not exist\. To search elsewhere, use [^\n]*\n$/,
+    );
+    const json = await installation.program(["apikey", "list", ...flags, "--json"]);
+    expect(json).toEqual({ code: 0, stdout: '{"keys":[]}\n', stderr: "" });
+  });
+}
+
+Deno.test("if no key matches and the key in use sees only its own keys, apikey list --check says so", async () => {
+  await using installation = await overHttp();
+  const { program } = installation;
+  const owner = await program(["apikey", "create", "own", "--permissions", "API_KEY:READ_OWN"]);
+  const env = { SERVICE_API_KEY: owner.stdout.trim() };
+  const check = ["apikey", "list", "--expiring", "7d", "--check"];
+  expect(await program(check)).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect(await program(check, { env })).toEqual({
+    code: 0,
+    stdout: "",
+    stderr: expect.stringMatching(/^service-api: The key in use sees only itself and the keys that it created,/),
+  });
+});
+
+Deno.test("if no key matches, apikey list says so at a terminal, and where it searched", async () => {
   await using installation = await embedded(inProcess);
+  expect((await installation.program(["apikey", "create", "ci", "--roles", "GUEST"])).code).toBe(0);
   const host = new FakeHost(["apikey", "list", "--match", "none"], { env: installation.env });
   host.stderr.isTerminal = () => true;
   await run(host);
-  expect(host.stderr.text).toMatch(/^service-api: No API keys match the filters\. Searched the store\s".*keys\.db"/);
+  expect(host.stderr.text).toMatch(
+    /^service-api: No API keys match the filters\. Searched the store\s".*keys\.db"\.\n$/,
+  );
 });
 
 Deno.test("apikey list of a missing store prints nothing and does not create the store", async () => {
