@@ -1,6 +1,6 @@
 /** Opens connections to PostgreSQL, runs transactions, migrates the schema, and explains errors to the user. */
 // @ts-types="@types/pg"
-import pg, { type Pool, type PoolClient, type PoolConfig } from "pg";
+import pg, { type ClientConfig, type Pool, type PoolClient, type PoolConfig } from "pg";
 import { Failure, reasonOf } from "../apikey/failure.ts";
 import { POSTGRES_MIGRATIONS as MIGRATIONS } from "./postgres_migrations.ts";
 
@@ -10,7 +10,7 @@ export interface DatabaseAddress {
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** Never part of a message. */
+  /** Empty if none is set. Never part of a message. */
   readonly password: string;
   readonly database: string;
   /** The name of the database in messages: `HOST:PORT/DATABASE`, or `DATABASE at DIRECTORY` for a Unix socket. */
@@ -78,11 +78,28 @@ export function createPool(address: DatabaseAddress, timeout: number): Pool {
     // that nothing was changed.
     query_timeout: timeout + timeout / 4,
     keepAlive: true,
+    ...password === "" ? { Client: ClientWithoutPassword } : {},
   };
   const pool = new pg.Pool(config);
   // Without a listener, an error on an idle connection would end the process. The pool replaces the connection.
   pool.on("error", () => {});
   return pool;
+}
+
+/**
+ * Fails at once if the server asks for a password. `pg` would look for a file of passwords, for which the program has no
+ * permission, and leave the connection open.
+ */
+class ClientWithoutPassword extends pg.Client {
+  constructor(config?: ClientConfig) {
+    super({
+      ...config,
+      password: () => {
+        void this.end();
+        throw new Error("the server requires a password, but none is set");
+      },
+    });
+  }
 }
 
 /** A connection or a pool. */
@@ -181,6 +198,10 @@ export function requireKnownSchema(version: unknown, label: string): void {
 
 /** Advice for errors. Each pattern is matched against the error's code, a space and the error's message. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [
+    /requires a password/,
+    "Set PGPASSWORD, or add the password to the URL in SERVICE_API_DATABASE_URL or in the profile.",
+  ],
   [/^(28P01|28000)/, "Check the user, the password and the server's pg_hba.conf."],
   [/^3D000/, "Create the database, or choose another one in --database-url."],
   [

@@ -60,6 +60,18 @@ await testOnPostgres("Connections to PostgreSQL", {}, (server) => {
       }));
   }
 
+  Deno.test("PostgreSQL: if the server requires a password and none is set, opening fails at once, names PGPASSWORD and closes the connection", () =>
+    // The server does not drop a database while a client has not logged in.
+    within(LONG_TIMEOUT / 2, () =>
+      server.withNewDatabase(async (name) => {
+        const { code, message } = await failureAt({ ...server.address(name), password: "" }, LONG_TIMEOUT);
+        expect(code).toBe("UNREACHABLE");
+        expect(message).toBe(
+          `Cannot use the database 127.0.0.1:${server.port}/${name}: the server requires a password, but none is set. ` +
+            "Set PGPASSWORD, or add the password to the URL in SERVICE_API_DATABASE_URL or in the profile.",
+        );
+      })));
+
   Deno.test("PostgreSQL: calls fail with UNREACHABLE before their timeout while the server is stopped, and succeed after its restart", () =>
     server.withNewDatabase((name) =>
       withStoreAt(server.address(name), async (store) => {
