@@ -16,6 +16,7 @@ import { withServerFlags } from "../../settings/server_flags.ts";
 import { printNextSteps, printSecret, showsRights, withDestination } from "./create_output.ts";
 import { type OutputFlags, withOutputFlags } from "./key_flags.ts";
 import { withNewSecret } from "./key_in_use/new_secret.ts";
+import { writeWarning } from "./key_in_use/warning.ts";
 import { parseSelector, type SelectorFlags, withSelector } from "./select/select_key.ts";
 
 /** Registers the subcommand. */
@@ -78,15 +79,21 @@ export async function rotate(
       const { selector, grace = 0, expiresAt } = given === undefined
         ? await promptForRotation(plan, flags, client, dialog)
         : { ...plan, selector: given };
+      const warns = !flags.json && (given !== undefined || flags.yes === true);
+      const [isInUse, olderSecretEnd] = await Promise.all([
+        isKeyInUse(selector, client),
+        warns ? findGraceEnd(selector, client, host) : undefined,
+      ]);
       const issue = async (isStored: boolean): Promise<RotatedKey> => {
         const rotated = await client.rotateKey({ selector, grace, expiresAt, now: host.now() });
         await printSecret(rotated, secretFile, flags, host, { event: "was rotated", remedy: remedyFor(grace) });
         if (given === undefined || showsRights(flags, host)) {
           await printNextSteps(rotated, { secretFile, isStored, participle: "Rotated" }, host);
         }
+        if (olderSecretEnd !== undefined) await warnAboutOlderSecret(olderSecretEnd, host);
         return rotated;
       };
-      if (!await isKeyInUse(selector, client)) {
+      if (!isInUse) {
         const { graceUntil } = await issue(false);
         return flags.json ? undefined : await noteOldSecret(graceUntil, host);
       }
@@ -114,6 +121,22 @@ async function isKeyInUse(selector: KeySelector, client: Client): Promise<boolea
   return "id" in selector ? keyInUse.id === selector.id : hasName(keyInUse, selector.name);
 }
 
+/**
+ * Returns until when the secret from before the last rotation works, in RFC 3339; `undefined` if it no longer works, or if
+ * the server does not say. Only a warning depends on this, so it is no reason to fail.
+ */
+async function findGraceEnd(selector: KeySelector, client: Client, host: Host): Promise<string | undefined> {
+  const key = await client.findKey(selector).catch((error) => {
+    if (!(error instanceof Failure)) throw error;
+  });
+  const end = key?.graceUntil ?? undefined;
+  return end !== undefined && new Date(end) > host.now() ? end : undefined;
+}
+
+async function warnAboutOlderSecret(end: string, host: Host): Promise<void> {
+  await writeWarning({ text: escapeInvisible(`An older secret that was valid until ${end} no longer works.`) }, host);
+}
+
 /** At a terminal, says until when the old secret works, or that it no longer works. */
 async function noteOldSecret(graceUntil: RotatedKey["graceUntil"], host: Host): Promise<void> {
   if (!host.stderr.isTerminal()) return;
@@ -137,8 +160,10 @@ const NOTES = `
 Secret:
   By default, the old secret stops working as soon as the new one exists. With
   --grace, it works until the grace period ends, but never past its own expiry.
-  Another rotation ends the grace period at once. Until the grace period ends,
-  the access log of serve marks each request that carries the old secret.
+  Another rotation ends the grace period at once. Without --json, a warning on
+  standard error then says that an older secret no longer works. Until the grace
+  period ends, the access log of serve marks each request that carries the old
+  secret.
   The expiry of the key does not change unless --expires-in or --expires-at is
   given. An expired key cannot be rotated without a new expiry.
   With --secret-file, the secret goes to a file with mode 0600, and nothing is
