@@ -30,15 +30,19 @@ export function parseName(typed: string): Name {
 
 /**
  * Like {@linkcode parseName}, but for the name of an existing key: other servers also accept numbers that are not
- * decimal digits.
+ * decimal digits. If the text is the id of a key, the message suggests `--id`.
  *
  * @throws {Failure} `INVALID_NAME`
  */
 export function parseExistingName(typed: string): Name {
-  return parse(typed, () => /[^\p{L}\p{N} ]/u);
+  return parse(typed, () => /[^\p{L}\p{N} ]/u, (text) => /^key_[0-9A-Za-z]+$/.test(text) ? `--id ${text}` : undefined);
 }
 
-function parse(typed: string, forbiddenCharacter: () => RegExp): Name {
+function parse(
+  typed: string,
+  forbiddenCharacter: () => RegExp,
+  suggest: (text: string) => string | undefined = () => undefined,
+): Name {
   const trimmed = typed.trim();
   if (isAsciiName(trimmed)) return trimmed;
   const text = trimmed.normalize("NFC");
@@ -48,8 +52,9 @@ function parse(typed: string, forbiddenCharacter: () => RegExp): Name {
   if (text === "") throw new Failure("INVALID_NAME", `The name is empty. ${RULE}.`);
   const character = forbidden.exec(text)?.[0] ?? "";
   const spaced = text.replaceAll(/[\p{P}\p{Z}]+/gu, " ").trim();
-  const suggestion = isName(spaced, forbidden) ? ` Did you mean ${quote(spaced)}?` : "";
-  throw new Failure("INVALID_NAME", `The name ${quote(text)} contains ${quote(character)}. ${RULE}.${suggestion}`);
+  const suggestion = suggest(text) ?? (isName(spaced, forbidden) ? quote(spaced) : undefined);
+  const advice = suggestion === undefined ? "" : ` Did you mean ${suggestion}?`;
+  throw new Failure("INVALID_NAME", `The name ${quote(text)} contains ${quote(character)}. ${RULE}.${advice}`);
 }
 
 function isName(text: string, forbidden: RegExp): text is Name {

@@ -78,6 +78,13 @@ Deno.test("The message for an invalid long name is short", () => {
   expect(failureOf(() => parseName(`${"x".repeat(100_000)}-`)).message.length).toBeLessThan(300);
 });
 
+Deno.test("For the id of a key in place of an existing name, the message suggests --id", () => {
+  const { code, message } = failureOf(() => parseExistingName(" key_0Ptq6hQwrLlFpc7Pm8U1Ab "));
+  expect(code).toBe("INVALID_NAME");
+  expect(message).toMatch(/only letters, digits and spaces\. Did you mean --id key_0Ptq6hQwrLlFpc7Pm8U1Ab\?$/);
+  expect(failureOf(() => parseExistingName("key_a-b")).message).toMatch(/Did you mean "key a b"\?$/);
+});
+
 Deno.test("Every text is either rejected as INVALID_NAME or becomes a name that parses to itself", () => {
   fc.assert(
     fc.property(anyText, (text) => {

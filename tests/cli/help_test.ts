@@ -240,6 +240,12 @@ for (
     [["apikey", "frobnicate"], /"frobnicate"\. The commands of apikey are create, delete, .*, apply\. See/],
     [["apikey", "--frobnicate"], /Unknown option "--frobnicate"\. See service-api apikey --help\.$/],
     [["login", "staging"], /Unexpected argument "staging"\. Did you mean --profile staging\?/],
+    [["audit", "ci deploy"], /Unexpected argument "ci deploy"\. To print only the events of one key, use --key\./],
+    [["apikey", "update", "ci", "--new-name", "cd"], /Unknown option "--new-name"\. Did you mean --rename\?/],
+    [
+      ["apikey", "update", "ci", "--name", "cd"],
+      /The name was given twice\..* The flag for the new name is --rename\./,
+    ],
     [["apikey", "list", "ci"], /Unexpected argument "ci"\. To select keys by name, use --match\./],
     [
       ["apikey", "verify", "ci"],

@@ -92,6 +92,7 @@ function remedyFor(
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ["apikey list", "To select keys by name, use --match."],
   ["store copy", "The store to copy comes from --from."],
+  ["audit", "To print only the events of one key, use --key."],
   ["apikey verify", "The key to verify comes from --key-file or SERVICE_API_KEY."],
 ]);
 
@@ -104,6 +105,7 @@ function suggestFlag(word: string, command: KnownCommand | undefined, commands: 
   if (command?.name === "needs" && word === "--query") {
     return " Write the document without a flag: service-api needs '{ me { id } }'.";
   }
+  if (command?.name === "apikey update" && word === "--new-name") return " Did you mean --rename?";
   if (command !== undefined) {
     const subcommand = namesOfSubcommands(command.name, commands).find((name) => word === `--${name}`);
     return subcommand === undefined

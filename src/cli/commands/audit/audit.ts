@@ -27,7 +27,7 @@ export function registerAudit(command: Command, { host, log, setExitCode }: Comm
       "--since <time>",
       "print only events since this date, time or duration ago; for example 2026-12-31, 2026-12-31T23:59:59Z or 7d",
     )
-    .option("--key <name>", "print only events of the key with this id, or of each key that has or had this name")
+    .option("--key <name>", "print only events of the key with this name or id")
     .option("--after <id>", "print only events after the event with this id; an empty id prints all events")
     .option("--follow", "then wait for new events and print them, until you press Ctrl-C")
     .optionsGroup("Output:")

@@ -43,7 +43,7 @@ export function parseSelector(
   host: Host,
 ): KeySelector | undefined {
   const { id } = flags;
-  const name = chooseName(argument, flags);
+  const name = chooseName(argument, flags, command === "update" ? " The flag for the new name is --rename." : "");
   if (name !== undefined && id !== undefined) throw new Failure("USAGE", "Use either a name or --id, not both.");
   if (name !== undefined) return { name: parseExistingName(name) };
   if (id?.trim() === "") throw new Failure("USAGE", "--id is empty. Pass the id of a key, for example key_1.");
