@@ -66,7 +66,10 @@ export interface AuditEvent extends Origin {
    * describe the last one. Always 1 if a change took effect.
    */
   readonly occurrences: number;
-  /** What changed. Empty if the change was rejected, or if an older version recorded the event. */
+  /**
+   * What changed. If the change was rejected, empty or, for a resource, only its name. Also empty if an older version
+   * recorded the event.
+   */
   readonly changes: readonly AuditChange[];
 }
 

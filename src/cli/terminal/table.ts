@@ -11,6 +11,8 @@ export interface Column {
    * middles.
    */
   readonly isOptional?: boolean;
+  /** Whether the other flexible columns shrink first, to {@linkcode MIN_FLEXIBLE}. */
+  readonly isLastToShrink?: boolean;
 }
 
 /** A column that is shown. */
@@ -62,10 +64,17 @@ export function layoutTable(
       ? sumOf(required.map((width) => Math.min(width, MIN_FLEXIBLE))) <= room
       : Math.min(extra.width, MIN_EXTRA) <= rest;
     if (fits || last === undefined) {
-      const widest = widestFor(required, room);
-      return shown.map((column) =>
-        column.isFlexible ? { ...column, width: Math.min(column.width, column === extra ? rest : widest) } : column
+      const kept = flexible.filter(({ isLastToShrink }) => isLastToShrink);
+      const shrinking = flexible.filter((column) => column !== extra && !kept.includes(column)).map(({ width }) =>
+        width
       );
+      const roomForShrinking = room - sumOf(kept.map(({ width }) => width));
+      const keepsWidth = sumOf(shrinking.map((width) => Math.min(width, MIN_FLEXIBLE))) <= roomForShrinking;
+      const widest = keepsWidth ? widestFor(shrinking, roomForShrinking) : widestFor(required, room);
+      return shown.map((column) => {
+        if (!column.isFlexible || (keepsWidth && column.isLastToShrink)) return column;
+        return { ...column, width: Math.min(column.width, column === extra ? rest : widest) };
+      });
     }
     shown = shown.filter((column) => column !== last);
   }

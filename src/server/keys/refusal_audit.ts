@@ -11,6 +11,8 @@ import { sanitizeText } from "./sanitize_text.ts";
 export interface Target {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
+  /** For a change of a resource: its name, before the change or after it. */
+  readonly resource?: { readonly before: string | null; readonly after: string | null } | undefined;
 }
 
 /** Failures that are not refusals: the store was unavailable, or the client no longer waits for the response. */
@@ -49,17 +51,29 @@ export async function recordNotFound(id: string, context: RequestContext): Promi
 
 async function recordOutcome(
   action: AuditAction,
-  { id, name }: Target,
+  { id, name, resource }: Target,
   outcome: string,
-  { origin, refusals }: RequestContext,
+  { origin, refusals, store }: RequestContext,
 ): Promise<void> {
+  const keyId = id === undefined ? null : sanitizeText(id);
   await refusals.record({
     ...origin,
     action,
-    keyId: id === undefined ? null : sanitizeText(id),
-    keyName: name === undefined ? null : sanitizeText(name),
+    keyId,
+    keyName: name === undefined ? await findName(keyId, store) : sanitizeText(name),
     outcome,
+    changes: resource === undefined ? [] : [{
+      field: "name",
+      before: resource.before === null ? null : sanitizeText(resource.before),
+      after: resource.after === null ? null : sanitizeText(resource.after),
+    }],
   });
+}
+
+/** Returns `null` if there is no such key, or if the store is unavailable: the caller must still get the refusal. */
+async function findName(id: string | null, store: Pick<KeyStore, "findById">): Promise<string | null> {
+  if (id === null) return null;
+  return await store.findById(id).then((key) => key?.name ?? null, () => null);
 }
 
 /** How many refusals of one kind have their own event in each period. */

@@ -5,7 +5,7 @@ import { type CustomResource, isResource, isResourceName } from "../../apikey/pe
 import type { ResourcePrecondition } from "../../store/key_store.ts";
 import { resourceNotFound } from "../../store/resources/resource_list.ts";
 import { requireStillAuthorized } from "../auth/authorization.ts";
-import { withRefusalAudit } from "../keys/refusal_audit.ts";
+import { type Target, withRefusalAudit } from "../keys/refusal_audit.ts";
 import { type RequestContext, throwIfAborted } from "../keys/request_context.ts";
 import { parseOptional } from "../keys/storable_text.ts";
 
@@ -27,7 +27,7 @@ export function addResource(
   { name, description }: AddResourceInput,
   context: RequestContext,
 ): Promise<CustomResource> {
-  return withRefusalAudit("ADD_RESOURCE", () => ({}), context, async () => {
+  return withRefusalAudit("ADD_RESOURCE", () => addition(name), context, async () => {
     requireNewName(name);
     const resource = { name, description: parseOptional(description ?? null, parseDescription) };
     await context.store.addResource(resource, context.origin, preconditionOf(context));
@@ -42,10 +42,20 @@ export function addResource(
  * @throws {Failure} what `KeyStore.removeResource` throws
  */
 export function removeResource(name: string, context: RequestContext): Promise<void> {
-  return withRefusalAudit("REMOVE_RESOURCE", () => ({}), context, async () => {
+  return withRefusalAudit("REMOVE_RESOURCE", () => removal(name), context, async () => {
     if (!isResourceName(name)) throw resourceNotFound(name);
     await context.store.removeResource(name, context.origin, preconditionOf(context));
   });
+}
+
+/** Returns the target of a refused request to add a resource. */
+export function addition(name: string): Target {
+  return { resource: { before: null, after: name } };
+}
+
+/** Returns the target of a refused request to remove a resource. */
+export function removal(name: string): Target {
+  return { resource: { before: name, after: null } };
 }
 
 function requireNewName(name: string): void {

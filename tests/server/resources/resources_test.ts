@@ -236,7 +236,7 @@ Deno.test("The filter can of apiKeyConnection knows custom resources", () =>
     });
   }));
 
-Deno.test("A key that lacks the permission adds and removes nothing, and the audit trail records that it was refused", () =>
+Deno.test("A key that lacks the permission adds and removes nothing, and the audit trail records that it was refused, with the name of the resource", () =>
   withServer(async (server) => {
     await add(server, "ORDERS");
     const { key } = await server.create({ name: "viewer", roles: ["VIEWER"] });
@@ -246,15 +246,32 @@ Deno.test("A key that lacks the permission adds and removes nothing, and the aud
     expect(await server.store.listResources()).toMatchObject({ revision: 1 });
     const { data } = await post(
       server.local,
-      "{ auditEvents { action outcome key { id name } changes { field after } } }",
+      "{ auditEvents { action outcome key { id name } changes { field before after } } }",
     );
     const noKey = { id: null, name: null };
+    const named = (before: string | null, after: string | null): unknown => [{ field: "name", before, after }];
     expect(data).toEqual({
       auditEvents: [
-        { action: "ADD_RESOURCE", outcome: "DONE", key: noKey, changes: [{ field: "name", after: "ORDERS" }] },
+        { action: "ADD_RESOURCE", outcome: "DONE", key: noKey, changes: named(null, "ORDERS") },
         expect.objectContaining({ action: "CREATE" }),
-        { action: "ADD_RESOURCE", outcome: "FORBIDDEN", key: noKey, changes: [] },
-        { action: "REMOVE_RESOURCE", outcome: "FORBIDDEN", key: noKey, changes: [] },
+        { action: "ADD_RESOURCE", outcome: "FORBIDDEN", key: noKey, changes: named(null, "NEW") },
+        { action: "REMOVE_RESOURCE", outcome: "FORBIDDEN", key: noKey, changes: named("ORDERS", null) },
       ],
     });
+  }));
+
+Deno.test("A refused request to remove a resource in use is recorded with the name of the resource, without secrets", () =>
+  withServer(async (server) => {
+    const { local, create, keyWith, store } = server;
+    await add(server, "ORDERS");
+    await keyWith("ORDERS:READ_ANY");
+    await post(local, REMOVE_RESOURCE, { name: "ORDERS" });
+    const { key: secret } = await create({ name: "guest", roles: ["GUEST"] });
+    await post(local, ADD_RESOURCE, { input: { name: secret } });
+    const events = (await store.listEvents(undefined, 10)).filter(({ outcome }) => outcome !== "DONE");
+    expect(events).toMatchObject([
+      { action: "REMOVE_RESOURCE", outcome: "FAILED", changes: [{ field: "name", before: "ORDERS", after: null }] },
+      { action: "ADD_RESOURCE", outcome: "USAGE", changes: [{ field: "name", before: null }] },
+    ]);
+    expect(JSON.stringify(events)).not.toContain(secret);
   }));

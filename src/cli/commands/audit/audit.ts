@@ -207,7 +207,8 @@ Each event has these members. A member that does not apply is null:
              minute, one event stands for the further attempts, and its other
              members describe the last one
   changes    [{"field","before","after"}]: what changed about the key or the
-             resource. Secrets are masked. Not set if the server is older and
+             resource. If the change was refused, [] or, for a resource, only
+             its name. Secrets are masked. Not set if the server is older and
              does not report it
 
 If you use a key, it needs LOGS:READ_ANY. The audit trail contains changes to

@@ -7,7 +7,7 @@ import { writeNotes } from "../../host/notes.ts";
 /** The last columns are left out first if the terminal is too narrow. */
 const COLUMNS = [
   { title: "TIME (UTC)", isOptional: false },
-  { title: "EVENT", isFlexible: true },
+  { title: "EVENT", isFlexible: true, isLastToShrink: true },
   { title: "NAME", isFlexible: true },
   { title: "BY", isFlexible: true },
   { title: "FROM" },

@@ -2,7 +2,13 @@
 import { GraphQLBoolean, GraphQLString } from "graphql";
 import { RULES } from "../../auth/authorization.ts";
 import { recordRefusal } from "../../keys/refusal_audit.ts";
-import { addResource, type AddResourceInput, removeResource } from "../../resources/change_resources.ts";
+import {
+  addition,
+  addResource,
+  type AddResourceInput,
+  removal,
+  removeResource,
+} from "../../resources/change_resources.ts";
 import { addResourceInput, customResource } from "../types/resource.ts";
 import { listOf, required } from "../types/wrappers.ts";
 import { authorized } from "./authorized.ts";
@@ -20,7 +26,7 @@ export const add = authorized<{ readonly input: AddResourceInput }>(ResourceMuta
   description: "Adds a resource. From the next request on, permissions can name it. Roles cover it too.",
   args: { input: { type: required(addResourceInput) } },
   resolve: ({ input }, context) => addResource(input, context),
-  onForbidden: (_given, error, context) => recordRefusal("ADD_RESOURCE", {}, error, context),
+  onForbidden: ({ input }, error, context) => recordRefusal("ADD_RESOURCE", addition(input.name), error, context),
 });
 
 export const remove = authorized<{ readonly name: string }>(ResourceMutations.remove, {
@@ -28,5 +34,5 @@ export const remove = authorized<{ readonly name: string }>(ResourceMutations.re
   description: "Removes a resource and returns true. Fails if any key has a permission on it.",
   args: { name: { type: required(GraphQLString) } },
   resolve: ({ name }, context) => removeResource(name, context).then(() => true),
-  onForbidden: (_given, error, context) => recordRefusal("REMOVE_RESOURCE", {}, error, context),
+  onForbidden: ({ name }, error, context) => recordRefusal("REMOVE_RESOURCE", removal(name), error, context),
 });

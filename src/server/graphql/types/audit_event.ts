@@ -63,7 +63,9 @@ const auditEventFields: Fields<AuditEvent> = {
   },
   changes: {
     type: listOf(auditChange),
-    description: "What changed. Empty if the change was refused, or if an older version recorded the event.",
+    description:
+      "What changed. If the change was refused, empty or, for a resource, only its name. Also empty if an older version " +
+      "recorded the event.",
   },
   occurrences: {
     type: required(GraphQLInt),

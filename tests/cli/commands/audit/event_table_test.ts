@@ -123,6 +123,22 @@ TIME (UTC)        EVENT   NAME       BY            CHANGES
 `);
 });
 
+Deno.test("at 80 columns, long names lose their middle before the reason of a refusal does", async () => {
+  const [name, address] = ["nightly backup of the database", "127.0.0.1"];
+  const refusal = {
+    action: "REMOVE_RESOURCE",
+    outcome: "FAILED",
+    key: { id: null, name: null },
+    changes: [{ field: "name", before: "ORDERS", after: null }],
+    address,
+  };
+  expect(await tableOf([[refusal, { key: { id: "key_1", name }, actor: { id: "key_2", name }, address }]])).toBe(`\
+TIME (UTC)        EVENT                   NAME          BY            FROM
+2026-01-02 03:04  REMOVE_RESOURCE FAILED  ORDERS        first admin   127.0.0.1
+2026-01-02 03:04  DELETE                  nightl…abase  nightl…abase  127.0.0.1
+`);
+});
+
 Deno.test("the user of a local command is shown as local, because a key can have the same name", async () => {
   const local = { actor: null, address: null };
   const table = await tableOf([[{ ...local, localUser: "first admin" }, { ...local, localUser: null }, {}]]);
