@@ -5,7 +5,8 @@ import { inProcess } from "../program/program.ts";
 import { startServer } from "./foreign_server.ts";
 
 const KEY = "other_0123456789abcdef";
-const REMEDY = "Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.";
+const REMEDY =
+  "The key is in SERVICE_API_KEY. Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login.";
 const HEADER_REMEDY = "If the server expects the bare key in another header, use --key-header x-api-key.";
 
 /** Creates a key on a server that sends the response, and returns the failure. */

@@ -12,7 +12,7 @@ import type { Log } from "../host/log.ts";
 import { writeNotes } from "../host/notes.ts";
 import { showWaiting } from "../host/show_waiting.ts";
 import type { EmbeddedServer, NetworkServer, Settings } from "./settings.ts";
-import { type KeyRemedies, keyRemediesFor, sayPlace } from "./key_source.ts";
+import { type KeyRemedies, keyRemediesFor } from "./key_source.ts";
 import { describePlace, describeTarget, isStoreMissing, storePath } from "./target.ts";
 
 export { describeTarget } from "./target.ts";
@@ -74,7 +74,8 @@ async function runTask<Result>(
   interrupted: AbortSignal,
   remedies: KeyRemedies | undefined,
 ): Promise<Result> {
-  const { server, headers, timeout, maxResponseSize, keySource } = settings;
+  const { server, headers, timeout, maxResponseSize, keySource, loginCommand } = settings;
+  const keyRemedies = keyRemediesFor(keySource, loginCommand);
   let connection: Connection | undefined;
   // An error here must not hide the result of the task: the server has already stored any changes.
   const close = async (): Promise<void> => {
@@ -97,9 +98,9 @@ async function runTask<Result>(
   };
   const connect = async (isAgain = false): Promise<Client> => {
     if (isAgain) await close();
-    connection ??= server.kind === "network"
-      ? await connectToNetwork(server, keySource, host)
-      : await showWait(openEmbedded(server, { timeout, signal: interrupted, onBusy, onCreate, keySource }, host, log));
+    connection ??= server.kind === "network" ? await connectToNetwork(server, keyRemedies, host) : await showWait(
+      openEmbedded(server, { timeout, signal: interrupted, onBusy, onCreate, keyRemedies }, host, log),
+    );
     const fetch = log.isDebug ? (await import("#debug-log")).logRequests(connection.fetch, log) : connection.fetch;
     return createClient({
       ...connection,
@@ -140,13 +141,13 @@ interface Connection extends KeyRemedies, Pick<Endpoint, "url" | "label" | "fetc
 
 async function openEmbedded(
   { location }: EmbeddedServer,
-  { timeout, signal, onBusy, onCreate, keySource }: {
+  { timeout, signal, onBusy, onCreate, keyRemedies }: {
     readonly timeout: number;
     readonly signal: AbortSignal;
     readonly onBusy: () => void;
     /** @param path the new store */
     readonly onCreate: (path: string) => void;
-    readonly keySource: KeySource | undefined;
+    readonly keyRemedies: KeyRemedies;
   },
   host: Host,
   log: Log,
@@ -164,15 +165,15 @@ async function openEmbedded(
     logError: log.error,
     logDebug: log.debug,
   });
-  const place = sayPlace("The key", keySource);
+  const { knownKeyRemedy: place, newSecretRemedy } = keyRemedies;
   return {
     url: "http://localhost/graphql",
     label: "the embedded server",
     keyRemedy:
-      `${place}No other server is selected, so the embedded server checked the key. Set the key's server with ` +
-      "--base-url or SERVICE_API_URL, or use no key.",
-    knownKeyRemedy: `${place}The embedded server also accepts commands without a key.`,
-    newSecretRemedy: keyRemediesFor(keySource).newSecretRemedy,
+      `${place} No other server is selected, so the embedded server checked the key. Set the key's server with `
+        .trimStart() + "--base-url or SERVICE_API_URL, or use no key.",
+    knownKeyRemedy: `${place} The embedded server also accepts commands without a key.`.trimStart(),
+    newSecretRemedy,
     ...server,
   };
 }
@@ -182,10 +183,10 @@ const USER_VARIABLES = ["SUDO_USER", "LOGNAME", "USER", "USERNAME"];
 
 async function connectToNetwork(
   { endpoint, caCertificates }: NetworkServer,
-  keySource: KeySource | undefined,
+  keyRemedies: KeyRemedies,
   host: Host,
 ): Promise<Connection> {
-  const server = { url: endpoint.href, label: endpoint.host, ...keyRemediesFor(keySource) };
+  const server = { url: endpoint.href, label: endpoint.host, ...keyRemedies };
   const client = await createHttpClient(endpoint, caCertificates, host);
   if (client === undefined) return { ...server, fetch, close: () => Promise.resolve() };
   return {

@@ -4,6 +4,7 @@ import { shellWord } from "../../apikey/shell_word.ts";
 import type { Endpoint } from "../../client/endpoint.ts";
 import { NEW_SECRET_REMEDY } from "../../client/response_failure.ts";
 import type { KeySource } from "../host/dialog.ts";
+import type { ConfigPath } from "../config_file/path.ts";
 import type { EffectiveSettings } from "./effective_settings.ts";
 
 /** @returns `undefined` if there is no key, if it is in a header of the user, or if a pipe or standard input contained it */
@@ -18,21 +19,36 @@ export function keySourceOf(settings: EffectiveSettings): KeySource | undefined 
     : { name: from, file: path, loginCommand: undefined };
 }
 
+/** Returns the command that stores a key in the profile that the user has selected. */
+export function loginCommandOf({ config: { file, profileSetting } }: EffectiveSettings): string {
+  const profile = profileSetting === undefined ? "" : ` --profile ${shellWord(profileSetting.value)}`;
+  return `service-api login${profile}${configFlag(file)}`;
+}
+
+function configFlag(file: ConfigPath | undefined): string {
+  return file?.setting?.source === "flag" ? ` --config ${shellWord(file.path)}` : "";
+}
+
 /** Returns the command to which a user adds the file of a key, to store this key in the profile. */
 function loginCommandFor({ baseUrl, config: { file, profile } }: EffectiveSettings): string | undefined {
   if (baseUrl === undefined || profile === undefined) return undefined;
-  const config = file?.setting?.source === "flag" ? ` --config ${shellWord(file.path)}` : "";
-  return `service-api login --profile ${shellWord(profile.name)}${config} --base-url ${shellWord(baseUrl.value)}`;
+  return `service-api login --profile ${shellWord(profile.name)}${configFlag(file)} --base-url ${
+    shellWord(baseUrl.value)
+  }`;
 }
 
 /** What messages advise if the server rejects the key. */
 export type KeyRemedies = Required<Pick<Endpoint, "keyRemedy" | "knownKeyRemedy" | "newSecretRemedy">>;
 
-/** Returns advice that names the place of the key, so that the user knows which of several keys was sent. */
-export function keyRemediesFor(source: KeySource | undefined): KeyRemedies {
+/**
+ * Returns advice that names the place of the key, so that the user knows which of several keys was sent.
+ *
+ * @param login the command that stores a key in the profile that the user has selected
+ */
+export function keyRemediesFor(source: KeySource | undefined, login: string): KeyRemedies {
   const command = source?.loginCommand;
   const set = command === undefined
-    ? "Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login."
+    ? `Set a valid key with SERVICE_API_KEY or --key-file, or store one with ${login}.`
     : `Run ${command} to store a valid key.`;
   const pass = command === undefined ? NEW_SECRET_REMEDY : `Run ${command} to store it.`;
   return {
@@ -43,7 +59,7 @@ export function keyRemediesFor(source: KeySource | undefined): KeyRemedies {
 }
 
 /** Returns, for example, `The key is in "/etc/ci.key" (--key-file). `; empty if the place is unknown. */
-export function sayPlace(what: string, source: KeySource | undefined): string {
+function sayPlace(what: string, source: KeySource | undefined): string {
   if (source === undefined) return "";
   return `${what} is in ${source.file === undefined ? source.name : `${quote(source.file)} (${source.name})`}. `;
 }

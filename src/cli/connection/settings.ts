@@ -12,7 +12,7 @@ import { parseBaseUrl } from "../settings/base_url.ts";
 import { readTimeout } from "../settings/duration.ts";
 import { readHeaders } from "./headers.ts";
 import { type EffectiveSettings, readEffectiveSettings } from "./effective_settings.ts";
-import { keySourceOf } from "./key_source.ts";
+import { keySourceOf, loginCommandOf } from "./key_source.ts";
 import { sizeSchema } from "../settings/number.ts";
 import { parseSetting } from "../settings/schema.ts";
 import type { ServerFlags } from "../settings/server_flags.ts";
@@ -29,6 +29,8 @@ export interface Settings {
   readonly headers: ReadonlyMap<string, string>;
   /** Where the key in the headers comes from; `undefined` if there is none, or if it is not stored. */
   readonly keySource: KeySource | undefined;
+  /** The command that stores a key in the profile that the user has selected. */
+  readonly loginCommand: string;
   /** Milliseconds. */
   readonly timeout: number;
   /** Bytes, after decompression. */
@@ -79,6 +81,7 @@ export async function parseSettings(settings: EffectiveSettings, host: Host, log
     ),
     headers: await readHeaders(settings, host, log),
     keySource: keySourceOf(settings),
+    loginCommand: loginCommandOf(settings),
   };
   if (log.isDebug) (await import("#debug-log")).logSettings(settings, parsed, host, log);
   return parsed;

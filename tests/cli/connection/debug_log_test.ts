@@ -93,6 +93,7 @@ Deno.test("the debug log shows why a request is repeated", async () => {
     knownKeyRemedy: "",
     headers: new Map<string, string>(),
     keySource: undefined,
+    loginCommand: "service-api login",
     timeout: 1000,
     maxResponseSize: 1000,
     interrupted: new AbortController().signal,

@@ -100,6 +100,23 @@ for (
   });
 }
 
+Deno.test("if a server needs a key, the message has the login command for the selected profile", async () => {
+  await using installation = await overHttp();
+  const url = installation.env["SERVICE_API_URL"] ?? "";
+  await using home = await configHome(`profiles:\n  prod: { base-url: "${url}" }\n  default: { base-url: "${url}" }\n`);
+  const problem = async (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> =>
+    (await home.run(["apikey", "list", ...args], { env })).stderr;
+  const remedy = "Set a valid key with SERVICE_API_KEY or --key-file, or store one with service-api login";
+  expect(await problem([])).toContain(` ${remedy}.\n`);
+  expect(await problem(["--profile", "prod"])).toContain(` ${remedy} --profile prod.\n`);
+  expect(await problem([], { SERVICE_API_PROFILE: "prod", SERVICE_API_KEY: UNKNOWN })).toContain(
+    ` The key is in SERVICE_API_KEY. ${remedy} --profile prod.\n`,
+  );
+  expect(await problem(["--profile", "prod", "--config", home.path])).toContain(
+    ` ${remedy} --profile prod --config ${home.path}.\n`,
+  );
+});
+
 Deno.test("if the secret of a profile was rotated, the message says how to store the new one in the profile", async () => {
   await using installation = await overHttp();
   const { program } = installation;

@@ -1,7 +1,8 @@
 /** Checks that a server accepts a key, and in which header. */
-import { Failure } from "../../../apikey/failure.ts";
+import { Failure, quote } from "../../../apikey/failure.ts";
 import type { KeyReference, Verification } from "../../../client/client.ts";
 import type { EffectiveSettings } from "../../connection/effective_settings.ts";
+import type { KeyRemedies } from "../../connection/key_source.ts";
 import type { Host } from "../../host/host.ts";
 import type { Log } from "../../host/log.ts";
 import { settingFrom, type SourcedSetting } from "../../settings/setting.ts";
@@ -30,7 +31,7 @@ export interface AcceptedKey extends Identity {
 export async function identify(settings: EffectiveSettings, host: Host, log: Log): Promise<Identity> {
   const { BearerRefused, parseSettings, USUAL_KEY_HEADER, withClientFor } = await import("#connection");
   const identifyWith = async (effective: EffectiveSettings): Promise<Identity> => {
-    const useClient = withClientFor(await parseSettings(effective, host, log), host, log, REMEDIES);
+    const useClient = withClientFor(await parseSettings(effective, host, log), host, log, remediesFor(effective));
     return await useClient(async (connect) => {
       const client = await connect();
       const caller = await client.identify();
@@ -53,12 +54,17 @@ export async function identify(settings: EffectiveSettings, host: Host, log: Log
   }
 }
 
-/** The usual advice, to log in, is of no use here. */
-const REMEDIES = {
-  keyRemedy: "Check that it is the whole key, and a key of this server.",
-  knownKeyRemedy: "",
-  newSecretRemedy: "",
-};
+/** The usual advice, to log in, is of no use here. A user who did not enter the key has to know where it is. */
+function remediesFor({ key, config: { profile } }: EffectiveSettings): KeyRemedies {
+  const sources = { flag: undefined, variable: key?.from, file: `profile ${quote(profile?.name ?? "")}` } as const;
+  const source = key && sources[key.source];
+  const place = source === undefined ? "" : `The key comes from ${source}.`;
+  return {
+    keyRemedy: `${place} Check that it is the whole key, and a key of this server.`.trimStart(),
+    knownKeyRemedy: place,
+    newSecretRemedy: place,
+  };
+}
 
 /** What the key may do is not needed to log in, so a server may refuse to say it. */
 async function ifReported(verifying: Promise<Verification>): Promise<Verification | undefined> {

@@ -13,13 +13,14 @@ import { type Config, isInvalidLine, readConfigFile } from "../../config_file/re
 import { chooseConfigPath, type ConfigPath } from "../../config_file/path.ts";
 import { readKey } from "../../connection/headers.ts";
 import type { EffectiveSettings } from "../../connection/effective_settings.ts";
+import { describeServer } from "../../connection/setting_rows.ts";
 import { withLock } from "../../config_file/private_file.ts";
 import { checkProfileName } from "../../settings/profile_name.ts";
 import { type AddressFlags, withAddressFlags } from "../../settings/server_flags.ts";
 import { chooseSetting, type Profile, settingFrom, type SourcedSetting } from "../../settings/setting.ts";
 import { describeKey } from "./describe_key.ts";
 import { type AcceptedKey, identify } from "./identify.ts";
-import { confirmUnchecked, promptForKey, promptForServer, SERVER } from "./login_prompts.ts";
+import { confirmUnchecked, promptForKey, promptForServer, SERVER, writeProblem } from "./login_prompts.ts";
 import { changesFor, chooseKeyFile, endpointOf, storeProfile } from "./stored_profile.ts";
 
 /** Registers the command. */
@@ -85,6 +86,7 @@ export async function login(
     },
   };
   const given = chooseServer(session);
+  if (flags.keyFile === undefined && canPrompt(flags, host)) await noteKeyVariable(host);
   if (given !== undefined) await logInTo(given, false, session);
   else await askAndLogIn(session);
   return ExitCode.OK;
@@ -155,9 +157,13 @@ async function logInTo(baseUrl: SourcedSetting, canGoBack: boolean, session: Ses
   const identity = caller === undefined ? "" : ` as ${quote(caller.name)} (${escapeInvisible(caller.id)})`;
   const note = foundKeyHeader === undefined ? "" : ` The server expects the key in the header ${foundKeyHeader}.`;
   const kept = keepsKey ? " The profile keeps its key." : "";
+  const oldServer = isNewServer && config.profile ? describeServer(config.profile) : undefined;
+  const changed = oldServer === undefined
+    ? ""
+    : ` Profile ${quote(name)}: ${escapeInvisible(oldServer)} is now ${server}.`;
   const text = isUnchecked
-    ? `Stored the profile ${quote(name)} for ${server}. The key was not checked.`
-    : `Logged in to ${server}${identity}.${note}${kept}`;
+    ? `Stored the profile ${quote(name)} for ${server}. The key was not checked.${changed}`
+    : `Logged in to ${server}${identity}.${note}${kept}${changed}`;
   await host.stdout.write(`${await wrapFor(host.stdout, text)}\n`);
   await describeKey(verification, host);
   await warnAboutVariables(baseUrl, key, host);
@@ -214,7 +220,10 @@ async function chooseAcceptedKey(
   check: (key: SourcedSetting) => Promise<AcceptedKey>,
 ): Promise<AcceptedKey> {
   const given = await readKeyFromFlagOrVariable(settings, host, log);
-  if (given !== undefined) return await check(given);
+  if (given !== undefined) {
+    const accepted = await checkGiven(given, flags, host, check);
+    if (accepted !== undefined) return accepted;
+  }
   const keyFile = profile?.values.get("keyFile");
   const readCurrent = (): Promise<SourcedSetting | undefined> =>
     readKey({ key: undefined, keyFile, timeout: settings.timeout }, host, log);
@@ -231,6 +240,38 @@ async function chooseAcceptedKey(
     : ` (${baseUrl.source === "file" ? `profile ${quote(name)}` : baseUrl.from})`;
   const target = `The key for ${server}${source} will be stored as profile ${quote(name)}.`;
   return await promptForKey(prompts, { target, server, current, isNewServer, canGoBack }, check, host);
+}
+
+/**
+ * Checks the key of a flag or a variable.
+ *
+ * @returns `undefined` if the server rejects the key of a variable and the user can enter another one
+ */
+async function checkGiven(
+  key: SourcedSetting,
+  flags: LoginFlags,
+  host: Host,
+  check: (key: SourcedSetting) => Promise<AcceptedKey>,
+): Promise<AcceptedKey | undefined> {
+  if (key.source !== "variable" || !canPrompt(flags, host)) return await check(key);
+  const showTyping = host.hideTyping?.();
+  try {
+    return await check(key);
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === "UNAUTHENTICATED")) throw error;
+    await writeProblem(`${error.message} Enter another key.`, host);
+    return undefined;
+  } finally {
+    showTyping?.();
+  }
+}
+
+/** Says that a variable has the key, before the first prompt. The user may have forgotten the variable. */
+async function noteKeyVariable(host: Host): Promise<void> {
+  const name = KEY_VARIABLES.find((name) => host.env(name) !== undefined);
+  if (name === undefined) return;
+  const note = `login uses the key from ${name}. To enter another key, unset this variable.`;
+  await host.stderr.write(`${await wrapFor(host.stderr, note)}\n`);
 }
 
 /** Returns the server of the flag or the variable or, if the user gives only a key, of the profile. */
@@ -301,6 +342,8 @@ contains headers or a database-url. login also stores --key-header, --header,
 A URL without a scheme gets http:// for this machine, otherwise https://. At a
 terminal, login asks up to three times for a key that the server accepts, and
 shows what the key may do. If the key has the role ADMIN, there is a warning.
+If SERVICE_API_KEY or SERVICE_API_KEY_FILE is set, login uses this key and says
+so. If the server rejects it, login at a terminal asks for another key.
 Without --key-header, login sends the key as a bearer token. If the server
 refuses it, login tries the header x-api-key, and stores this header if the
 server accepts the key.

@@ -114,7 +114,8 @@ export async function confirmUnchecked(prompts: Prompts, problem: string, host: 
   return await prompts.confirm({ label: "Store the server and the key without a check?", initial: false });
 }
 
-async function writeProblem(message: string, host: Host): Promise<void> {
+/** Shows at the terminal what is wrong, before the next prompt. */
+export async function writeProblem(message: string, host: Host): Promise<void> {
   const { styleFor, wrapText } = await import("#terminal");
   const { yellow, symbols } = styleFor(host.stderr, host);
   const lines = wrapText(escapeInvisible(message), host.stderr.columns() - 5);

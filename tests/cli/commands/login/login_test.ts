@@ -263,13 +263,17 @@ testWithModes("login to another server removes the settings for the old server, 
   expect(JSON.stringify(server.requests.map(({ headers }) => [...headers]))).not.toMatch(/hidden/);
 });
 
-testWithModes("a second login replaces the server and the key", async () => {
+testWithModes("a second login replaces the server and the key, and says so", async () => {
   await using home = await configHome();
   await using server = startKeyServer();
   await using later = startKeyServer("new-secret");
   await logIn(home, server);
   const args = ["login", "--base-url", later.url, "--key-file", "-"];
-  expect((await home.run(args, { stdin: "new-secret" })).code).toBe(0);
+  expect(await home.run(args, { stdin: "new-secret" })).toEqual({
+    code: 0,
+    stdout: `Logged in to ${later.url} as "ci admin" (key_1). Profile "default": ${server.url} is now ${later.url}.\n`,
+    stderr: "",
+  });
   expect(await filesIn(home.directory)).toEqual({
     "config.yaml": `profiles:\n  default:\n    base-url: ${later.url}\n    key-file: keys/default.key\n`,
     "keys/default.key": "new-secret\n",
@@ -351,6 +355,40 @@ testWithModes("login reads the server and the key from variables", async () => {
   expect(await Deno.readTextFile(home.path)).toContain(`base-url: ${server.url}\n`);
 });
 
+testWithModes("if the server rejects the key of a variable or a profile, login says where this key is", async () => {
+  await using server = startKeyServer();
+  await using home = await configHome(`profiles:\n  prod: { base-url: "${server.url}", key-file: own.key }\n`);
+  await Deno.writeTextFile(`${home.directory}/own.key`, "wrong", { mode: 0o600 });
+  const logInWith = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> =>
+    (await home.run(["login", "--base-url", server.url, ...args], { env })).stderr;
+  const rest = "Check that it is the whole key, and a key of this server.\n";
+  expect(await logInWith([], { SERVICE_API_KEY: "wrong" })).toContain(`The key comes from SERVICE_API_KEY. ${rest}`);
+  expect(await logInWith([], { SERVICE_API_KEY_FILE: `${home.directory}/own.key` }))
+    .toContain(`The key comes from SERVICE_API_KEY_FILE. ${rest}`);
+  expect(await logInWith(["--profile", "prod"], {})).toContain(`The key comes from profile "prod". ${rest}`);
+});
+
+testWithModes(
+  "at a terminal, login says first that it uses the key of a variable, and asks for a key if the server rejects it",
+  async () => {
+    await using server = startKeyServer();
+    await using home = await configHome();
+    const { host, screen, code } = runAtTerminal(["login"], { env: { HOME: home.home, SERVICE_API_KEY: "wrong" } });
+    expect((await screen.until(/Server of/)).replaceAll("\n", " ")).toMatch(
+      /^login uses the key from SERVICE_API_KEY\. To enter another key, unset this variable\. \? Server of/,
+    );
+    screen.press(...server.url, KEYS.enter);
+    expect((await screen.until(/API key: █/)).replaceAll(/\s+/g, " ")).toContain(
+      "No such key. The key comes from SERVICE_API_KEY. Check that it is the whole key, and a key of this server. " +
+        "Enter another key.",
+    );
+    screen.press(SECRET, KEYS.enter);
+    expect(await code).toBe(0);
+    expect(await filesIn(home.directory)).toMatchObject({ "keys/default.key": `${SECRET}\n` });
+    expect(host.stderr.text).toContain("SERVICE_API_KEY is set and overrides the stored profile.");
+  },
+);
+
 /** Prompts that return prepared answers. `asked` records the options of each prompt. */
 function preparedPrompts(answers: { readonly text: string; readonly secret: string }): {
   readonly prompts: Prompts;
@@ -398,7 +436,9 @@ testWithModes("at a terminal login prompts for the server and then for the key",
     ["text", "https://old.example"],
     ["secret", undefined],
   ]);
-  expect(output).toContain(`Logged in to ${server.url} as "ci admin" (key_1).\n`);
+  expect(output.replaceAll("\n", " ")).toContain(
+    `Logged in to ${server.url} as "ci admin" (key_1). Profile "default": https://old.example is now ${server.url}. `,
+  );
   expect(await Deno.readTextFile(`${home.directory}/keys/default.key`)).toBe(`${SECRET}\n`);
 });
 
