@@ -92,7 +92,7 @@ function grantedByRoles(sections: readonly Section[]): readonly string[] {
 const ABOUT_ACTIONS = [
   "_ANY includes _OWN. On API_KEY, _OWN is the key itself and those it created.",
   "The embedded server itself requires rights only on API_KEY, LOGS, PERMISSION.",
-  "The services that check keys decide what actions and _OWN mean on the others.",
+  "Services define the others: e.g. DOCKER:READ_ANY to pull, UPDATE_ANY to push.",
 ];
 
 /** The page with this fits into 80 columns and 23 rows. */

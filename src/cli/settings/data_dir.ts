@@ -15,8 +15,9 @@ export function readDataDir(setting: Setting | undefined, host: Host): string {
   if (directory !== undefined) return directory;
   throw new Failure(
     "USAGE",
-    "There is no home directory to store keys in. Set --data-dir or SERVICE_API_DATA_DIR. For a server, set " +
-      "SERVICE_API_URL, or use --config with a config file.",
+    "No server or store is set, and there is no home directory for a default config file or store. To use a server, " +
+      "set SERVICE_API_URL and SERVICE_API_KEY_FILE, or set SERVICE_API_CONFIG to a config file with profiles. To use a " +
+      "store on this machine, set --data-dir or SERVICE_API_DATA_DIR.",
   );
 }
 

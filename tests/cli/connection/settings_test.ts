@@ -141,8 +141,10 @@ Deno.test("SERVICE_API_URL wins over SERVICE_API_DATABASE_URL", async () => {
   expect((await settings({}, { env })).server).toMatchObject({ kind: "network" });
 });
 
-Deno.test("without a home directory, the message says how to set the data directory", async () => {
-  await expect(settings({})).rejects.toThrow(/--data-dir or SERVICE_API_DATA_DIR/);
+Deno.test("without a home directory, the message says how to set a server, a config file or a data directory", async () => {
+  await expect(settings({})).rejects.toThrow(
+    /SERVICE_API_URL and SERVICE_API_KEY_FILE, .* SERVICE_API_CONFIG .* --data-dir or SERVICE_API_DATA_DIR/,
+  );
   const windows = Object.assign(new FakeHost([], { env: HOME }), { platform: "windows" as const });
   await expect(readSettings({}, windows, SILENT_LOG)).rejects.toThrow(/--data-dir or SERVICE_API_DATA_DIR/);
 });
