@@ -35,11 +35,13 @@ type ClientTask<Result> = (
 ) => Promise<Result>;
 
 /** What a task may need to know about the settings. */
-interface ConnectionFacts {
+export interface ConnectionFacts {
   /** Returns the server or store, for messages. */
   readonly describePlace: () => string;
   /** Returns whether the settings select a store in a directory, and the store does not exist yet. */
   readonly isStoreMissing: () => boolean;
+  /** The store of the embedded server; `undefined` if the settings select a server on the network. */
+  readonly store: EmbeddedServer["location"] | undefined;
   readonly target: Target;
   /** Where the key in use comes from; `undefined` if there is none, or if it is not stored. */
   readonly keySource: KeySource | undefined;
@@ -119,6 +121,7 @@ async function runTask<Result>(
     return await task(connect, interrupted, {
       describePlace: () => describePlace(settings),
       isStoreMissing: () => isStoreMissing(settings),
+      store: server.kind === "embedded" ? server.location : undefined,
       target,
       keySource,
       timeout,

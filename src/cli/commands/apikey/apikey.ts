@@ -106,10 +106,11 @@ Deleting many keys:
   use that the server has not recorded yet. The embedded server records the use
   of a key within 30 seconds.
   Lists mark the key in use, which is the calling key, and the last key with the
-  role ADMIN. Before the command deletes one of them, it prompts for the name of
-  the key. If it cannot prompt, it needs --yes. A single key with a given name
-  or id is deleted without a prompt. Without a prompt, a warning on standard
-  error says if the deleted key was the key in use or the last ADMIN.
+  role ADMIN. To delete one of them among several keys or from a list, the
+  command prompts for the name of the key or, if it cannot prompt, needs --yes.
+  If only one name or id is given, it deletes the key without a prompt. Without
+  a prompt, a warning on standard error says if the deleted key was the key in
+  use or the last ADMIN.
 `;
 
 const EXAMPLES_OF_DELETE = `

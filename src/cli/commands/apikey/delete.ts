@@ -55,7 +55,8 @@ export async function deleteKeys(
   let deleted = 0;
   const countDeleted = (count: number): void => void (deleted += count);
   try {
-    return await useClient(async (connect, interrupted, { describePlace, isStoreMissing, target, keySource }) => {
+    return await useClient(async (connect, interrupted, facts) => {
+      const { describePlace, isStoreMissing, target } = facts;
       const place = describePlace();
       const deletion = { flags, confirms, connect, dialog: { host, interrupted, target }, countDeleted };
       const result = isSimple
@@ -65,7 +66,7 @@ export async function deleteKeys(
       const search = explains ? await describeSearch(targets, await connect()) : NO_ADVICE;
       await printDeleteResult(result, { ...search, place, isStoreMissing: isStoreMissing() }, flags, host);
       if (result.kind === "deleted" && (result.risks ?? []).length > 0) {
-        await (await import("#lifecycle")).warnAboutLockout(result, keySource, host);
+        await (await import("#lifecycle")).warnAboutLockout(result, facts, host);
       }
       return isSuccess(result, flags) ? ExitCode.OK : ExitCode.FAILED;
     });

@@ -1,6 +1,7 @@
 /** Deleting the key in use or the last key with the role ADMIN: marks in lists, and the prompt for the name. */
 import { expect } from "expect";
 import { startForeignServer } from "../../../client/foreign_server.ts";
+import { embedded } from "../../../program/installations.ts";
 import { inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
 import { runAtTerminal } from "../../../program/terminal_host.ts";
@@ -93,7 +94,7 @@ Deno.test("if the user chose deletion at the prompt, the key in use is deleted o
 
 const IN_USE = 'Warning: "admin" was the key in use (SERVICE_API_KEY). Its secret no longer works. Use another key.\n';
 const NO_ADMIN =
-  "Warning: No key has the role ADMIN any more. To create one without a key, run this on the machine of the " +
+  "Warning: No valid key has the role ADMIN any more. To create one without a key, run this on the machine of the " +
   "store. If a profile or a variable selects a server there, add the --data-dir or --database-url of serve: " +
   "service-api apikey --create --name 'first admin' --roles ADMIN\n";
 
@@ -103,6 +104,17 @@ Deno.test("a single key with a given name is deleted without a prompt; a warning
     expect(outcome).toEqual({ code: 0, stdout: "Successfully deleted 1 API key\n", stderr: `${IN_USE}${NO_ADMIN}` });
     expect(await names()).toEqual([]);
   }));
+
+Deno.test("after the deletion of the last ADMIN in a store of this machine, the warning names the store in a command that works", async () => {
+  await using installation = await embedded(inProcess);
+  const { program, env } = installation;
+  await program(["apikey", "--create", "--name", "boss", "--roles", "ADMIN"]);
+  const { stderr } = await program(remove("--name", "boss"));
+  expect(stderr).toBe(
+    "Warning: No valid key has the role ADMIN any more. To create one, run: service-api apikey --create " +
+      `--name 'first admin' --roles ADMIN --data-dir ${env["SERVICE_API_DATA_DIR"]}\n`,
+  );
+});
 
 Deno.test("the deletion of a key with the role ADMIN has no warning while another key has it", async () => {
   await withKeys([await newKey("boss", { roles: ["ADMIN"] })], async ({ env }) => {

@@ -204,7 +204,7 @@ Deno.test("many matching keys are deleted in batches of 100, and the key in use 
       code: 0,
       stdout: "Successfully deleted 251 API keys\n",
       stderr: expect.stringMatching(
-        /^Warning: "admin" was the key in use .*\nWarning: No key has the role ADMIN any more\./,
+        /^Warning: "admin" was the key in use .*\nWarning: No valid key has the role ADMIN any more\./,
       ),
     });
     expect(await names()).toEqual([]);

@@ -93,8 +93,21 @@ Deno.test("without a terminal, an update of the key in use or of the last ADMIN 
   await program(["apikey", "--create", "--name", "other", "--roles", "ADMIN"]);
   const second = await program([...UPDATE, "other", "--roles", "VIEWER"]);
   expect(second.code).toBe(0);
-  const { code, stdout } = await program([...UPDATE, "admin", "--disable", "--yes", "--json"]);
+  const { code, stdout, stderr } = await program([...UPDATE, "admin", "--disable", "--yes", "--json"]);
   expect({ code, enabled: JSON.parse(stdout).enabled }).toEqual({ code: 0, enabled: false });
+  expect(stderr).toMatch(
+    /^Warning: "admin" was the key in use .*\nWarning: No valid key has the role ADMIN any more\./m,
+  );
+});
+
+Deno.test("with --yes, an update warns if no valid key has the role ADMIN any more, and not while another key has it", async () => {
+  await using installation = await embedded(inProcess);
+  const { program } = installation;
+  await program(["apikey", "--create", "--name", "boss", "--roles", "ADMIN"]);
+  await program(["apikey", "--create", "--name", "deputy", "--roles", "ADMIN"]);
+  expect((await program([...UPDATE, "deputy", "--roles", "VIEWER", "--yes"])).stderr).not.toContain("Warning");
+  const { stderr } = await program([...UPDATE, "boss", "--disable", "--yes"]);
+  expect(stderr).toMatch(/\nWarning: No valid key has the role ADMIN any more\. .* --data-dir \S+\n$/);
 });
 
 Deno.test("at a terminal, such an update asks for the name of the key", async () => {

@@ -17,6 +17,7 @@ import { collect, withServerFlags } from "../../../settings/server_flags.ts";
 import { type OutputFlags, withOutputFlags } from "../key_flags.ts";
 import { toKeyJson } from "../key_output.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
+import { warnAboutLockout } from "../delete/lockout_warning.ts";
 import { confirmRisks, findRisks, listAdmins, type Risk } from "../lockout.ts";
 import { parseSelector, promptForSelector, type SelectorFlags, withSelector } from "../select/select_key.ts";
 import { describeChanges } from "./describe_changes.ts";
@@ -66,19 +67,22 @@ export async function update(
   const asksForChange = canPrompt(flags, host) && !isChangeGiven(flags);
   const parse = (known: KnownNames): KeyChange => parseChange(flags, known, host.now());
   const parsed = asksForChange ? undefined : parseKnownNames(parse);
-  return await useClient(async (connect, interrupted, { target }) => {
+  return await useClient(async (connect, interrupted, facts) => {
     const client = await connect();
-    const dialog = { host, interrupted, target };
+    const dialog = { host, interrupted, target: facts.target };
     if (given === undefined || asksForChange) await (await import("#prompts")).requireRight("update", client);
     const change = parsed instanceof UnknownName ? await parseNamesOfServer(parse, parsed, client) : parsed;
     const alternative = asksForChange ? "Change an answer" : "Select another key";
     const asks = given === undefined || asksForChange ? alternative : undefined;
-    const confirm = (key: ApiKey, changes: KeyChanges): Promise<boolean> =>
-      confirmChanges(key, changes, { ...flags, asks }, client, dialog);
+    const confirm = async (key: ApiKey, changes: KeyChanges): Promise<boolean> => {
+      if (flags.yes) risks = await risksToWarnOf(key, changes, client, host.now());
+      return await confirmChanges(key, changes, { ...flags, asks }, client, dialog);
+    };
     const select = async (): Promise<KeySelector> => given ?? await promptForSelector("Key to update", client, dialog);
     const prepare = change === undefined
       ? (await import("#prompts")).updatePrompt(given, client, dialog)
       : async () => ({ selector: await select(), change });
+    let risks: readonly Risk[] = [];
     let result: UpdateResult | undefined;
     while (result === undefined) {
       // deno-lint-ignore no-await-in-loop -- until the user confirms
@@ -87,6 +91,7 @@ export async function update(
       result = await updateKey(selector, change, client, confirm);
     }
     await printResult(result.key, result.hasChanged, flags, host);
+    if (result.hasChanged) await warnAboutLockout({ keys: [result.key], risks }, facts, host);
     return ExitCode.OK;
   });
 }
@@ -205,6 +210,19 @@ async function findLockout(before: ApiKey, after: ApiKey, client: Client, now: D
   return findRisks([...others, before], [...others, after], keyInUse?.id, now);
 }
 
+/** Returns what to warn of after an update with `--yes`. If the server does not say, a warning may be missing. */
+async function risksToWarnOf(key: ApiKey, changes: KeyChanges, client: Client, now: Date): Promise<readonly Risk[]> {
+  try {
+    const risks = await findLockout(key, { ...key, ...changes }, client, now);
+    // A key that only loses rights still works. A caller that sees only some keys cannot know which is the last ADMIN.
+    const endsAdmin = risks.some((risk) => risk.endsAdmin) && !await client.seesOnlyOwnKeys();
+    return risks.map(({ key, isInUse }) => ({ key, isInUse: isInUse && changes.enabled === false, endsAdmin }));
+  } catch (error) {
+    if (error instanceof Failure && error.code !== "INTERRUPTED") return [];
+    throw error;
+  }
+}
+
 const NOTES = `
 Updating:
   The command shows what changes, before and after, on standard error. If all
@@ -216,7 +234,8 @@ Updating:
 
 Prompting:
   If the calling key or the last key with the role ADMIN would lose rights, the
-  command asks for its name. If it cannot prompt, it needs --yes.
+  command asks for its name. If it cannot prompt, it needs --yes. With --yes, a
+  warning on standard error says if no valid key has the role ADMIN any more.
   Without a name and an id, the command shows a list to select a key from, and
   asks for confirmation. Without a change, it asks what to change. Esc goes back
   to the list, and asks before it discards changes. --yes skips the
