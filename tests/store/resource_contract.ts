@@ -85,7 +85,9 @@ export function testResources(engine: Engine): void {
       );
       expect([same?.code, other?.code]).toEqual(["ALREADY_EXISTS", "ALREADY_EXISTS"]);
       expect(same?.message).toBe("The resource ORDERS already exists.");
-      expect(other?.message).toContain("Its description is different.");
+      expect(other?.message).toMatch(
+        /Its description is different, and cannot be changed\. If no key .* remove the resource/,
+      );
       expect(await store.listResources()).toEqual({
         revision: 1,
         resources: [{ name: "ORDERS", description: "one" }],

@@ -35,7 +35,8 @@ export function requireAddable(
   if (held !== undefined) {
     const difference = held.description === description
       ? ""
-      : " Its description is different. To change it, remove the resource and add it again.";
+      : " Its description is different, and cannot be changed. If no key has a permission on the resource, you can " +
+        "remove the resource and add it again.";
     throw new Failure("ALREADY_EXISTS", `The resource ${name} already exists.${difference}`);
   }
   if (count < MAX_RESOURCES) return;
