@@ -7,6 +7,7 @@ import type { ListItem, ListOptions, SelectOptions } from "./options.ts";
 import {
   CANCEL,
   formatCount,
+  formatOptional,
   hiddenSelectionLines,
   NONE_AGAIN,
   nothingSelected,
@@ -103,7 +104,10 @@ export async function selectMany<Value>(
 
   function draw(footer: readonly string[]): string {
     const room = terminal.size().columns - widthOf(label + filter) - PROMPT_LINE_MARGIN;
-    const count = formatCount(selected.size, items.length, filter === "" ? undefined : matches.length, room);
+    const isOptional = !isRequired && selected.size === 0 && filter === "";
+    const count = isOptional
+      ? formatOptional(items.length, room)
+      : formatCount(selected.size, items.length, filter === "" ? undefined : matches.length, room);
     const visible = new Set(selected.size === 0 ? [] : matches);
     const hidden = [...selected].filter((item) => !visible.has(item)).map(({ label }) => label);
     const below = [...hiddenSelectionLines(hidden, screen), ...footer];

@@ -13,6 +13,7 @@ import { drawRows, editFilter, isSelectKey, MOVE_KEYS, moveFocus, SCROLL_BAR_WID
 import type { PermissionsOptions } from "./options.ts";
 import {
   formatCount,
+  formatOptional,
   hiddenSelectionLines,
   NONE_AGAIN,
   nothingSelected,
@@ -214,11 +215,6 @@ function pairsOf(resources: readonly string[], actions: readonly Action[]): read
 function formatAllRow(filter: string, visible: readonly string[]): string {
   if (filter === "" || visible.length === 0) return EVERY_RESOURCE;
   return visible.length === 1 ? "the one shown" : `all ${visible.length} shown`;
-}
-
-/** Says that no permission is needed, because the key has a role. Returns an empty text if there is no room. */
-function formatOptional(total: number, columns: number): string {
-  return [`(optional, 0 of ${total} selected)`, "(optional)"].find((text) => text.length <= columns) ?? "";
 }
 
 /** Explains the marks in the rows, and the header of a narrow grid. A narrow grid gets short explanations. */

@@ -20,6 +20,11 @@ export function formatCount(selected: number, total: number, shown: number | und
   return counts.find((count) => count.length <= columns) ?? "";
 }
 
+/** Says that none of `total` items is selected, and that none has to be. If there is no room, returns an empty text. */
+export function formatOptional(total: number, columns: number): string {
+  return [`(optional, 0 of ${total} selected)`, "(optional)"].find((text) => text.length <= columns) ?? "";
+}
+
 /** Names the selected items that the filter hides, in one line. Returns no line if it hides none. */
 export function hiddenSelectionLines(hidden: readonly string[], { style, terminal }: Screen): readonly string[] {
   if (hidden.length === 0) return [];

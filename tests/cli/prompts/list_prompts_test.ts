@@ -232,7 +232,7 @@ Deno.test("select: a list longer than the window scrolls with the focus", async 
   expect((await screen.text()).split("\n")).toHaveLength(7);
   screen.press(KEYS.up);
   expect(await screen.until(/❯ ◯ item 99/)).toBe(`\
-? Items: █ (0 of 100 selected)
+? Items: █ (optional, 0 of 100 selected)
   ◯ item 96                                                                   │
   ◯ item 97                                                                   │
   ◯ item 98                                                                   │
@@ -241,7 +241,7 @@ Deno.test("select: a list longer than the window scrolls with the focus", async 
 ${KEY_HELP}`);
   screen.press(KEYS.pageUp);
   expect(await screen.until(/❯ ◯ item 95/)).toBe(`\
-? Items: █ (0 of 100 selected)
+? Items: █ (optional, 0 of 100 selected)
   ◯ item 93                                                                   │
   ◯ item 94                                                                   │
 ❯ ◯ item 95                                                                   │
@@ -296,7 +296,7 @@ Deno.test("select: a long label takes half of a narrow window, so that the hint 
   }));
   const { screen } = await promptAtTerminal((prompts) => prompts.select({ label: "Keys", items }), { columns: 40 });
   expect(await screen.text()).toBe(`\
-? Keys: █ (0 of 2 selected)
+? Keys: █ (optional, 0 of 2 selected)
 ❯ ◯ a key with a name o…  VIEWER  2026
   ◯ b                     VIEWER  2026
   space select · enter confirm · ? help`);
@@ -325,7 +325,7 @@ Deno.test("? shows all keys of the list, and ? or Escape hides them again", asyn
   const hint = await screen.text();
   screen.press("?");
   expect(await screen.until(/to hide/)).toBe(`\
-? Fruit: █ (0 of 3 selected)
+? Fruit: █ (optional, 0 of 3 selected)
 ❯ ◯ Apple   apple tree
   ◯ Banana  banana tree
   ◯ Cherry  cherry tree
@@ -347,7 +347,7 @@ Deno.test("if all keys do not fit below the list, they take its place", async ()
   const { screen } = await promptAtTerminal((prompts) => prompts.select({ label: "Items", items }), at);
   screen.press("?");
   expect(await screen.until(/to hide/)).toBe(`\
-? Items: █ (0 of 100 selected)
+? Items: █ (optional)
   space to select · enter to confirm
   type to filter
   ctrl-a for all or none

@@ -21,7 +21,7 @@ Deno.test("the prompts do not describe roles, and show the rights that the serve
   await using server = startServerWithOtherRoles(PREVIEW);
   const { screen, code } = createAtTerminal(server, ["--name", "n", "--description", ""]);
   expect(belowTarget(await screen.until(/\? Roles/))).toBe(`\
-? Roles: █ (0 of 4 selected)
+? Roles: █ (optional, 0 of 4 selected)
 ❯ ◯ ADMIN
   ◯ CONNECT
   ◯ VIEWER

@@ -25,7 +25,7 @@ Deno.test("each prompt appears below the answers to the earlier ones", async () 
   expect(belowTarget(await screen.until(/\? Roles/))).toBe(`\
 ✔ Name: ci deploy
 ✔ Description: for tests
-? Roles: █ (0 of 4 selected)
+? Roles: █ (optional, 0 of 4 selected)
 ❯ ◯ ADMIN    Full access to the system
   ◯ CONNECT  Access to the connect features of the service
   ◯ VIEWER   Read-only access
