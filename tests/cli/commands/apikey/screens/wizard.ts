@@ -158,9 +158,8 @@ export class Wizard implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#running.screen.press(KEYS.ctrlC);
-    await this.#running.code;
+    // Waits for the emulator too, whose timer would outlive the test.
+    await this.#ended.catch(() => {});
     globalThis.fetch = network;
-    // Lets the last timer of the emulator end. It takes a millisecond.
-    await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
