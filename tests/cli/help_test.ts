@@ -242,6 +242,8 @@ for (
     [["login", "staging"], /Unexpected argument "staging"\. Did you mean --profile staging\?/],
     [["audit", "ci deploy"], /Unexpected argument "ci deploy"\. To print only the events of one key, use --key\./],
     [["apikey", "update", "ci", "--new-name", "cd"], /Unknown option "--new-name"\. Did you mean --rename\?/],
+    [["apikey", "rotate", "ci", "--grace-period", "1h"], /Unknown option "--grace-period"\. Did you mean --grace\?/],
+    [["store", "copy", "--to", "x"], /Unknown option "--to"\. Did you mean --database-url or --data-dir\?/],
     [
       ["apikey", "update", "ci", "--name", "cd"],
       /The name was given twice\..* The flag for the new name is --rename\./,

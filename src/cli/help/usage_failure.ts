@@ -96,6 +96,14 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ["apikey verify", "The key to verify comes from --key-file or SERVICE_API_KEY."],
 ]);
 
+/** Flags that users expect, by command, and the flags that do the same. */
+const OTHER_FLAGS: ReadonlyMap<string, string> = new Map([
+  ["apikey update --new-name", "--rename"],
+  ["apikey rotate --grace-period", "--grace"],
+  ["apikey ensure --grace-period", "--grace"],
+  ["store copy --to", "--database-url or --data-dir"],
+]);
+
 /**
  * Suggests the command's flag that is nearest to the word. If the command is not known, suggests a command that has
  * exactly this flag, followed by the flag. If no command has it, suggests the nearest flag of the program.
@@ -105,7 +113,8 @@ function suggestFlag(word: string, command: KnownCommand | undefined, commands: 
   if (command?.name === "needs" && word === "--query") {
     return " Write the document without a flag: service-api needs '{ me { id } }'.";
   }
-  if (command?.name === "apikey update" && word === "--new-name") return " Did you mean --rename?";
+  const meant = OTHER_FLAGS.get(`${command?.name} ${word}`);
+  if (meant !== undefined) return ` Did you mean ${meant}?`;
   if (command !== undefined) {
     const subcommand = namesOfSubcommands(command.name, commands).find((name) => word === `--${name}`);
     return subcommand === undefined

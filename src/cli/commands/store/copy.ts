@@ -7,6 +7,7 @@ import { readConfig } from "../../config_file/read.ts";
 import { EXIT_STATUS, ExitCode } from "../../exit_code.ts";
 import type { Host } from "../../host/host.ts";
 import type { Log } from "../../host/log.ts";
+import { wrapFor } from "../../host/notes.ts";
 import { showWaiting } from "../../host/show_waiting.ts";
 import { writeJson } from "../../report.ts";
 import { readTimeout } from "../../settings/duration.ts";
@@ -64,8 +65,19 @@ async function copy(flags: CopyFlags, host: Host, log: Log): Promise<ExitCode> {
   else {
     const places = `from ${storeOf({ kind: "directory", path: from })} to ${storeOf(to)}`;
     await host.stdout.write(`Copied ${describeCounts(counts)} ${escapeInvisible(places)}.\n`);
+    await noteNextStep(from, sourceOf(store, profile), host);
   }
   return ExitCode.OK;
+}
+
+/** At a terminal, says what to do with the copy and with the old store. */
+async function noteNextStep(from: string, source: string, host: Host): Promise<void> {
+  if (!host.stderr.isTerminal()) return;
+  const old = storeOf({ kind: "directory", path: from });
+  const note = `Next, run service-api serve with the same ${source}. Do not start a server with ${old} again: keys ` +
+    "that you delete or disable from now on would still be valid there.";
+  // The copy exists, even if this note cannot be written.
+  await host.stderr.write(`${await wrapFor(host.stderr, escapeInvisible(note))}\n`).catch(() => {});
 }
 
 /** Shows a notice until the copy begins, and then a progress bar. SIGINT and SIGTERM end the copy before its commit. */
@@ -112,9 +124,11 @@ async function copyWithProgress(
 
 const NOTES = `
 To move a server to PostgreSQL, stop it, copy its store, and start it again with
---database-url. Its clients notice nothing: the store holds hashes of secrets,
-and the copy has the same ids, hashes, rights, expiries and audit events. Old
-secrets work until their grace period ends.
+--database-url. Its clients notice only the short time without a server: the
+store holds hashes of secrets, and the copy has the same ids, hashes, rights,
+expiries and audit events. Old secrets work until their grace period ends. Do
+not start a server with the old store again: keys that you delete later would
+still be valid there.
 
 The command needs no key. It only reads the source, but the current user must be
 able to write the source too. It fails if another process uses the source, whose

@@ -85,13 +85,16 @@ Deno.test("store copy without --from, and store without a command, are usage err
   expect([store.code, store.stderr]).toEqual([2, expect.stringContaining("Choose a command: copy.")]);
 });
 
-Deno.test("at a terminal, store copy shows a progress bar, which disappears", () =>
+Deno.test("at a terminal, store copy shows a progress bar, which disappears, and then says what to do next", () =>
   withSource(async ({ from, to }) => {
     const host = new TerminalHost(["store", "copy", "--from", from, "--data-dir", to]);
     expect(await run(host)).toBe(0);
     expect(host.stderr.text).toContain("Copying 2/4");
     expect(host.stderr.text).toContain("Copying 4/4");
-    expect(await host.screen.text()).toBe("");
+    expect((await host.screen.text()).replaceAll("\n", " ").trim()).toBe(
+      `Next, run service-api serve with the same --data-dir. Do not start a server with ${from}/keys.db again: keys ` +
+        "that you delete or disable from now on would still be valid there.",
+    );
   }));
 
 onPosix("SIGINT")(
