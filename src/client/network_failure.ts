@@ -24,7 +24,7 @@ const CONNECT_FAILURES: Explanations = [
   [
     /InvalidContentType|corrupt message/,
     "TLS",
-    "the server does not speak TLS on this port. Should the address begin with http://?",
+    "the server does not speak TLS on this port. Should {urlSetting} begin with http://?",
   ],
   [
     /NotValidForName|not valid for name/,
@@ -57,7 +57,7 @@ const EXCHANGE_FAILURES: Explanations = [
   [
     /HTTP version parsed/,
     "BAD_RESPONSE",
-    "the server does not speak HTTP on this port. Should the address begin with https://?",
+    "the server does not speak HTTP on this port. Should {urlSetting} begin with https://?",
   ],
   [/ parsed\b|head is too large/, "BAD_RESPONSE", "the headers of the response are not valid HTTP."],
   [/stream error/, "UNREACHABLE", "the server reset the HTTP/2 stream before the response was complete."],

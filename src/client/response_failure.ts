@@ -228,7 +228,7 @@ function statusFailure(response: ReadResponse, endpoint: Endpoint): Failure {
   }
   const remedy = remedyForRefusal(code, response, endpoint);
   const mayHaveExecuted = response.mayChange && remedy === undefined;
-  const advice = remedy ?? `${maybeExecuted(mayHaveExecuted)} Check the server.`;
+  const advice = remedy ?? `${maybeExecuted(mayHaveExecuted)} Check the server and ${urlSetting}.`;
   return new Failure(code, `${summary}.${advice}`, { mayHaveExecuted });
 }
 

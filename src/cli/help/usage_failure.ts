@@ -45,7 +45,9 @@ function describe(
       return `Unknown option ${quote(word)}.${suggestFlag(word, command, commands)}`;
     case "unknown command":
       if (args[0] === "help") return `There is no help for ${quote(word)}. ${suggestHelp(word, commands)}`;
-      return `Unknown command ${quote(word)}. ${suggestCommand(word, commands)}`;
+      return `Unknown command ${quote(word)}. ${suggestCommand(word, commands)}${
+        /^profiles?$/i.test(word) && next !== "-" ? ` ${DEFAULT_PROFILE_REMEDY}` : ""
+      }`;
     case "missing value":
       return `${word} needs a value.`;
     case "missing argument":
@@ -63,7 +65,8 @@ function remedyFor(
   commands: readonly KnownCommand[],
 ): string | undefined {
   const [, next] = args;
-  if (command?.flags.includes(`--${argument}`)) return `Did you mean --${argument}?`;
+  const isConfigVerb = command?.name === "config" && CONFIG_VERB.test(argument);
+  if (command?.flags.includes(`--${argument}`) && !isConfigVerb) return `Did you mean --${argument}?`;
   const mode = ["create", "delete"].find((mode) => args.includes(`--${mode}`));
   const isNamed = args.some((arg) => arg === "--name" || arg.startsWith("--name="));
   const subcommands = namesOfSubcommands(command?.name ?? "", commands);
@@ -84,9 +87,29 @@ function remedyFor(
       : `Did you mean service-api ${meant}?`;
   }
   const name = command?.name ?? "";
-  if (["login", "logout", "config"].includes(name)) return `Did you mean --profile ${argument}?`;
+  if (["login", "logout", "config"].includes(name)) return remedyForProfile(argument, args, command);
   return REMEDIES.get(name) ?? (argument.includes(" ") ? undefined : "Quote a value that contains spaces.");
 }
+
+/** For the commands whose arguments are probably the name of a profile, a URL, or a command of other programs. */
+function remedyForProfile(argument: string, args: readonly string[], command: KnownCommand | undefined): string {
+  const [, first, second = "-"] = args;
+  const looksLikeUrl = /[.:/]|^localhost$/.test(argument);
+  if (looksLikeUrl && command?.flags.includes("--base-url")) return `Did you mean --base-url ${shellWord(argument)}?`;
+  const isAlone = first === argument && second.startsWith("-");
+  if (isAlone && !looksLikeUrl && !CONFIG_VERB.test(argument)) return `Did you mean --profile ${shellWord(argument)}?`;
+  return command?.name === "config"
+    ? "config only prints the settings and lists the profiles. To change a profile, run service-api login --profile " +
+      `NAME, or edit the config file. ${DEFAULT_PROFILE_REMEDY}`
+    : "To select a profile, use --profile.";
+}
+
+/** What other programs call the commands that read and change settings. */
+const CONFIG_VERB =
+  /^(add|current|default|delete|edit|get|init|list|ls|path|profiles?|remove|rename|reset|set|show|switch|unset|use|view)$/i;
+
+const DEFAULT_PROFILE_REMEDY =
+  "To use another profile by default, set SERVICE_API_PROFILE, or rename the profile to default in the config file.";
 
 /** For the commands that users expect to take an argument. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([

@@ -286,6 +286,23 @@ for (
   });
 }
 
+testWithModes("if a server fails or does not speak TLS, the message names where its URL comes from", async () => {
+  await using server = startServer(() => new Response(null, { status: 501 }));
+  const { host } = new URL(server.url);
+  await using home = await configHome(
+    `profiles:\n  broken: { base-url: "${server.url}" }\n  tls: { base-url: "https://${host}" }\n`,
+  );
+  const problem = async (profile: string): Promise<string> =>
+    (await home.run(["request", "--query", "{ me { id } }", "--profile", profile])).stderr;
+  expect(await problem("broken")).toBe(
+    `service-api: ${host} answered with HTTP status 501. Check the server and the base-url of profile "broken".\n`,
+  );
+  expect(await problem("tls")).toBe(
+    `service-api: Could not reach ${host}: the server does not speak TLS on this port. Should the base-url of profile ` +
+      '"tls" begin with http://?\n',
+  );
+});
+
 testWithModes(
   "at a terminal, a command says that it uses the local store although the config file has profiles",
   async () => {
