@@ -3,7 +3,7 @@ import type { Command } from "@commander-js/extra-typings";
 import { escapeInvisible, Failure } from "../../../apikey/failure.ts";
 import { type ExpiryFlags, parseDuration } from "../../../apikey/lifetime.ts";
 import { hasName } from "../../../apikey/name.ts";
-import type { Client, KeySelector, RotatedKey } from "../../../client/client.ts";
+import type { ApiKey, Client, KeySelector, RotatedKey } from "../../../client/client.ts";
 import type { CommandContext } from "../../command.ts";
 import type { UseClient } from "../../connection/connection.ts";
 import { withClient } from "../../connection/with_client.ts";
@@ -79,11 +79,11 @@ export async function rotate(
       const { selector, grace = 0, expiresAt } = given === undefined
         ? await promptForRotation(plan, flags, client, dialog)
         : { ...plan, selector: given };
-      const warns = !flags.json && (given !== undefined || flags.yes === true);
-      const [isInUse, olderSecretEnd] = await Promise.all([
+      const [isInUse, before] = await Promise.all([
         isKeyInUse(selector, client),
-        warns ? findGraceEnd(selector, client, host) : undefined,
+        flags.json ? undefined : findBefore(selector, client),
       ]);
+      const olderSecretEnd = given !== undefined || flags.yes ? graceEndOf(before, host.now()) : undefined;
       const issue = async (isStored: boolean): Promise<RotatedKey> => {
         const rotated = await client.rotateKey({ selector, grace, expiresAt, now: host.now() });
         await printSecret(rotated, secretFile, flags, host, { event: "was rotated", remedy: remedyFor(grace) });
@@ -97,7 +97,8 @@ export async function rotate(
         const { graceUntil } = await issue(false);
         return flags.json ? undefined : await noteOldSecret(graceUntil, host);
       }
-      const offers = canPrompt(flags, host) && !flags.yes && !flags.json;
+      // The server refuses to rotate a key that is used with its old secret. The prompt would come before that.
+      const offers = canPrompt(flags, host) && !flags.yes && !flags.json && !await usesOldSecret(before, client);
       await withNewSecret({ source: keySource, secretFile, offers, dialog, timeout }, issue);
     });
   });
@@ -121,16 +122,28 @@ async function isKeyInUse(selector: KeySelector, client: Client): Promise<boolea
   return "id" in selector ? keyInUse.id === selector.id : hasName(keyInUse, selector.name);
 }
 
-/**
- * Returns until when the secret from before the last rotation works, in RFC 3339; `undefined` if it no longer works, or if
- * the server does not say. Only a warning depends on this, so it is no reason to fail.
- */
-async function findGraceEnd(selector: KeySelector, client: Client, host: Host): Promise<string | undefined> {
-  const key = await client.findKey(selector).catch((error) => {
-    if (!(error instanceof Failure)) throw error;
-  });
+/** Returns the key before the rotation; `undefined` if the server does not show it. It is needed only for messages. */
+async function findBefore(selector: KeySelector, client: Client): Promise<ApiKey | undefined> {
+  try {
+    return await client.findKey(selector);
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+/** Until when the secret from before the last rotation works, in RFC 3339; `undefined` if it no longer works. */
+function graceEndOf(key: ApiKey | undefined, now: Date): string | undefined {
   const end = key?.graceUntil ?? undefined;
-  return end !== undefined && new Date(end) > host.now() ? end : undefined;
+  return end !== undefined && new Date(end) > now ? end : undefined;
+}
+
+/** Whether the secret in use is known to be the one from before the last rotation of its key. */
+async function usesOldSecret(key: ApiKey | undefined, client: Client): Promise<boolean> {
+  // The server reports until when the secret of the request works. This does not help if both secrets end together.
+  if (!key?.graceUntil || key.graceUntil === key.expiresAt) return false;
+  const verification = await client.verifyKey();
+  return verification.isActive && verification.key?.expiresAt === key.graceUntil;
 }
 
 async function warnAboutOlderSecret(end: string, host: Host): Promise<void> {

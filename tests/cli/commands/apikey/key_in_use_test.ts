@@ -74,6 +74,16 @@ Deno.test("rotating the key in use with --grace warns until when its old secret 
   });
 });
 
+Deno.test("at a terminal, if the profile has the old secret of its key, the server refuses the rotation before anything is asked", async () => {
+  await withProfile(async ({ program, at }) => {
+    await program([...ROTATE, "--grace", "2h"]);
+    const { host, code } = runAtTerminal(ROTATE, at);
+    expect(await code).toBe(3);
+    expect(host.stderr.text).toContain("Rotating your own key needs its current secret.");
+    expect(host.stderr.text).not.toContain("Store the new secret");
+  });
+});
+
 Deno.test("if SERVICE_API_KEY has the key in use, the warning names this variable", async () => {
   await using server = await overHttp();
   const { stderr } = await server.program(["apikey", "rotate", "admin"]);
