@@ -210,7 +210,7 @@ for (
     [["apikey", "--delete", "ci"], /Write --name ci, or use service-api apikey delete ci\. /],
     [["apikey", "--delete", "--name", "ci", "ci five"], /Unexpected argument "ci five"\. See service-api/],
     [["apikey", "--rotate", "ci"], /Unknown option "--rotate"\. Did you mean service-api apikey rotate\? /],
-    [["apikey", "list", "--never-used"], /Unknown option "--never-used"\. See service-api apikey list --help\.$/],
+    [["apikey", "list", "--never-used"], /Unknown option "--never-used"\. --unused 90d includes keys that were never/],
     [["help", "confg"], /There is no help for "confg"\. Did you mean service-api help config\?/],
     [["help", "exitcodes"], /There is no help for "exitcodes"\. Did you mean service-api help exit-codes\?/],
     [["help", "frobnicate"], /There is no help for "frobnicate"\. The topics are exit-codes, .*, environment\. See/],

@@ -138,6 +138,9 @@ function suggestFlag(word: string, command: KnownCommand | undefined, commands: 
   }
   const meant = OTHER_FLAGS.get(`${command?.name} ${word}`);
   if (meant !== undefined) return ` Did you mean ${meant}?`;
+  if (command?.flags.includes("--unused") && /^--(never|not)-?used$/.test(word)) {
+    return " --unused 90d includes keys that were never used and were created more than 90 days ago.";
+  }
   if (command !== undefined) {
     const subcommand = namesOfSubcommands(command.name, commands).find((name) => word === `--${name}`);
     return subcommand === undefined

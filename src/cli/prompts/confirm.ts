@@ -20,7 +20,15 @@ export function confirmWith(decide: (options: ConfirmOptions) => Promise<Decisio
   return confirm;
 }
 
-const DECISIONS: ReadonlyMap<string | undefined, Decision> = new Map([["y", "yes"], ["n", "no"], ["e", "edit"]]);
+/** A pasted word arrives as one key. */
+const DECISIONS: ReadonlyMap<string | undefined, Decision> = new Map([
+  ["y", "yes"],
+  ["yes", "yes"],
+  ["n", "no"],
+  ["no", "no"],
+  ["e", "edit"],
+  ["edit", "edit"],
+]);
 
 /**
  * Asks for yes or no or, with `canEdit`, whether to change an answer. The keys `y`, `n` and `e` answer at once. Enter

@@ -172,6 +172,21 @@ for (
   });
 }
 
+for (
+  const [typed, initial, expected] of [
+    ["yes\r", false, true],
+    ["YES", false, true],
+    ["no\r", true, false],
+    ["maybe\r", false, false],
+  ] as const
+) {
+  Deno.test(`confirm: ${JSON.stringify(typed)}, pasted at once, answers ${expected ? "yes" : "no"}`, async () => {
+    const { screen, answer } = await promptAtTerminal((prompts) => prompts.confirm({ label: "Sure?", initial }));
+    screen.press(typed);
+    expect(await answer).toBe(expected);
+  });
+}
+
 Deno.test("confirm: keys pressed before the prompt appeared do not answer it", async () => {
   const { screen, answer } = await promptAtTerminal(async (prompts) => {
     const name = await prompts.text({ label: "Name" });

@@ -1,5 +1,5 @@
 /** Reads the flags that select keys. */
-import { Failure } from "../../../apikey/failure.ts";
+import { Failure, quote } from "../../../apikey/failure.ts";
 import type { KeyFilter } from "../../../apikey/key_filter.ts";
 import { parseDuration } from "../../../apikey/lifetime.ts";
 import { parseAt } from "../../settings/parse_at.ts";
@@ -13,6 +13,8 @@ export interface FilterFlags {
 
 /** The shortest `--unused`, in milliseconds. Servers record the use of a key some time after the use. */
 const SHORTEST_UNUSED = 5 * 60_000;
+
+const NEVER_USED = "--unused 5m includes keys that were never used and were created more than 5 minutes ago.";
 
 /**
  * Parses the flags.
@@ -32,7 +34,13 @@ export function parseFilter({ match, expired, unused }: FilterFlags, now: Date):
 }
 
 function parseUnused(duration: string, now: Date): Date {
+  if (/^(never|none|null)$/i.test(duration.trim())) {
+    throw new Failure("USAGE", `--unused takes a duration of at least 5m, not ${quote(duration)}. ${NEVER_USED}`);
+  }
   const milliseconds = parseAt("--unused", () => parseDuration(duration));
   if (milliseconds >= SHORTEST_UNUSED) return new Date(now.getTime() - milliseconds);
-  throw new Failure("USAGE", "--unused must be at least 5m, because servers record the use of a key late.");
+  throw new Failure(
+    "USAGE",
+    `--unused must be at least 5m, because servers record the use of a key late. ${NEVER_USED}`,
+  );
 }

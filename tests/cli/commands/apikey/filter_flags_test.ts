@@ -18,7 +18,12 @@ Deno.test("--unused accepts 5m, and rejects 299s and what is not a duration", ()
   expect(parseFilter({ unused: "5m" }, NOW)).toEqual({ unusedSince: new Date("2026-04-30T23:55:00Z") });
   expect(failureOf(() => parseFilter({ unused: "299s" }, NOW))).toMatchObject({
     code: "USAGE",
-    message: "--unused must be at least 5m, because servers record the use of a key late.",
+    message: "--unused must be at least 5m, because servers record the use of a key late. " +
+      "--unused 5m includes keys that were never used and were created more than 5 minutes ago.",
+  });
+  expect(failureOf(() => parseFilter({ unused: "never" }, NOW))).toMatchObject({
+    code: "USAGE",
+    message: expect.stringMatching(/ not "never"\. --unused 5m includes keys that were never used/),
   });
   expect(failureOf(() => parseFilter({ unused: "90" }, NOW))).toMatchObject({ code: "USAGE" });
 });
