@@ -269,7 +269,10 @@ for (
     [["completions", "bash", "extra"], /Unexpected argument "extra"/],
     [["apikey", "--crate"], /Unknown option "--crate"\. Did you mean --create\? See service-api apikey --help\.$/],
     [["apikey", "--role=ADMIN"], /Unknown option "--role"\. Did you mean --roles\?/],
-    [["needs"], /The argument <document> is missing\. See service-api needs --help\.$/],
+    [
+      ["needs"],
+      /The argument <document> is missing\. Pass a GraphQL document, @file, or - .*\. See service-api needs --help\.$/,
+    ],
     [
       ["needs", "--query", "{ me { id } }"],
       /Unknown option "--query"\. Write the document without a flag: .* needs '\{/,

@@ -13,7 +13,7 @@ import { writeNotes } from "../host/notes.ts";
 import { showWaiting } from "../host/show_waiting.ts";
 import type { EmbeddedServer, NetworkServer, Settings } from "./settings.ts";
 import { type KeyRemedies, keyRemediesFor } from "./key_source.ts";
-import { describePlace, describeTarget, isStoreMissing, storePath } from "./target.ts";
+import { describePlace, describeServer, describeTarget, isStoreMissing, storePath } from "./target.ts";
 
 export { describeTarget } from "./target.ts";
 export { readEffectiveSettings, resolveSettings } from "./effective_settings.ts";
@@ -38,6 +38,8 @@ type ClientTask<Result> = (
 export interface ConnectionFacts {
   /** Returns the server or store, for messages. */
   readonly describePlace: () => string;
+  /** Returns the server, for messages that do not concern the store of the embedded server. */
+  readonly describeServer: () => string;
   /** Returns whether the settings select a store in a directory, and the store does not exist yet. */
   readonly isStoreMissing: () => boolean;
   /** The store of the embedded server; `undefined` if the settings select a server on the network. */
@@ -120,6 +122,7 @@ async function runTask<Result>(
   try {
     return await task(connect, interrupted, {
       describePlace: () => describePlace(settings),
+      describeServer: () => describeServer(settings),
       isStoreMissing: () => isStoreMissing(settings),
       store: server.kind === "embedded" ? server.location : undefined,
       target,

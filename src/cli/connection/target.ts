@@ -25,6 +25,11 @@ export function describePlace({ server }: Pick<Settings, "server">): string {
   return `the store ${quote(storePath(location.path))}${isStoreMissing({ server }) ? ", which does not exist" : ""}`;
 }
 
+/** Returns, for example, `the server https://keys.example.com`, or `the embedded server`. */
+export function describeServer({ server }: Pick<Settings, "server">): string {
+  return server.kind === "network" ? describePlace({ server }) : "the embedded server";
+}
+
 /** Whether the settings select a store in a directory, and the store does not exist yet. */
 export function isStoreMissing({ server }: Pick<Settings, "server">): boolean {
   return server.kind === "embedded" && server.location.kind === "directory" &&

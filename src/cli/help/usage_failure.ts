@@ -51,7 +51,9 @@ function describe(
     case "missing value":
       return `${word} needs a value.`;
     case "missing argument":
-      return `The argument <${word}> is missing.`;
+      return word === "document"
+        ? "The argument <document> is missing. Pass a GraphQL document, @file, or - for standard input."
+        : `The argument <${word}> is missing.`;
     case "unexpected argument":
       return [`Unexpected argument ${quote(word)}.`, remedyFor(word, args, command, commands)]
         .filter((sentence) => sentence !== undefined).join(" ");

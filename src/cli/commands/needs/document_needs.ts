@@ -15,6 +15,7 @@ import {
 } from "graphql";
 import { Failure, quote, toSentence } from "../../../apikey/failure.ts";
 import { didYouMean } from "../../../apikey/nearest.ts";
+import { shellWord } from "../../../apikey/shell_word.ts";
 import type { NamedPermission } from "../../../apikey/permission.ts";
 import type { Client } from "../../../client/client.ts";
 import type { UseClient } from "../../connection/connection.ts";
@@ -52,10 +53,12 @@ export async function printNeeds(
     { name: "--variables", value: await readArgument(flags.variables, "--variables", host) },
     JSON_OBJECT,
   );
-  const schema = flags.schema === undefined
-    ? await useClient(async (connect) => await fetchSchema(await connect()))
-    : await readSchema(flags.schema);
-  const needs = needsOf(document, "DOCUMENT", schema, variables);
+  const needs = flags.schema === undefined
+    ? await useClient(async (connect, _interrupted, { describeServer }) => {
+      const hint = ` This is the schema of ${describeServer()}. To use another schema, add --schema FILE.`;
+      return needsOf(document, "DOCUMENT", await fetchSchema(await connect()), variables, hint);
+    })
+    : needsOf(document, "DOCUMENT", await readSchema(flags.schema), variables);
   await writeNotes(notesOn(needs), host);
   const { permissions, unstated } = needs;
   if (flags.json) await writeJson(host.stdout, { permissions, unstated });
@@ -83,26 +86,35 @@ export async function permissionsFor(
 
 async function readDocument(typed: string, name: string, host: Host): Promise<DocumentNode> {
   const text = parseSetting({ name, value: await readArgument(typed, name, host) }, GRAPHQL_TEXT);
-  return refusingDeepDocuments(name, () => {
-    try {
-      return parse(text);
-    } catch (error) {
-      if (error instanceof GraphQLError) throw invalidDocument(error, name);
-      throw error;
-    }
-  });
+  try {
+    return refusingDeepDocuments(name, () => parse(text));
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+    throw invalidDocument(error, name, await isFile(typed) ? ` Did you mean @${shellWord(typed)}?` : "");
+  }
 }
 
-function needsOf(document: DocumentNode, name: string, schema: GraphQLSchema, variables: Variables): Needs {
+async function isFile(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(({ isFile }) => isFile, () => false);
+}
+
+/** @param hint a sentence after a space, for the message if the document is not valid for the schema */
+function needsOf(
+  document: DocumentNode,
+  name: string,
+  schema: GraphQLSchema,
+  variables: Variables,
+  hint = "",
+): Needs {
   return refusingDeepDocuments(name, () => {
     const [error] = validate(schema, document, VALIDATION_RULES);
-    if (error !== undefined) throw invalidDocument(error, name);
+    if (error !== undefined) throw invalidDocument(error, name, hint);
     return findNeeds(document, schema, variables);
   });
 }
 
-function invalidDocument(error: GraphQLError, name: string): Failure {
-  return new Failure("USAGE", `${name}${positionOf(error)} is not valid: ${toSentence(error.message)}`);
+function invalidDocument(error: GraphQLError, name: string, hint: string): Failure {
+  return new Failure("USAGE", `${name}${positionOf(error)} is not valid: ${toSentence(error.message)}${hint}`);
 }
 
 /** graphql-js runs out of stack if the brackets of a document are nested too deeply. */

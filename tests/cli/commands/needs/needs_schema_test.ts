@@ -200,3 +200,13 @@ Deno.test("a damaged description of a schema never ends needs with an unexpected
   );
   expect([...codes]).toEqual(expect.arrayContaining(["found", "USAGE"]));
 });
+
+Deno.test("if the schema of a server lacks a field, the message names the server and --schema", async () => {
+  const embedded = await inProcess(["needs", "{ orders { id } }"], { env: { SERVICE_API_DATA_DIR: "/missing" } });
+  expect(embedded.stderr).toMatch(
+    / This is the schema of the embedded server\. To use another schema, add --schema FILE\.\n$/,
+  );
+  await using server = startShop();
+  const { stdout } = await needsOn(server, "{ zzz }");
+  expect(JSON.parse(stdout).error).toContain(` This is the schema of the server ${server.url}.`);
+});

@@ -156,6 +156,8 @@ Deno.test("needs reads the document and the variables from files and from standa
     expect(fromFiles).toEqual({ code: 0, stdout, stderr: "" });
     const fromInput = await needs("-", ["--variables", `@${directory}/variables`], SHOP_SDL, CREATE);
     expect(fromInput).toEqual(fromFiles);
+    const { stderr } = await needs(`${directory}/document`);
+    expect(stderr).toContain(` Did you mean @${directory}/document?\n`);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
