@@ -1,8 +1,9 @@
 /** Deleting the key in use or the last key with the role ADMIN: marks in lists, and the prompt for the name. */
 import { expect } from "expect";
+import { warnAboutLockout } from "../../../../src/cli/commands/apikey/delete/lockout_warning.ts";
 import { startForeignServer } from "../../../client/foreign_server.ts";
 import { embedded } from "../../../program/installations.ts";
-import { inProcess } from "../../../program/program.ts";
+import { FakeHost, inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
 import { runAtTerminal } from "../../../program/terminal_host.ts";
 import { atTerminal, ciKeys, remove, withKeys } from "./deletion_server.ts";
@@ -113,6 +114,19 @@ Deno.test("after the deletion of the last ADMIN in a store of this machine, the 
   expect(stderr).toBe(
     "Warning: No valid key has the role ADMIN any more. To create one, run: service-api apikey --create " +
       `--name 'first admin' --roles ADMIN --data-dir ${env["SERVICE_API_DATA_DIR"]}\n`,
+  );
+});
+
+Deno.test("after the deletion of the last ADMIN in a database, the warning names the database and shows no password", async () => {
+  const host = new FakeHost([]);
+  const key = { id: "key_1", name: "boss" };
+  const address = { host: "db", port: 5432, user: "app", password: "hidden", database: "keys", tls: undefined };
+  const store = { kind: "database", address: { ...address, label: "db:5432/keys" } } as const;
+  const risks = [{ key, isInUse: false, endsAdmin: true }];
+  await warnAboutLockout({ keys: [key], risks }, { keySource: undefined, store }, host);
+  expect(host.stderr.text).toBe(
+    "Warning: No valid key has the role ADMIN any more. To create one in the database db:5432/keys, run this with the " +
+      "same settings: service-api apikey --create --name 'first admin' --roles ADMIN\n",
   );
 });
 

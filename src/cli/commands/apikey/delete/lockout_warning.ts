@@ -49,5 +49,5 @@ function adviceOnAdmin(store: ConnectionFacts["store"]): { readonly advice: stri
     return { advice: "To create one, run:", command: escapeInvisible(`${command} --data-dir ${directory}`) };
   }
   const database = `the database ${escapeInvisible(store.address.label)}`;
-  return { advice: `To create one in ${database}, run this with the same --database-url or variables:`, command };
+  return { advice: `To create one in ${database}, run this with the same settings:`, command };
 }
