@@ -25,6 +25,7 @@ Deno.test("if the user declines the confirmation, the command creates nothing an
   Change description  for tests
   Change roles        VIEWER
   Change permissions  DOCKER:UPDATE_ANY
+  Change expiry       never
 ❯ Quit
   enter to select · arrows to move · esc to go back · ? help`);
   run.screen.press(KEYS.enter);

@@ -1,9 +1,10 @@
 /** `apikey --create` at a terminal: going back, changing an answer at the confirmation, and keys that may do everything. */
 import { expect } from "expect";
+import { startForeignServer } from "../../../client/foreign_server.ts";
 import { embedded } from "../../../program/installations.ts";
 import { inProcess } from "../../../program/program.ts";
 import { KEYS } from "../../../program/screen.ts";
-import { belowTarget } from "../../../program/terminal_host.ts";
+import { belowTarget, runAtTerminal } from "../../../program/terminal_host.ts";
 import { answerPrompts, createAtTerminal, keyNames } from "./create_at_terminal.ts";
 
 Deno.test("Shift-Tab goes back from question to question, and every answer is kept", async () => {
@@ -45,6 +46,7 @@ Deno.test("e at the confirmation changes one answer and keeps the others", async
   Change description  for tests
   Change roles        VIEWER
   Change permissions  DOCKER:UPDATE_ANY
+  Change expiry       never
   Quit`);
   // Going back returns to the confirmation.
   run.screen.press(KEYS.escape);
@@ -58,6 +60,34 @@ Deno.test("e at the confirmation changes one answer and keeps the others", async
   run.screen.press("y");
   expect(await run.code).toBe(0);
   expect(await keyNames(installation)).toEqual(["ci build"]);
+});
+
+Deno.test("e at the confirmation can set an expiry, which must be a duration in the future", async () => {
+  await using installation = await embedded(inProcess);
+  const run = createAtTerminal(installation, [], { rows: 60 });
+  await answerPrompts(run);
+  run.screen.press("e");
+  await run.screen.until(/What do you want to do/);
+  run.screen.press(KEYS.down, KEYS.down, KEYS.down, KEYS.down, KEYS.enter);
+  await run.screen.until(/\? Expires in: █/);
+  run.screen.press(..."0d", KEYS.enter);
+  await run.screen.until(/is not in the future/);
+  run.screen.press(KEYS.ctrlU, ..."90d", KEYS.enter);
+  await run.screen.until(/ {2}Expires +\d{4}-\S+ \(in 90d\)\n[^]*\? Create this key\?/);
+  run.screen.press("y");
+  expect(await run.code).toBe(0);
+  const { stdout } = await installation.program(["apikey", "list", "--expiring", "91d", "--jsonl"]);
+  expect(JSON.parse(stdout).name).toBe("ci deploy");
+});
+
+Deno.test("a server whose keys do not expire gets no expiry from the prompts", async () => {
+  await using server = startForeignServer([]);
+  const run = runAtTerminal(["apikey", "--create"], { env: { SERVICE_API_URL: server.url }, rows: 60 });
+  await answerPrompts(run);
+  run.screen.press("e");
+  expect(await run.screen.until(/What do you want to do/)).not.toContain("expiry");
+  run.screen.press(KEYS.ctrlC);
+  expect(await run.code).toBe(130);
 });
 
 for (

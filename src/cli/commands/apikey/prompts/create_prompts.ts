@@ -1,7 +1,8 @@
 /** The prompts of `apikey --create`. */
 import { escapeInvisible, Failure, quote } from "../../../../apikey/failure.ts";
+import { expiryFrom } from "../../../../apikey/lifetime.ts";
 import { hasName, type Name, nameTaken, parseName } from "../../../../apikey/name.ts";
-import type { ApiKey, Client, NewKey } from "../../../../client/client.ts";
+import type { ApiKey, Client, NewKey, SchemaField } from "../../../../client/client.ts";
 import type { PromptFlags } from "../../../host/can_prompt.ts";
 import type { Dialog } from "../../../host/dialog.ts";
 import type { Host } from "../../../host/host.ts";
@@ -15,7 +16,7 @@ import { styleFor } from "../../../terminal/style.ts";
 import type { KeyDraft } from "../create.ts";
 import { readMarkedKeys } from "../lockout.ts";
 import { describeFullRights, describeKeys, describeReplaced, formatRows, type Marks } from "./key_details.ts";
-import { type Answers, askDescription, askName, askPermissions, askRoles } from "./key_questions.ts";
+import { type Answers, askDescription, askExpiry, askName, askPermissions, askRoles } from "./key_questions.ts";
 import { openDialog } from "./open_dialog.ts";
 import { requireRight } from "./require_right.ts";
 
@@ -29,6 +30,8 @@ interface DraftFlags extends PromptFlags {
 interface Question {
   readonly title: string;
   readonly answer: () => string;
+  /** The field without which the server cannot store the answer. */
+  readonly needs?: SchemaField;
   /** Asks for the answer, and then what the new answer makes necessary. */
   readonly steps: readonly [Step, Step?];
 }
@@ -54,12 +57,15 @@ export async function promptForKey(
     roles: draft.roles ?? [],
     permissions: draft.permissions ?? [],
   };
-  let overwrite = draft.overwrite;
+  let { overwrite, expiresAt } = draft;
+  /** As typed. */
+  let expiresIn = "";
   const toKey = (): NewKey => ({
     ...draft,
     ...answers,
     name: parseName(answers.name),
     description: answers.description.trim() === "" ? undefined : answers.description,
+    expiresAt,
     overwrite,
   });
   const askForName: Step = (canGoBack) => askName({ answers, prompts, canGoBack });
@@ -77,12 +83,23 @@ export async function promptForKey(
     await askPermissions({ answers, prompts, canGoBack }, await connect());
   const askForMissingRights: Step = async (canGoBack) =>
     answers.roles.length + answers.permissions.length > 0 ? false : await askForPermissions(canGoBack);
+  const askForExpiry: Step = async (canGoBack) => {
+    const now = dialog.host.now();
+    expiresIn = await askExpiry(expiresIn, { prompts, canGoBack }, now);
+    expiresAt = expiresIn === "" ? undefined : expiryFrom({ expiresIn }, now);
+  };
 
   const questions: readonly Question[] = [
     { title: "Name", answer: () => answers.name, steps: [askForName, askToReplace] },
     { title: "Description", answer: () => answers.description, steps: [askForDescription] },
     { title: "Roles", answer: () => answers.roles.join(", "), steps: [askForRoles, askForMissingRights] },
     { title: "Permissions", answer: () => summarizePermissions(answers.permissions), steps: [askForPermissions] },
+    {
+      title: "Expiry",
+      answer: () => describeExpiry(expiresAt, dialog.host.now()),
+      needs: "CreateApiKeyInput.expiresAt",
+      steps: [askForExpiry],
+    },
   ];
   await runSteps([
     draft.name === undefined ? askForName : askNothing,
@@ -117,7 +134,8 @@ async function confirmOrEdit(
         const suggestsYes = initial && flags.permissionsFor === undefined;
         decision = flags.yes ? "yes" : await prompts.confirm({ label, initial: suggestsYes, canEdit: true, canGoBack });
       },
-      async () => decision === "yes" ? false : await editOneAnswer(questions, decision === "no", prompts, dialog.host),
+      async () =>
+        decision === "yes" ? false : await editOneAnswer(questions, decision === "no", prompts, client, dialog.host),
     ], { host: dialog.host, canGoBack });
   }
 }
@@ -133,9 +151,11 @@ async function editOneAnswer(
   questions: readonly Question[],
   suggestsToQuit: boolean,
   prompts: Prompts,
+  client: Client,
   host: Host,
 ): Promise<void> {
-  const changes = questions.map((question) => ({
+  const fields = await client.serverFields();
+  const changes = questions.filter(({ needs }) => needs === undefined || fields.has(needs)).map((question) => ({
     value: question,
     label: `Change ${question.title.toLowerCase()}`,
     hint: escapeInvisible(question.answer()),
@@ -229,7 +249,8 @@ async function isTaken(name: Name, client: Client): Promise<boolean> {
   }
 }
 
-function describeExpiry(expiresAt: Date, now: Date): string {
+function describeExpiry(expiresAt: Date | undefined, now: Date): string {
+  if (expiresAt === undefined) return "never";
   const time = expiresAt.toISOString();
   return `${time} (${relativeTime(time, now)})`;
 }
@@ -255,7 +276,7 @@ async function showSummary(
     ["Description", escapeInvisible(description ?? "")],
     ["Roles", roles.join(", ")],
     ["Permissions", summarizePermissions(permissions)],
-    ["Expires", expiresAt === undefined ? "never" : describeExpiry(expiresAt, host.now())],
+    ["Expires", describeExpiry(expiresAt, host.now())],
     ["Warning", warning ?? ""],
     ...replaced === undefined ? [] : describeReplaced(replaced.keys, replaced.marks, roles, host),
     ["Using", target.description],

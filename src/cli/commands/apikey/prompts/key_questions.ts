@@ -1,6 +1,7 @@
 /** The questions about a key that the user creates or changes. Each question begins with the answer so far. */
 import { parseDescription } from "../../../../apikey/description.ts";
 import { escapeInvisible, Failure } from "../../../../apikey/failure.ts";
+import { expiryFrom } from "../../../../apikey/lifetime.ts";
 import { parseName } from "../../../../apikey/name.ts";
 import { isAction, type Permission, RESOURCES } from "../../../../apikey/permission.ts";
 import { ROLES } from "../../../../apikey/role.ts";
@@ -75,6 +76,27 @@ export async function askPermissions({ answers, prompts, canGoBack }: Asking, cl
     saveDraft: (selected) => void (answers.permissions = selected),
     canGoBack,
   });
+}
+
+/**
+ * Asks for a duration. The answer is empty if the key does not expire.
+ *
+ * @param initial the duration so far, as typed
+ */
+export async function askExpiry(
+  initial: string,
+  { prompts, canGoBack }: Omit<Asking, "answers">,
+  now: Date,
+): Promise<string> {
+  const typed = await prompts.text({
+    label: "Expires in",
+    hint: "for example 90d; leave it empty if the key does not expire",
+    emptyAnswer: "never",
+    initial,
+    check: (text) => void (text.trim() === "" || expiryFrom({ expiresIn: text }, now)),
+    canGoBack,
+  });
+  return typed.trim();
 }
 
 /** The permissions that the grid can show. Other servers can have more actions. */

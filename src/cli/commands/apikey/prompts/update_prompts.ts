@@ -13,7 +13,15 @@ import { isPlain } from "../../../terminal/style.ts";
 import { readMarkedKeys } from "../lockout.ts";
 import { changesOf, haveSameItems, type KeyChange } from "../update/key_change.ts";
 import { describeFullRights, describeKeys, formatRows } from "./key_details.ts";
-import { type Answers, askDescription, askName, askPermissions, askRoles, knownPermissions } from "./key_questions.ts";
+import {
+  type Answers,
+  askDescription,
+  askExpiry,
+  askName,
+  askPermissions,
+  askRoles,
+  knownPermissions,
+} from "./key_questions.ts";
 import { promptForOneKey } from "./one_key_prompt.ts";
 import { confirmOrChange, openDialog } from "./open_dialog.ts";
 
@@ -116,15 +124,7 @@ function changePrompt(
       if (answers.roles.length + answers.permissions.length + others.length === 0) await askForPermissions(canGoBack);
     };
     const askForExpiry: Step = async (canGoBack) => {
-      const typed = await prompts.text({
-        label: "Expires in",
-        hint: "for example 90d; leave it empty if the key does not expire",
-        emptyAnswer: "never",
-        initial: expiresIn ?? "",
-        check: (text) => void (text.trim() === "" || parseDuration(text.trim())),
-        canGoBack,
-      });
-      expiresIn = typed.trim();
+      expiresIn = await askExpiry(expiresIn ?? "", { prompts, canGoBack }, dialog.host.now());
     };
     const toggleState: Step = () => {
       enabled = !enabled;
