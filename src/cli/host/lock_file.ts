@@ -40,8 +40,14 @@ export async function lockFile(path: string, options: LockOptions): Promise<() =
   } catch (error) {
     if (error instanceof Failure) throw error;
     const hint = error instanceof Deno.errors.NotFound ? " Create the directory first." : "";
-    throw new Failure("FAILED", `Cannot lock ${quote(lock)}: ${reasonOf(error)}.${hint}`, { cause: error });
+    // The user does not know the lock file unless it exists.
+    const problem = await exists(lock) ? `Cannot lock ${quote(lock)}` : `Cannot write ${quote(path)}`;
+    throw new Failure("FAILED", `${problem}: ${reasonOf(error)}.${hint}`, { cause: error });
   }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.lstat(path).then(() => true, () => false);
 }
 
 async function tryLock(lock: string, platform: Host["platform"]): Promise<Deno.FsFile | undefined> {

@@ -50,6 +50,16 @@ export async function lockSecretFile(
   }
 }
 
+const WRONG_PATH = ["ENOENT", "ENOTDIR", "EACCES", "EPERM", "EROFS"];
+
+/** Returns a usage error that names the flag if a file cannot be written because of its directory. */
+export function toFlagFailure(error: unknown): unknown {
+  if (!(error instanceof Failure) || error.code !== "FAILED" || !(error.cause instanceof Error)) return error;
+  const { cause, message } = error;
+  if (!("code" in cause) || !WRONG_PATH.some((code) => code === cause.code)) return error;
+  return new Failure("USAGE", `--secret-file: ${message.replace(/^C/, "c")}`, { cause });
+}
+
 /**
  * Checks the path and creates the temporary file, with mode 0600, in the same directory.
  *
@@ -144,7 +154,8 @@ async function findReplaced(path: string, overwrite: boolean): Promise<Deno.File
   if (overwrite) return found;
   throw new Failure(
     "USAGE",
-    `--secret-file: ${quote(path)} exists. Add --overwrite to replace it, or choose another file. In a script that ` +
+    `--secret-file: ${quote(path)} exists. Add --overwrite to replace it, or choose another file. With ` +
+      "apikey --create, --overwrite also replaces a key with the same name and revokes its secret. In a script that " +
       "runs again and again, use service-api apikey ensure.",
   );
 }

@@ -10,7 +10,9 @@ function baseUrlSchema(allowHttp: boolean): TextSchema<URL> {
       if (/^postgres/i.test(text)) return reject("must be the URL of a server. A database needs --database-url.");
       // What precedes an @ may be a password.
       const shown = text.includes("@") ? "" : `, not ${quote(text)}`;
-      return reject(`must be a URL, for example https://keys.example.com${shown}.`);
+      const complete = withScheme(text);
+      const example = complete === text ? "https://keys.example.com" : complete;
+      return reject(`must be a URL, for example ${example}${shown}.`);
     }
     if (url.username !== "" || url.password !== "") {
       return reject("must not contain a user or password. Use --key-file or SERVICE_API_KEY.");

@@ -52,7 +52,8 @@ for (
 
 for (
   const [typed, message] of [
-    ["localhost:4000", '--base-url must be a URL, for example https://keys.example.com, not "localhost:4000".'],
+    ["localhost:4000", '--base-url must be a URL, for example http://localhost:4000, not "localhost:4000".'],
+    ["keys", '--base-url must be a URL, for example https://keys.example.com, not "keys".'],
     ["ftp://host.example", /must be a URL/],
     ["", /must be a URL/],
     ["https://user:pass@host.example", /must not contain a user or password/],

@@ -46,7 +46,8 @@ interface DestinationOptions {
  * processes of this program until the task ends. If the flags name none, checks that standard output can receive the
  * secret.
  *
- * @throws {Failure} `FAILED` if standard output is closed; any failure of `lockSecretFile`
+ * @throws {Failure} `USAGE` if the directory of the file is missing or read-only; `FAILED` if standard output is closed;
+ * any other failure of `lockSecretFile`
  */
 export async function withDestination(
   { secretFile: path, overwrite = false }: DestinationFlags,
@@ -54,9 +55,11 @@ export async function withDestination(
   task: (secretFile: SecretFile | undefined) => Promise<void>,
 ): Promise<void> {
   if (path !== undefined) {
-    const { lockSecretFile } = await import("#secret-file");
+    const { lockSecretFile, toFlagFailure } = await import("#secret-file");
     const { platform } = host;
-    const locking = lockSecretFile(path, { overwrite }, { timeout, interrupted, platform });
+    const locking = lockSecretFile(path, { overwrite }, { timeout, interrupted, platform }).catch((error) => {
+      throw toFlagFailure(error);
+    });
     const secretFile = await showWaiting(() => `another process that changes ${quote(path)}`, host, locking);
     return await task(secretFile).finally(() => secretFile.discard());
   }

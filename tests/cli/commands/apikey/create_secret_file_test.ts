@@ -46,6 +46,29 @@ Deno.test("if the server refuses the key, --secret-file leaves the existing file
   }
 });
 
+Deno.test("a missing directory and a file instead of a directory are usage errors that name --secret-file", async () => {
+  await using installation = await embedded(inProcess);
+  const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
+  try {
+    await Deno.writeTextFile(`${directory}/file`, "");
+    const missing = await installation.program([...CREATE, "--secret-file", `${directory}/missing/ci.key`]);
+    expect(missing).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^service-api: --secret-file: cannot write ".*missing\/ci\.key": No such file or directory\. Create the directory first\.\n$/,
+      ),
+    });
+    const { code, stderr } = await installation.program([...CREATE, "--secret-file", `${directory}/file/ci.key`]);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringMatching(/--secret-file: cannot write ".*ci\.key"/),
+    });
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
 Deno.test("if the file cannot be written after the key was created, the message says so and what to do", async () => {
   const directory = await Deno.makeTempDir({ prefix: "service-api-test-" });
   const path = `${directory}/keys/ci.key`;
