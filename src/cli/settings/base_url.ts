@@ -1,5 +1,6 @@
 /** The base URL of a server. */
 import { quote } from "../../apikey/failure.ts";
+import { redactSecrets } from "../../apikey/secret.ts";
 import { parseSetting, type TextSchema, textSchema } from "./schema.ts";
 import type { Setting } from "./setting.ts";
 
@@ -9,7 +10,7 @@ function baseUrlSchema(allowHttp: boolean): TextSchema<URL> {
     if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
       if (/^postgres/i.test(text)) return reject("must be the URL of a server. A database needs --database-url.");
       // What precedes an @ may be a password.
-      const shown = text.includes("@") ? "" : `, not ${quote(text)}`;
+      const shown = text.includes("@") ? "" : `, not ${quote(redactSecrets(text))}`;
       const complete = withScheme(text);
       const example = complete === text ? "https://keys.example.com" : complete;
       return reject(`must be a URL, for example ${example}${shown}.`);

@@ -34,7 +34,7 @@ function adviseOnTakenName(error: unknown, { name }: NewKey): unknown {
   const isTaken = error instanceof Failure && error.code === "ALREADY_EXISTS";
   if (!isTaken || !error.message.includes("add --overwrite")) return error;
   const advice = "--overwrite replaces the key and revokes its secret. To keep the key and issue a new secret, run " +
-    `service-api apikey rotate ${shellWord(name)}.`;
+    `service-api apikey rotate ${shellWord(name)} with the same flags for the server or store.`;
   return new Failure("ALREADY_EXISTS", `${toSentence(error.message)} ${advice}`, { cause: error });
 }
 

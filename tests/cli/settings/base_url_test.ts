@@ -1,6 +1,6 @@
 /** How `login` completes the URL of a server. */
 import { expect } from "expect";
-import { withScheme } from "../../../src/cli/settings/base_url.ts";
+import { parseBaseUrl, withScheme } from "../../../src/cli/settings/base_url.ts";
 
 for (
   const [text, expected] of [
@@ -20,3 +20,11 @@ for (
     expect(withScheme(text)).toBe(expected);
   });
 }
+
+Deno.test("the error for a key that was pasted instead of a URL does not repeat the key", () => {
+  const secret = `sak_${"0".repeat(49)}`;
+  for (const value of [secret, `http://127.0.0.1:24101${secret}`]) {
+    expect(() => parseBaseUrl({ name: "The server", value }, { allowHttp: false }))
+      .toThrow(`not "${value.replace(secret, "sak_…")}".`);
+  }
+});

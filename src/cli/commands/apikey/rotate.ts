@@ -15,7 +15,7 @@ import { parseAt, parseExpiry } from "../../settings/parse_at.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
 import { printNextSteps, printSecret, showsRights, withDestination } from "./create_output.ts";
 import { type OutputFlags, withOutputFlags } from "./key_flags.ts";
-import { withNewSecret } from "./key_in_use/new_secret.ts";
+import { isSameFile, withNewSecret } from "./key_in_use/new_secret.ts";
 import { writeWarning } from "./key_in_use/warning.ts";
 import { parseSelector, type SelectorFlags, withSelector } from "./select/select_key.ts";
 
@@ -93,10 +93,11 @@ export async function rotate(
         if (olderSecretEnd !== undefined) await warnAboutOlderSecret(olderSecretEnd, host);
         return rotated;
       };
-      if (!isInUse) {
+      const issueWithNote = async (): Promise<void> => {
         const { graceUntil } = await issue(false);
-        return flags.json ? undefined : await noteOldSecret(graceUntil, host);
-      }
+        if (!flags.json) await noteOldSecret(graceUntil, host);
+      };
+      if (!isInUse || await isSameFile(keySource?.file, secretFile?.path)) return await issueWithNote();
       // The server refuses to rotate a key that is used with its old secret. The prompt would come before that.
       const offers = canPrompt(flags, host) && !flags.yes && !flags.json && !await usesOldSecret(before, client);
       await withNewSecret({ source: keySource, secretFile, offers, dialog, timeout }, issue);

@@ -144,6 +144,8 @@ async function logInTo(baseUrl: SourcedSetting, canGoBack: boolean, session: Ses
   const { resolveSettings } = await import("#connection");
   // Messages name the source of the URL.
   const settings = { ...resolveSettings(flagsWithUrl, host, config), baseUrl };
+  // Refuses before the prompt for the key, because the user would enter it in vain.
+  parseBaseUrl(baseUrl, { allowHttp: settings.allowHttp?.value === "true" });
   const accepted = await chooseKey({ settings, server, isNewServer, canGoBack }, session);
   const { effective, key, caller, foundKeyHeader, verification, isUnchecked } = accepted;
   const keepsKey = key.source === "file";
@@ -157,13 +159,14 @@ async function logInTo(baseUrl: SourcedSetting, canGoBack: boolean, session: Ses
   const identity = caller === undefined ? "" : ` as ${quote(caller.name)} (${escapeInvisible(caller.id)})`;
   const note = foundKeyHeader === undefined ? "" : ` The server expects the key in the header ${foundKeyHeader}.`;
   const kept = keepsKey ? " The profile keeps its key." : "";
+  const replaced = !keepsKey && config.profile?.values.get("keyFile") ? " The key of the profile was replaced." : "";
   const oldServer = isNewServer && config.profile ? describeServer(config.profile) : undefined;
   const changed = oldServer === undefined
     ? ""
     : ` Profile ${quote(name)}: ${escapeInvisible(oldServer)} is now ${server}.`;
   const text = isUnchecked
-    ? `Stored the profile ${quote(name)} for ${server}. The key was not checked.${changed}`
-    : `Logged in to ${server}${identity}.${note}${kept}${changed}`;
+    ? `Stored the profile ${quote(name)} for ${server}. The key was not checked.${replaced}${changed}`
+    : `Logged in to ${server}${identity}.${note}${kept}${replaced}${changed}`;
   await host.stdout.write(`${await wrapFor(host.stdout, text)}\n`);
   await describeKey(verification, host);
   await warnAboutVariables(baseUrl, key, host);

@@ -107,6 +107,15 @@ Deno.test("if a key file has the key in use, the warning names the file, unless 
   });
 });
 
+Deno.test("at a terminal, if --secret-file replaces the file of the key in use, rotate says until when the old secret works", async () => {
+  await withProfile(async ({ at, directory }) => {
+    const file = `${directory}/keys/prod.key`;
+    const { host, code } = runAtTerminal([...ROTATE, "--grace", "1h", "--secret-file", file, "--overwrite"], at);
+    expect(await code).toBe(0);
+    expect(host.stderr.text).toMatch(/The old secret works until \d{4}-\S+Z \(in 60m\)\./);
+  });
+});
+
 Deno.test("rotating another key, or creating one with --overwrite, has no warning", async () => {
   await withProfile(async ({ program }) => {
     const create = ["apikey", "--create", "--name", "ci", "--roles", "GUEST", "--overwrite", "--profile", "prod"];

@@ -28,7 +28,7 @@ testWithModes(
     await Deno.writeTextFile(`${home.directory}/mine.key`, "old");
     expect(await home.run(["login", "--key-file", "-"], { stdin: SECRET })).toEqual({
       code: 0,
-      stdout: `Logged in to ${server.url} as "ci admin" (key_1).\n`,
+      stdout: `Logged in to ${server.url} as "ci admin" (key_1). The key of the profile was replaced.\n`,
       stderr: "",
     });
     expect(await filesIn(home.directory)).toEqual({
@@ -244,4 +244,14 @@ testWithModes("logout keeps a key file that another profile uses, and says so", 
     "config.yaml": renamed(url, "keys/default.key"),
     "keys/default.key": SECRET,
   });
+});
+
+testWithModes("login refuses to send keys unencrypted before it prompts for one", async () => {
+  await using home = await configHome();
+  const { host, screen, code } = runAtTerminal(["login", "--base-url", "http://keys.example.com"], {
+    env: { HOME: home.home },
+  });
+  expect(await code).toBe(2);
+  expect(host.stderr.text).toContain("would send keys unencrypted to keys.example.com");
+  expect(await screen.text()).not.toContain("API key");
 });

@@ -271,7 +271,8 @@ testWithModes("a second login replaces the server and the key, and says so", asy
   const args = ["login", "--base-url", later.url, "--key-file", "-"];
   expect(await home.run(args, { stdin: "new-secret" })).toEqual({
     code: 0,
-    stdout: `Logged in to ${later.url} as "ci admin" (key_1). Profile "default": ${server.url} is now ${later.url}.\n`,
+    stdout:
+      `Logged in to ${later.url} as "ci admin" (key_1). The key of the profile was replaced. Profile "default": ${server.url} is now ${later.url}.\n`,
     stderr: "",
   });
   expect(await filesIn(home.directory)).toEqual({

@@ -122,7 +122,8 @@ function adviceFor(
   return { advice: `Set ${source.name} to the new secret.` };
 }
 
-async function isSameFile(one: string | undefined, other: string | undefined): Promise<boolean> {
+/** Whether two paths are one file. */
+export async function isSameFile(one: string | undefined, other: string | undefined): Promise<boolean> {
   if (one === undefined || other === undefined) return false;
   const [first, second] = await Promise.all([one, other].map((path) => Deno.realPath(path).catch(() => undefined)));
   return first !== undefined && first === second;
