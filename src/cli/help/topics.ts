@@ -195,7 +195,8 @@ KEY is {"id","name","description","roles":["VIEWER"],
 "permissions":["DOCKER:READ_ANY"],"enabled","createdAt","createdBy",
 "managedBy","updatedAt","lastUsedAt","expiresAt","graceUntil"}. A member is
 null if it does not apply or if the server does not report it. Times are in
-the format of RFC 3339.`,
+the format of RFC 3339, usually with milliseconds. In jq, compare them as
+texts.`,
   ),
   text(
     "Examples",
@@ -203,6 +204,11 @@ the format of RFC 3339.`,
 # The names of keys that were never used.
 service-api apikey list --json |
   jq -r '.keys[] | select(.lastUsedAt == null) | .name'
+# The names of keys that expire in the next two weeks.
+service-api apikey list --json |
+  jq -r '(now | todate) as $from | (now + 1209600 | todate) as $to | .keys[] |
+    select(.expiresAt != null and .expiresAt > $from and .expiresAt < $to) |
+    .name'
 # Create a key, and keep its id and its secret.
 json=$(service-api apikey create "ci deploy" --roles VIEWER --json) || exit
 id=$(printf %s "$json" | jq -r .id)
