@@ -43,3 +43,8 @@ export function relativeTime(time: string, now: Date): string {
   const amount = `${countOf(length)}${unit}`;
   return distance < 0 ? `${amount} ago` : `in ${amount}`;
 }
+
+/** Returns a time and its distance from now, for example `2026-12-31T23:59:59.000Z (in 90d)`. */
+export function withRelativeTime(time: string, now: Date): string {
+  return `${time} (${relativeTime(time, now)})`;
+}

@@ -4,7 +4,7 @@
  */
 export { indentJson } from "./indent_json.ts";
 export { openProgress } from "./progress.ts";
-export { relativeTime, timeAgo } from "./relative_time.ts";
+export { relativeTime, timeAgo, withRelativeTime } from "./relative_time.ts";
 export { drawRights } from "./rights_matrix.ts";
 export { isPlain, styleFor } from "./style.ts";
 export { layoutTable, tableRow } from "./table.ts";

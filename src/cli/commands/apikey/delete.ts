@@ -109,7 +109,7 @@ async function deleteOne(client: Client, target: Target, host: Host): Promise<De
   const [found, inUse] = await Promise.all([findTarget(client, target), client.findKeyInUse()]);
   const keyInUse = inUse?.id;
   const isRisk = found.some(({ id, roles = [] }) => id === keyInUse || roles.includes("ADMIN"));
-  const risks = isRisk ? await (await import("#lifecycle")).risksToWarnOf(client, found, keyInUse, host) : [];
+  const risks = isRisk ? await (await import("#lifecycle")).deletionRisksToWarnOf(client, found, keyInUse, host) : [];
   const keys = await deleteTarget(client, target, found);
   return keys.length === 0 ? { kind: "not found", target } : { kind: "deleted", keys, failed: [], risks };
 }

@@ -144,6 +144,8 @@ function listNames(keys: readonly KeyReference[]): string {
   return [...shown, ...keys.length > MAX_NAMES ? [`  and ${keys.length - MAX_NAMES} more\n`] : []].join("");
 }
 
+export const SEARCH_ELSEWHERE = "To search elsewhere, use --base-url, --data-dir, --database-url or --profile.";
+
 export const SEES_ONLY_OWN_KEYS =
   "The key in use sees only itself and the keys that it created, because it lacks API_KEY:READ_ANY. Other keys may exist.";
 
@@ -166,7 +168,7 @@ function notes(
   const { kept = [] } = "kept" in result ? result : {};
   const keptNotes = kept.map(({ name }) => `Kept ${quote(name)}, because it was used or changed meanwhile.`);
   const errors = flags.json ? [] : [...flags.ifExists ? [] : missing, ...refused];
-  const searched = `Searched ${place}. To search elsewhere, use --base-url, --data-dir, --database-url or --profile.`;
+  const searched = `Searched ${place}. ${SEARCH_ELSEWHERE}`;
   return [
     ...[...errors, ...keptNotes].map(redactSecrets),
     ...!flags.json && (isMissingKeys(result, flags) || isWithoutMatch(result) && isStoreMissing) ? [searched] : [],

@@ -14,7 +14,7 @@ import type { SubcommandName } from "./subcommands.ts";
 
 export { withNewSecret } from "./key_in_use/new_secret.ts";
 export { deleteMany } from "./delete/delete_many.ts";
-export { risksToWarnOf } from "./delete/delete_safely.ts";
+export { deletionRisksToWarnOf } from "./delete/delete_safely.ts";
 export { warnAboutLockout } from "./delete/lockout_warning.ts";
 export { listKeys } from "./list/list.ts";
 export { rotate } from "./rotate.ts";

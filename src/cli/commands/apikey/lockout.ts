@@ -56,6 +56,22 @@ export function findRisks(
     .filter(({ isInUse, endsAdmin }) => isInUse || endsAdmin);
 }
 
+/** Omits the risk that no key has the role ADMIN any more if the caller sees only some keys, so that it cannot know this. */
+export async function knownRisks(risks: readonly Risk[], client: Client): Promise<readonly Risk[]> {
+  if (!risks.some(({ endsAdmin }) => endsAdmin) || !await client.seesOnlyOwnKeys()) return risks;
+  return risks.filter(({ isInUse }) => isInUse).map((risk) => ({ ...risk, endsAdmin: false }));
+}
+
+/** Finds the risks for a warning. Returns none if the server does not say: a warning may be missing. */
+export async function risksToWarnOf(find: () => Promise<readonly Risk[]>): Promise<readonly Risk[]> {
+  try {
+    return await find();
+  } catch (error) {
+    if (error instanceof Failure && error.code !== "INTERRUPTED") return [];
+    throw error;
+  }
+}
+
 /** Lists the keys with the role ADMIN. */
 export async function listAdmins(client: Client): Promise<readonly GuardedKey[]> {
   const pages = await Array.fromAsync(client.readKeys({ filter: { role: "ADMIN" } }));

@@ -15,7 +15,7 @@ import { parseAt, parseExpiry } from "../../settings/parse_at.ts";
 import { withServerFlags } from "../../settings/server_flags.ts";
 import { printNextSteps, printSecret, showsRights, withDestination } from "./create_output.ts";
 import { type OutputFlags, withOutputFlags } from "./key_flags.ts";
-import { isSameFile, withNewSecret } from "./key_in_use/new_secret.ts";
+import { validityOf, withNewSecret } from "./key_in_use/new_secret.ts";
 import { writeWarning } from "./key_in_use/warning.ts";
 import { parseSelector, type SelectorFlags, withSelector } from "./select/select_key.ts";
 
@@ -93,14 +93,12 @@ export async function rotate(
         if (olderSecretEnd !== undefined) await warnAboutOlderSecret(olderSecretEnd, host);
         return rotated;
       };
-      const issueWithNote = async (): Promise<void> => {
-        const { graceUntil } = await issue(false);
-        if (!flags.json) await noteOldSecret(graceUntil, host);
-      };
-      if (!isInUse || await isSameFile(keySource?.file, secretFile?.path)) return await issueWithNote();
       // The server refuses to rotate a key that is used with its old secret. The prompt would come before that.
-      const offers = canPrompt(flags, host) && !flags.yes && !flags.json && !await usesOldSecret(before, client);
-      await withNewSecret({ source: keySource, secretFile, offers, dialog, timeout }, issue);
+      const offers = isInUse && canPrompt(flags, host) && !flags.yes && !flags.json &&
+        !await usesOldSecret(before, client);
+      const change = { source: keySource, secretFile, offers, dialog, timeout };
+      const issued = isInUse ? await withNewSecret(change, issue) : await issue(false);
+      if (issued !== undefined && !flags.json) await noteOldSecret(issued, host);
     });
   });
   return ExitCode.OK;
@@ -152,13 +150,9 @@ async function warnAboutOlderSecret(end: string, host: Host): Promise<void> {
 }
 
 /** At a terminal, says until when the old secret works, or that it no longer works. */
-async function noteOldSecret(graceUntil: RotatedKey["graceUntil"], host: Host): Promise<void> {
+async function noteOldSecret(issued: Pick<RotatedKey, "graceUntil">, host: Host): Promise<void> {
   if (!host.stderr.isTerminal()) return;
-  const { relativeTime } = await import("#terminal");
-  const validity = graceUntil
-    ? `works until ${escapeInvisible(graceUntil)} (${relativeTime(graceUntil, host.now())})`
-    : "no longer works";
-  await host.stderr.write(`The old secret ${validity}.\n`).catch(() => {});
+  await host.stderr.write(escapeInvisible(`The old secret ${validityOf(issued, host)}.`) + "\n").catch(() => {});
 }
 
 /** What to do if the new secret is lost. */

@@ -137,15 +137,14 @@ function urlFromPrompt(value: string): SourcedSetting {
 /** Chooses the key, checks it on the server, and stores the profile. */
 async function logInTo(baseUrl: SourcedSetting, canGoBack: boolean, session: Session): Promise<void> {
   const { flags, host, file, name, config } = session;
-  const endpoint = parseBaseUrl(baseUrl, { allowHttp: true }).href;
-  const server = endpoint.replace(/\/graphql$/, "");
-  const isNewServer = endpointOf(config.profile) !== endpoint;
   const flagsWithUrl = baseUrl.source === "variable" ? flags : { ...flags, baseUrl: baseUrl.value };
   const { resolveSettings } = await import("#connection");
   // Messages name the source of the URL.
   const settings = { ...resolveSettings(flagsWithUrl, host, config), baseUrl };
-  // Refuses before the prompt for the key, because the user would enter it in vain.
-  parseBaseUrl(baseUrl, { allowHttp: settings.allowHttp?.value === "true" });
+  // Refuses http:// before the prompt for the key, because the user would enter the key in vain.
+  const endpoint = parseBaseUrl(baseUrl, { allowHttp: settings.allowHttp?.value === "true" }).href;
+  const server = endpoint.replace(/\/graphql$/, "");
+  const isNewServer = endpointOf(config.profile) !== endpoint;
   const accepted = await chooseKey({ settings, server, isNewServer, canGoBack }, session);
   const { effective, key, caller, foundKeyHeader, verification, isUnchecked } = accepted;
   const keepsKey = key.source === "file";

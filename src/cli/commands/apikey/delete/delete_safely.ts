@@ -2,7 +2,15 @@
 import { Failure, type FailureCode } from "../../../../apikey/failure.ts";
 import type { Client, KeyReference } from "../../../../client/client.ts";
 import type { Host } from "../../../host/host.ts";
-import { confirmRisks, findRisks, type GuardedKey, listAdmins, type Risk } from "../lockout.ts";
+import {
+  confirmRisks,
+  findRisks,
+  type GuardedKey,
+  knownRisks,
+  listAdmins,
+  type Risk,
+  risksToWarnOf,
+} from "../lockout.ts";
 import type { Deletion } from "./delete_many.ts";
 
 /**
@@ -20,20 +28,17 @@ export async function confirmLockout(
   { flags, dialog }: Pick<Deletion, "flags" | "dialog">,
   describes = false,
 ): Promise<readonly Risk[]> {
-  if (flags.yes) return await risksToWarnOf(client, keys, keyInUse, dialog.host);
+  if (flags.yes) return await deletionRisksToWarnOf(client, keys, keyInUse, dialog.host);
   const risks = await findDeletionRisks(client, keys, keyInUse, dialog.host);
   await confirmRisks(risks, "delete", flags, dialog, describes ? client : undefined);
   return [];
 }
 
-/** Returns the keys whose deletion can lock the user out; none if the server does not say. A warning may be missing. */
-export async function risksToWarnOf(...parameters: Parameters<typeof findDeletionRisks>): Promise<readonly Risk[]> {
-  try {
-    return await findDeletionRisks(...parameters);
-  } catch (error) {
-    if (error instanceof Failure && error.code !== "INTERRUPTED") return [];
-    throw error;
-  }
+/** Does what `findDeletionRisks` does, for a warning. */
+export async function deletionRisksToWarnOf(
+  ...parameters: Parameters<typeof findDeletionRisks>
+): Promise<readonly Risk[]> {
+  return await risksToWarnOf(() => findDeletionRisks(...parameters));
 }
 
 /**
@@ -49,10 +54,7 @@ async function findDeletionRisks(
   const admins = keys.some(({ roles }) => roles?.includes("ADMIN") ?? true) ? await listAdmins(client) : [];
   const before = [...new Map([...keys, ...admins].map((key) => [key.id, key])).values()];
   const ids = new Set(keys.map(({ id }) => id));
-  const risks = findRisks(before, before.filter(({ id }) => !ids.has(id)), keyInUse, host.now());
-  // A caller that sees only some keys cannot know which key is the last ADMIN.
-  if (!risks.some(({ endsAdmin }) => endsAdmin) || !await client.seesOnlyOwnKeys()) return risks;
-  return risks.filter(({ isInUse }) => isInUse).map((risk) => ({ ...risk, endsAdmin: false }));
+  return await knownRisks(findRisks(before, before.filter(({ id }) => !ids.has(id)), keyInUse, host.now()), client);
 }
 
 /** Moves what contains the key in use to the end: without this key, the command can delete no other key. */

@@ -9,7 +9,7 @@ import type { Dialog, KeySource } from "../../../host/dialog.ts";
 import { lockSecretFile, type SecretFile } from "../../../host/secret_file.ts";
 import type { Host } from "../../../host/host.ts";
 import { wrapFor } from "../../../host/notes.ts";
-import { relativeTime } from "../../../terminal/relative_time.ts";
+import { withRelativeTime } from "../../../terminal/relative_time.ts";
 import { writeWarning } from "./warning.ts";
 
 /** How the key in use gets its new secret. */
@@ -35,27 +35,29 @@ export interface NewSecret extends IssuedKey {
  * replace it there. If the file is not replaced, then warns what no longer works and says how to store the secret.
  *
  * @param issue receives whether the user has accepted the offer
+ * @returns what was issued, if `--secret-file` replaced the file, so that nothing was said about the old secret
  * @throws {Failure} `INTERRUPTED` at the prompt; a failure of the task; if the user accepts the offer but the file cannot
  * be replaced, `FAILED` before the task begins
  */
 export async function withNewSecret(
   change: SecretChange,
   issue: (isStored: boolean) => Promise<NewSecret>,
-): Promise<void> {
+): Promise<NewSecret | undefined> {
   const { dialog: { host }, source } = change;
-  if (await isSameFile(source?.file, change.secretFile?.path)) {
-    await issue(false);
-    return;
-  }
+  if (await isSameFile(source?.file, change.secretFile?.path)) return await issue(false);
   const keyFile = change.offers ? await offerToReplace(change) : undefined;
   try {
     const issued = await issue(keyFile !== undefined);
     const problem = keyFile === undefined ? undefined : await failureMessage(keyFile.write(issued.key));
-    if (keyFile === undefined || problem !== undefined) return await warn(issued, change, problem);
+    if (keyFile === undefined || problem !== undefined) {
+      await warn(issued, change, problem);
+      return undefined;
+    }
     const note = `Stored the new secret in ${placeOf(source)}. The old secret ${validityOf(issued, host)}.`;
     const lines = await wrapFor(host.stderr, escapeInvisible(note));
     // The secret is where it belongs, even if this note cannot be written.
     await host.stderr.write(`${lines}\n`).catch(() => {});
+    return undefined;
   } finally {
     await keyFile?.discard();
   }
@@ -93,8 +95,9 @@ async function warn(
   await writeWarning({ text: escapeInvisible(text), command }, host);
 }
 
-function validityOf({ graceUntil }: NewSecret, host: Host): string {
-  return graceUntil ? `works until ${graceUntil} (${relativeTime(graceUntil, host.now())})` : "no longer works";
+/** Returns until when the old secret works, as the end of a sentence. */
+export function validityOf({ graceUntil }: Pick<NewSecret, "graceUntil">, host: Host): string {
+  return graceUntil ? `works until ${withRelativeTime(graceUntil, host.now())}` : "no longer works";
 }
 
 /** How to store the new secret where the old one is. */
@@ -122,8 +125,7 @@ function adviceFor(
   return { advice: `Set ${source.name} to the new secret.` };
 }
 
-/** Whether two paths are one file. */
-export async function isSameFile(one: string | undefined, other: string | undefined): Promise<boolean> {
+async function isSameFile(one: string | undefined, other: string | undefined): Promise<boolean> {
   if (one === undefined || other === undefined) return false;
   const [first, second] = await Promise.all([one, other].map((path) => Deno.realPath(path).catch(() => undefined)));
   return first !== undefined && first === second;

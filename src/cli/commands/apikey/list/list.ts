@@ -11,7 +11,7 @@ import { EXIT_STATUS, ExitCode } from "../../../exit_code.ts";
 import type { Host } from "../../../host/host.ts";
 import { writeNotes } from "../../../host/notes.ts";
 import { withServerFlags } from "../../../settings/server_flags.ts";
-import { SEES_ONLY_OWN_KEYS } from "../delete_output.ts";
+import { SEARCH_ELSEWHERE, SEES_ONLY_OWN_KEYS } from "../delete_output.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
 import { type ListFilterFlags, parseListFilter } from "./list_filter.ts";
 import { printKeys } from "./list_output.ts";
@@ -112,8 +112,7 @@ function* inPages(keys: readonly ApiKey[]): Generator<readonly ApiKey[]> {
 /** Says where the command searched, because the user may have meant another server or store. */
 function describeNoKeys(hasFilter: boolean, place: string, isMissing: boolean): string {
   const found = hasFilter ? "No API keys match the filters." : "No API keys found.";
-  const elsewhere = "To search elsewhere, use --base-url, --data-dir, --database-url or --profile.";
-  return [found, `Searched ${place}.`, ...hasFilter && !isMissing ? [] : [elsewhere]].join(" ");
+  return [found, `Searched ${place}.`, ...hasFilter && !isMissing ? [] : [SEARCH_ELSEWHERE]].join(" ");
 }
 
 const NOTES = `

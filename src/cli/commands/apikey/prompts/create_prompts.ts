@@ -10,7 +10,7 @@ import { type Decision, GoBack } from "../../../prompts/options.ts";
 import type { Prompts } from "../../../prompts/prompts.ts";
 import { runSteps, type Step } from "../../../prompts/steps.ts";
 import { summarizePermissions } from "../../../terminal/permission_summary.ts";
-import { relativeTime } from "../../../terminal/relative_time.ts";
+import { withRelativeTime } from "../../../terminal/relative_time.ts";
 import { drawRights } from "../../../terminal/rights_matrix.ts";
 import { styleFor } from "../../../terminal/style.ts";
 import type { KeyDraft } from "../create.ts";
@@ -250,9 +250,7 @@ async function isTaken(name: Name, client: Client): Promise<boolean> {
 }
 
 function describeExpiry(expiresAt: Date | undefined, now: Date): string {
-  if (expiresAt === undefined) return "never";
-  const time = expiresAt.toISOString();
-  return `${time} (${relativeTime(time, now)})`;
+  return expiresAt === undefined ? "never" : withRelativeTime(expiresAt.toISOString(), now);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { ApiKey, Client } from "../../../../client/client.ts";
 import type { PromptFlags } from "../../../host/can_prompt.ts";
 import type { Dialog } from "../../../host/dialog.ts";
 import type { Step } from "../../../prompts/steps.ts";
-import { relativeTime } from "../../../terminal/relative_time.ts";
+import { relativeTime, withRelativeTime } from "../../../terminal/relative_time.ts";
 import { statusOf } from "../key_output.ts";
 import type { RotationPlan } from "../rotate.ts";
 import { describeKeys, type Row } from "./key_details.ts";
@@ -90,7 +90,7 @@ function expiryHint({ expiresAt }: ApiKey, now: Date): string {
 }
 
 function rowsFor({ expiresAt, graceUntil }: ApiKey, plan: RotationPlan, now: Date): readonly Row[] {
-  const show = (time: string): string => `${time} (${relativeTime(time, now)})`;
+  const show = (time: string): string => withRelativeTime(time, now);
   const expiry = plan.expiresAt?.toISOString() ?? expiresAt;
   const graceEnd = plan.grace ? new Date(now.getTime() + plan.grace) : undefined;
   // The server ends the old secret with its own expiry.

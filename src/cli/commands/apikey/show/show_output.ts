@@ -23,14 +23,14 @@ export async function formatForTerminal(
   rights: EffectivePermissions | undefined,
   host: Host,
 ): Promise<string> {
-  const { drawRights, relativeTime, styleFor, timeAgo, wrapText } = await import("#terminal");
+  const { drawRights, styleFor, timeAgo, withRelativeTime, wrapText } = await import("#terminal");
   const style = styleFor(host.stdout, host);
   const columns = host.stdout.columns();
   const now = host.now();
   const status = statusOf(key, now);
   // Only the embedded server has revisions. It reports every field, so `null` is not an unknown time.
   const never = key.revision === null ? null : "never";
-  const time = (text: string | null): string | null => text && `${text} (${relativeTime(text, now)})`;
+  const time = (text: string | null): string | null => text && withRelativeTime(text, now);
   const past = (text: string | null): string | null => text && `${text} (${timeAgo(text, now)})`;
   const fields = [
     ["Name", key.name],

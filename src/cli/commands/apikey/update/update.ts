@@ -18,7 +18,7 @@ import { type OutputFlags, withOutputFlags } from "../key_flags.ts";
 import { toKeyJson } from "../key_output.ts";
 import { type KnownNames, parseKnownNames, parseNamesOfServer } from "../known_names.ts";
 import { warnAboutLockout } from "../delete/lockout_warning.ts";
-import { confirmRisks, findRisks, listAdmins, type Risk } from "../lockout.ts";
+import { confirmRisks, findRisks, knownRisks, listAdmins, type Risk, risksToWarnOf } from "../lockout.ts";
 import { parseSelector, promptForSelector, type SelectorFlags, withSelector } from "../select/select_key.ts";
 import { describeChanges } from "./describe_changes.ts";
 import { type ChangeFlags, changesOf, type KeyChange, parseChange } from "./key_change.ts";
@@ -75,7 +75,7 @@ export async function update(
     const alternative = asksForChange ? "Change an answer" : "Select another key";
     const asks = given === undefined || asksForChange ? alternative : undefined;
     const confirm = async (key: ApiKey, changes: KeyChanges): Promise<boolean> => {
-      if (flags.yes) risks = await risksToWarnOf(key, changes, client, host.now());
+      if (flags.yes) risks = await risksToWarnOf(() => findRisksToWarnOf(key, changes, client, host.now()));
       return await confirmChanges(key, changes, { ...flags, asks }, client, dialog);
     };
     const select = async (): Promise<KeySelector> => given ?? await promptForSelector("Key to update", client, dialog);
@@ -210,17 +210,16 @@ async function findLockout(before: ApiKey, after: ApiKey, client: Client, now: D
   return findRisks([...others, before], [...others, after], keyInUse?.id, now);
 }
 
-/** Returns what to warn of after an update with `--yes`. If the server does not say, a warning may be missing. */
-async function risksToWarnOf(key: ApiKey, changes: KeyChanges, client: Client, now: Date): Promise<readonly Risk[]> {
-  try {
-    const risks = await findLockout(key, { ...key, ...changes }, client, now);
-    // A key that only loses rights still works. A caller that sees only some keys cannot know which is the last ADMIN.
-    const endsAdmin = risks.some((risk) => risk.endsAdmin) && !await client.seesOnlyOwnKeys();
-    return risks.map(({ key, isInUse }) => ({ key, isInUse: isInUse && changes.enabled === false, endsAdmin }));
-  } catch (error) {
-    if (error instanceof Failure && error.code !== "INTERRUPTED") return [];
-    throw error;
-  }
+/** Returns what to warn of after an update with `--yes`. */
+async function findRisksToWarnOf(
+  key: ApiKey,
+  changes: KeyChanges,
+  client: Client,
+  now: Date,
+): Promise<readonly Risk[]> {
+  const risks = await knownRisks(await findLockout(key, { ...key, ...changes }, client, now), client);
+  // A key that only loses rights still works.
+  return risks.map((risk) => ({ ...risk, isInUse: risk.isInUse && changes.enabled === false }));
 }
 
 const NOTES = `
