@@ -75,7 +75,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, RegExp>> = {
   "src/apikey": /^src\/apikey\//,
   "src/client": /^src\/(apikey|client)\/|^graphql-request$|^zod\/mini$/,
   "src/server":
-    /^src\/(apikey|server|store)\/|^graphql(-http)?$|^prom-client$|^node:(buffer|crypto|https?|net|stream|timers\/promises)$/,
+    /^src\/(apikey|server|store)\/|^graphql(-http)?$|^prom-client$|^sha256-uint8array$|^node:(buffer|https?|net|stream|timers\/promises)$/,
   "src/store": /^src\/(apikey|store)\/|^pg$|^node:(sqlite|timers\/promises)$/,
   "src/cli":
     /^src\/|^deno\.json$|^@(commander-js|clack)\/|^(graphql|yaml|zod\/mini|fast-string-truncated-width)$|^node:(crypto|fs|process|readline|stream)$/,

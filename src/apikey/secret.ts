@@ -9,6 +9,9 @@ const PREFIX = "sak_";
 const CHECKSUM_LENGTH = 6;
 const FORM = /^sak_[0-9A-Za-z]{49}$/;
 
+/** The number of characters in a secret. All are ASCII. */
+export const SECRET_LENGTH = 53;
+
 /** The number of random bytes in a secret. */
 export const SECRET_BYTES = 32;
 

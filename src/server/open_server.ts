@@ -99,9 +99,9 @@ export function toFetch(handler: Handler): LocalServer["fetch"] {
  * @throws {Failure} if the store or the address cannot be used
  */
 export async function openHttpServer(options: StoreOptions & HttpServerOptions): Promise<MeasuredServer> {
-  const [{ serveHttp }, { setImmediate: nextTurn }] = await Promise.all([
+  const [{ serveHttp }, { nextTurn }] = await Promise.all([
     import("./http/http_server.ts"),
-    import("node:timers/promises"),
+    import("../store/lookups/next_turn.ts"),
   ]);
   const store = await openStore(options, { onDemand: false, nextTurn });
   try {

@@ -4,7 +4,7 @@
  */
 import { Failure } from "../../apikey/failure.ts";
 import { KeyRejected } from "../../apikey/rejected_key.ts";
-import { isWellFormedSecret } from "../../apikey/secret.ts";
+import { isWellFormedSecret, SECRET_LENGTH } from "../../apikey/secret.ts";
 import type { KeyStore } from "../../store/key_store.ts";
 import type { KeyState, KeyStatus } from "../../store/lookups/key_state.ts";
 import { type Caller, callerOf, type KeyCaller } from "./caller.ts";
@@ -102,24 +102,19 @@ export class Authenticator {
    * than finding it.
    */
   async identify(secret: string, now: Date): Promise<KeyCaller | KeyRejected> {
-    const caller = await this.#findCaller(secret);
-    if (!(caller instanceof KeyRejected)) this.#options.lastUse.record(caller.key.id, now);
-    return caller;
-  }
-
-  async #findCaller(secret: string): Promise<KeyCaller | KeyRejected> {
-    const { store, resources: cache, hashSecret } = this.#options;
+    const { store, resources: cache, hashSecret, lastUse } = this.#options;
+    // Hashing a long text would take the server longer than it takes a client to send it.
+    if (secret.length !== SECRET_LENGTH) return MISTYPED;
     const hashed = hashSecret(secret);
     const digest = typeof hashed === "string" ? hashed : await hashed;
     const known = this.#callers.get(digest);
-    if (known === undefined && !isWellFormedSecret(secret)) {
-      return MISTYPED;
-    }
+    if (known === undefined && !isWellFormedSecret(secret)) return MISTYPED;
     const hash = known?.secretHash ?? Uint8Array.fromHex(digest);
     const state = await store.findBySecretHash(hash);
     if (state !== undefined && state.status !== "active") {
       return new KeyRejected(state.status, REJECTIONS[state.status], state.id);
     }
+    if (state !== undefined) lastUse.record(state.id, now);
     if (state !== undefined && known !== undefined && isUnchanged(known, state)) return known;
     const resources = state && await cache.at(state.resourcesRevision);
     const key = state && await store.findById(state.id);

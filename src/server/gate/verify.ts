@@ -38,8 +38,9 @@ export function createVerifyHandler({ authenticator, refusals, observer, now, lo
       observer?.verification("valid");
       const headers = { "x-api-key-id": key.id, "x-api-key-name": encodeURIComponent(key.name), ...NO_STORE };
       // Envoy, which asks below `/verify/`, lets a request pass only on 200.
-      if (request.url.startsWith("/verify/")) return { status: 200, headers, body: "", keyId: key.id, secret };
-      return { status: 204, headers, body: null, keyId: key.id, secret };
+      const isBelow = request.url.startsWith("/verify/");
+      const answer = { status: isBelow ? 200 : 204, headers, body: isBelow ? "" : null, keyId: key.id, secret };
+      return closeIfBodyFollows(request, answer);
     } catch (error) {
       return refuse(error, request, caller);
     }
@@ -49,17 +50,17 @@ export function createVerifyHandler({ authenticator, refusals, observer, now, lo
     const problem = problemOf(error, logError);
     countRefusal(refusals, "VERIFY", error, request, caller, now());
     observer?.verification(error instanceof KeyRejected ? error.reason : outcomeOf(problem));
-    return {
+    return closeIfBodyFollows(request, {
       status: problem.status,
       headers: { "content-type": "text/plain; charset=utf-8", ...NO_STORE, ...problem.headers },
       body: `${problem.message}\n`,
       keyId: caller?.key.id,
       secret: caller?.usedSecret,
       code: problem.code,
-    };
+    });
   }
 
-  return async (request) => closeIfBodyFollows(request, await verify(request));
+  return verify;
 }
 
 function outcomeOf({ status }: Problem): VerificationOutcome {

@@ -2,8 +2,8 @@
  * Assembles the HTTP server that `serve` runs: client addresses, telemetry, handlers, the listener, and periodic tasks on
  * the store. The other modules of this folder read HTTP requests and pass them to `graphql/`.
  */
-import { hash } from "node:crypto";
 import type { KeyCounts, KeyStore } from "../../store/key_store.ts";
+import { sha256 } from "../auth/sha256.ts";
 import { createIntrospectHandler } from "../gate/introspect.ts";
 import { createVerifyHandler } from "../gate/verify.ts";
 import { createGraphqlHandler } from "../graphql/handler.ts";
@@ -75,12 +75,11 @@ export async function serveHttp(untracedStore: KeyStore, options: HttpServerOpti
   const metrics = options.metrics &&
     (await import("#metrics")).createMetrics({ ...options, store: tracedStore, isStoreUp });
   const store = metrics === undefined ? tracedStore : traceStore(tracedStore, metrics.observer.store);
-  const hashSecret = (secret: string): string => hash("sha256", secret);
   const { handle, writePending, authenticator, refusals } = createGraphqlHandler({
     ...options,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     store,
-    hashSecret,
+    hashSecret: sha256,
   });
   const gate = { authenticator, refusals, observer: metrics?.observer, now, logError };
   const endpoints = { graphql: handle, verify: createVerifyHandler(gate), introspect: createIntrospectHandler(gate) };

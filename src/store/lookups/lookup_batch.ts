@@ -2,7 +2,7 @@
  * Combines the look-ups that are requested in one turn of the event loop into one query. The query is sent after the
  * last of these requests, so each look-up sees every change that was committed before its request.
  */
-import { setImmediate } from "node:timers/promises";
+import { nextTurn } from "./next_turn.ts";
 
 /** Finds the values for these keys of a table. The result omits unknown keys. */
 export type FindAll<Value> = (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
@@ -19,7 +19,7 @@ export function batchLookups<Value>(findAll: FindAll<Value>): (key: string) => P
 
   function openBatch(): Batch<Value> {
     const keys = new Set<string>();
-    const found = setImmediate().then(() => {
+    const found = nextTurn().then(() => {
       next = undefined;
       return findAll([...keys]);
     });
