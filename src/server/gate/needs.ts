@@ -1,6 +1,34 @@
 /** Parses the permissions that the configuration of a proxy requires. */
 import { Failure, quote } from "../../apikey/failure.ts";
 import { type KnownResources, parsePermissionsOf, type Permission } from "../../apikey/permission.ts";
+import { setBounded } from "../auth/bounded_map.ts";
+
+/** Returns what `parseNeeds` returns. */
+export type NeedsParser = typeof parseNeeds;
+
+/** How many results a parser remembers. If there are more, the oldest is removed. */
+const MAX_RESULTS = 1000;
+
+/** Creates a parser that remembers its results. The configuration of a proxy has only a few different NEEDS. */
+export function createNeedsParser(): NeedsParser {
+  const results = new Map<string, readonly Permission[]>();
+  let resultsFor: KnownResources["names"] | undefined;
+  return (url, names) => {
+    if (names !== resultsFor) results.clear();
+    resultsFor = names;
+    const ownPart = withoutClientUrl(url);
+    const known = results.get(ownPart);
+    if (known !== undefined) return known;
+    const needs = parseNeeds(ownPart, names);
+    setBounded(results, ownPart, needs, MAX_RESULTS);
+    return needs;
+  };
+}
+
+/** Removes the path and the query of the client, which follow `/verify/NEEDS`. */
+function withoutClientUrl(url: string): string {
+  return /^\/verify\/[^/?]*/.exec(url)?.[0] ?? url;
+}
 
 /** The NEEDS in a path that require only a valid key. */
 const ANY = "any";
@@ -15,7 +43,7 @@ const ANY = "any";
  * @throws {Failure} `INVALID_PERMISSION` if an item is not a `RESOURCE:ACTION` pair of this server, or if the query of
  *   `/verify` has a parameter other than `can`
  */
-export function parseNeeds(url: string, names: KnownResources["names"]): readonly Permission[] {
+function parseNeeds(url: string, names: KnownResources["names"]): readonly Permission[] {
   const [path = "", query] = splitOnce(url, "?");
   const [, , needs] = path.split("/", 3);
   if (needs === ANY || (needs === undefined && query === undefined)) return [];

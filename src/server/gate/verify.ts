@@ -11,7 +11,7 @@ import type { RefusalAudit } from "../keys/refusal_audit.ts";
 import type { LogError } from "../telemetry/log_error.ts";
 import type { Observer, VerificationOutcome } from "../telemetry/observer.ts";
 import { readSecret } from "./credential.ts";
-import { parseNeeds } from "./needs.ts";
+import { createNeedsParser } from "./needs.ts";
 import { InsufficientScope, type Problem, problemOf } from "./problem.ts";
 import { countRefusal } from "./refusal_count.ts";
 
@@ -25,6 +25,8 @@ export interface GateOptions {
 
 /** Creates the handler of `/verify`. It treats all methods alike, never reads a body and never throttles a client. */
 export function createVerifyHandler({ authenticator, refusals, observer, now, logError }: GateOptions): Handler {
+  const parseNeeds = createNeedsParser();
+
   async function verify(request: HttpRequest): Promise<HttpResponse> {
     let caller: KeyCaller | undefined;
     try {
