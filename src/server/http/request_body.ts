@@ -6,12 +6,12 @@ import { HttpError } from "../graphql/http_message.ts";
 /**
  * Reads the body of a request as UTF-8.
  *
+ * @param length the `Content-Length`; 0 if there is none
  * @param maxLength the maximum length, in bytes
  * @throws {HttpError} 413 if the body is longer
  * @throws {HttpError} 400 if the body is incomplete or not UTF-8
  */
-export async function readBody(request: IncomingMessage, maxLength: number): Promise<string> {
-  const length = Number(request.headers["content-length"] ?? 0);
+export async function readBody(request: IncomingMessage, length: number, maxLength: number): Promise<string> {
   if (length > maxLength) throw tooLong(maxLength);
   // The whole body has arrived. Waiting for events would take about as long as the rest of the request. Without a size,
   // read() returns only the first chunk of a body that arrived in several.

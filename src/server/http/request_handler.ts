@@ -74,6 +74,12 @@ export interface ServerState {
 /** The maximum length of a path in the access log, in UTF-16 code units. */
 const MAX_PATH_LENGTH = 255;
 
+/**
+ * A body of up to this length, in UTF-16 code units, counts as sent when it is passed to the runtime. On Deno 2.7.11,
+ * waiting for the end of a response takes as long as answering a small query.
+ */
+const SMALL_BODY = 10_000;
+
 /** Bodies that need no conversion to UTF-8. Node sends them faster as Latin-1. */
 const SHORT_ASCII = /^[ -~\n]{0,255}$/;
 
@@ -156,7 +162,7 @@ class Exchange implements HttpRequest, PendingRequest {
   }
 
   body(): Promise<string> {
-    return readBody(this.#request, this.#services.options.maxBody);
+    return readBody(this.#request, Number(this.header("content-length") ?? 0), this.#services.options.maxBody);
   }
 
   isConnected(): boolean {
@@ -183,8 +189,9 @@ class Exchange implements HttpRequest, PendingRequest {
     pending.add(this);
     timeouts.suspend(this.#socket);
     const answer = await handler(this);
-    const { release } = answer;
-    if (release !== undefined && !this.#response.destroyed) this.#response.once("close", release);
+    const { release, body } = answer;
+    const isLarge = body !== null && body.length > SMALL_BODY;
+    if (release !== undefined && isLarge && !this.#response.destroyed) this.#response.once("close", release);
     else release?.();
     this.#respond(answer, false);
   }
