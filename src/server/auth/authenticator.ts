@@ -119,7 +119,7 @@ export class Authenticator {
     const resources = state && await cache.at(state.resourcesRevision);
     const key = state && await store.findById(state.id);
     if (key === undefined || resources === undefined) {
-      this.#callers.delete(digest);
+      if (known !== undefined) this.#callers.delete(digest);
       return UNKNOWN;
     }
     // Callers with an older list of resources are of no use anymore, and would keep the list in memory.

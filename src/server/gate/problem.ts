@@ -28,6 +28,8 @@ export interface Problem extends Pick<HttpResponse, "status" | "headers"> {
   readonly message: string;
 }
 
+const KEY_REJECTED = { status: 401, headers: challenge("invalid_token") };
+
 /** Describes an error that a handler of the gate throws. Logs errors whose details clients must not see. */
 export function problemOf(error: unknown, logError: LogError): Problem {
   if (!(error instanceof Failure)) {
@@ -46,8 +48,9 @@ export function problemOf(error: unknown, logError: LogError): Problem {
 
 /** Returns the status and headers for a request that the server refuses. */
 function refusalOf(error: Failure): Pick<HttpResponse, "status" | "headers"> {
+  if (error instanceof KeyRejected) return KEY_REJECTED;
   if (error instanceof HttpError || error instanceof InsufficientScope) return error;
   if (error instanceof TooManyFailures) return { status: 429, headers: { "retry-after": String(error.retryAfter) } };
   if (error.code !== "UNAUTHENTICATED") return { status: 400, headers: {} };
-  return { status: 401, headers: challenge(error instanceof KeyRejected ? "invalid_token" : undefined) };
+  return { status: 401, headers: challenge() };
 }

@@ -23,15 +23,18 @@ export interface GateOptions {
   readonly logError: LogError;
 }
 
+const PLAIN_TEXT = { "content-type": "text/plain; charset=utf-8", ...NO_STORE };
+
 /** Creates the handler of `/verify`. It treats all methods alike, never reads a body and never throttles a client. */
 export function createVerifyHandler({ authenticator, refusals, observer, now, logError }: GateOptions): Handler {
   const parseNeeds = createNeedsParser();
 
   async function verify(request: HttpRequest): Promise<HttpResponse> {
+    const at = now();
     let caller: KeyCaller | undefined;
     try {
-      const identified = await authenticator.identify(readSecret(request), now());
-      if (identified instanceof KeyRejected) return refuse(identified, request);
+      const identified = await authenticator.identify(readSecret(request), at);
+      if (identified instanceof KeyRejected) return refuse(identified, request, at);
       caller = identified;
       const { key, rights, resources, usedSecret: secret } = caller;
       const needs = parseNeeds(request.url, resources.names);
@@ -44,18 +47,20 @@ export function createVerifyHandler({ authenticator, refusals, observer, now, lo
       const answer = { status: isBelow ? 200 : 204, headers, body: isBelow ? "" : null, keyId: key.id, secret };
       return closeIfBodyFollows(request, answer);
     } catch (error) {
-      return refuse(error, request, caller);
+      return refuse(error, request, at, caller);
     }
   }
 
-  function refuse(error: unknown, request: HttpRequest, caller?: KeyCaller): HttpResponse {
+  function refuse(error: unknown, request: HttpRequest, at: Date, caller?: KeyCaller): HttpResponse {
     const problem = problemOf(error, logError);
-    countRefusal(refusals, "VERIFY", error, request, caller, now());
+    countRefusal(refusals, "VERIFY", error, request, caller, at);
     observer?.verification(error instanceof KeyRejected ? error.reason : outcomeOf(problem));
+    // A body would make random keys cost the server more than valid ones.
+    const hasBody = !(error instanceof KeyRejected && error.keyId === undefined);
     return closeIfBodyFollows(request, {
       status: problem.status,
-      headers: { "content-type": "text/plain; charset=utf-8", ...NO_STORE, ...problem.headers },
-      body: `${problem.message}\n`,
+      headers: { ...hasBody ? PLAIN_TEXT : NO_STORE, ...problem.headers },
+      body: hasBody ? `${problem.message}\n` : "",
       keyId: caller?.key.id,
       secret: caller?.usedSecret,
       code: problem.code,

@@ -212,7 +212,8 @@ class Exchange implements HttpRequest, PendingRequest {
     const closesConnection = isAborted || headers["connection"] === "close" ||
       (state.isStopping && !state.pipelines.hasWaiting(socket));
     const sent: Record<string, string> = { ...headers, "x-request-id": this.requestId };
-    if (body !== null) sent["content-length"] = String(Buffer.byteLength(body));
+    const isAscii = body !== null && SHORT_ASCII.test(body);
+    if (body !== null) sent["content-length"] = String(isAscii ? body.length : Buffer.byteLength(body));
     if (closesConnection) sent["connection"] = "close";
     this.#response.writeHead(status, sent);
     // Reads and discards the rest of the body and further requests until the client closes the connection or the
@@ -221,7 +222,7 @@ class Exchange implements HttpRequest, PendingRequest {
     this.#response.end(
       // Deno 2.7.11 would send an empty body as a stream, which takes longer.
       this.method === "HEAD" || body === "" ? null : body,
-      body !== null && SHORT_ASCII.test(body) ? "latin1" : "utf8",
+      isAscii ? "latin1" : "utf8",
     );
     const isComplete = this.#request.complete;
     if (!isComplete) this.#request.resume();

@@ -125,6 +125,10 @@ export class RefusalAudit {
   async record(event: NewEvent): Promise<void> {
     const { kind, removed } = this.#kindOf(event, event.actor?.id ?? event.address);
     if (removed !== undefined) await this.#writeCount(removed);
+    if (this.#isOver(kind)) {
+      kind.since = this.#elapsed();
+      kind.recorded = 0;
+    }
     if (kind.recorded >= MAX_EVENTS) {
       kind.unwritten++;
       kind.last = event;
@@ -161,15 +165,9 @@ export class RefusalAudit {
    * @param caller who the refusals of the kind have in common
    */
   #kindOf(event: NewEvent, caller: string | null): { readonly kind: Kind; readonly removed?: Kind | undefined } {
-    const name = [caller, event.action, event.outcome].join(" ");
+    const name = `${caller ?? ""} ${event.action} ${event.outcome}`;
     const known = this.#kinds.get(name);
-    if (known !== undefined) {
-      if (this.#isOver(known)) {
-        known.since = this.#elapsed();
-        known.recorded = 0;
-      }
-      return { kind: known };
-    }
+    if (known !== undefined) return { kind: known };
     const kind = { since: this.#elapsed(), recorded: 0, unwritten: 0, last: event };
     return { kind, removed: setBounded(this.#kinds, name, kind, MAX_KINDS) };
   }

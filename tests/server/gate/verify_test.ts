@@ -16,6 +16,8 @@ async function verify(
   return [response.status, response.headers.get("www-authenticate"), await response.text()];
 }
 
+const INVALID_TOKEN = 'Bearer realm="service-api", error="invalid_token"';
+
 Deno.test("A valid key gets 204 with its id and its name in percent-encoding", () =>
   withHttp(async ({ at, create }) => {
     const { id, key } = await create({ name: "Bérénice 1", roles: ["GUEST"] });
@@ -42,23 +44,21 @@ Deno.test("Without a key, the answer is 401 with a challenge that names no error
     }
   }));
 
-Deno.test('A key that is not valid gets 401 with error="invalid_token", and the body says why', () =>
+Deno.test('A key that the server does not know gets 401 with error="invalid_token", and no body', () =>
   withHttp(async (server) => {
     const { key } = await server.keyWith("DOCKER:READ_ANY");
     const unknown = makeSecret(new Uint8Array(32));
     for (
-      const [headers, reason] of [
-        [{ authorization: `Bearer ${key}x` }, "mistyped"],
-        [{ authorization: `Bearer ${key} ${key}` }, "mistyped"],
-        [{ authorization: `Bearer ${unknown}` }, "does not know"],
-        [{ "x-api-key": unknown }, "does not know"],
-        [{ "x-api-key": `Bearer ${key}` }, "mistyped"],
-      ] as const
+      const headers of [
+        { authorization: `Bearer ${key}x` },
+        { authorization: `Bearer ${key} ${key}` },
+        { authorization: `Bearer ${unknown}` },
+        { "x-api-key": unknown },
+        { "x-api-key": `Bearer ${key}` },
+      ]
     ) {
       // deno-lint-ignore no-await-in-loop -- the list is short
-      const [status, challenge, body] = await verify(server, "/verify", headers);
-      expect([status, challenge]).toEqual([401, 'Bearer realm="service-api", error="invalid_token"']);
-      expect(body).toContain(reason);
+      expect(await verify(server, "/verify", headers)).toEqual([401, INVALID_TOKEN, ""]);
     }
   }));
 
@@ -152,14 +152,14 @@ Deno.test("A key counts as used if it was checked, even if it lacks a permission
     expect(data).toEqual({ apiKey: { lastUsedAt: expect.any(String) } });
   }));
 
-Deno.test("A key that is disabled, rotated or deleted gets 401 from the next request on", () =>
+Deno.test("A key that is disabled, rotated or deleted gets 401 from the next request on, and the body says why", () =>
   withHttp(async (server) => {
-    const changes: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
-      disabled: (id) => post(server.local, UPDATE, { input: { id, enabled: false } }),
-      rotated: (id) => post(server.local, ROTATE, { input: { id } }),
-      deleted: (id) => post(server.local, DELETE, { ids: [id] }),
+    const changes: Readonly<Record<string, readonly [(id: string) => Promise<unknown>, RegExp]>> = {
+      disabled: [(id) => post(server.local, UPDATE, { input: { id, enabled: false } }), /is disabled/],
+      rotated: [(id) => post(server.local, ROTATE, { input: { id } }), /was rotated/],
+      deleted: [(id) => post(server.local, DELETE, { ids: [id] }), /^$/],
     };
-    for (const [name, change] of Object.entries(changes)) {
+    for (const [name, [change, body]] of Object.entries(changes)) {
       // deno-lint-ignore no-await-in-loop -- one key after the other
       const { id, key } = await server.create({ name, roles: ["GUEST"] });
       const headers = { authorization: `Bearer ${key}` };
@@ -168,7 +168,7 @@ Deno.test("A key that is disabled, rotated or deleted gets 401 from the next req
       // deno-lint-ignore no-await-in-loop -- the order matters
       await change(id);
       // deno-lint-ignore no-await-in-loop -- the order matters
-      expect((await verify(server, "/verify", headers))[0]).toBe(401);
+      expect(await verify(server, "/verify", headers)).toEqual([401, INVALID_TOKEN, expect.stringMatching(body)]);
     }
   }));
 
