@@ -51,10 +51,13 @@ const server = createServer((_request, response) => response.writeHead(204, head
 server.listen(0, "127.0.0.1", () => console.log("http://127.0.0.1:" + server.address().port));
 `;
 
-/** Returns the loads of each subject, in the order of `subjects`. The first round warms up the servers. */
+/** V8 compiles the code of a server until it has answered several hundred thousand requests. */
+const WARM_UP_ROUNDS = 3;
+
+/** Returns the loads of each subject, in the order of `subjects`. The first rounds warm up the servers. */
 async function measure(subjects: readonly Subject[], rounds: number): Promise<readonly (readonly Load[])[]> {
   const results = subjects.map((): Load[] => []);
-  for (let round = -1; round < rounds; round++) {
+  for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
     for (const [i, subject] of subjects.entries()) {
       // deno-lint-ignore no-await-in-loop -- measurements must not overlap
       const load = await runWrk(subject, ROUND);
