@@ -3,14 +3,14 @@ import { Failure, quote } from "../../apikey/failure.ts";
 import { type KnownResources, parsePermissionsOf, type Permission } from "../../apikey/permission.ts";
 import { setBounded } from "../auth/bounded_map.ts";
 
-/** Returns what `parseNeeds` returns. */
-export type NeedsParser = typeof parseNeeds;
-
-/** How many results a parser remembers. If there are more, the oldest is removed. */
+/** How many results are remembered. If there are more, the oldest is removed. */
 const MAX_RESULTS = 1000;
 
-/** Creates a parser that remembers its results. The configuration of a proxy has only a few different NEEDS. */
-export function createNeedsParser(): NeedsParser {
+/**
+ * Returns a function that does what `parseNeeds` does, and remembers its results. The configuration of a proxy has only a
+ * few different NEEDS.
+ */
+export function createNeedsParser(): typeof parseNeeds {
   const results = new Map<string, readonly Permission[]>();
   let resultsFor: KnownResources["names"] | undefined;
   return (url, names) => {

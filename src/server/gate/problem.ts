@@ -28,6 +28,7 @@ export interface Problem extends Pick<HttpResponse, "status" | "headers"> {
   readonly message: string;
 }
 
+/** The answer to a request whose key is not valid. */
 const KEY_REJECTED = { status: 401, headers: challenge("invalid_token") };
 
 /** Describes an error that a handler of the gate throws. Logs errors whose details clients must not see. */
