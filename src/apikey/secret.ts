@@ -6,11 +6,12 @@
 import { encodeBase62, encodeBase62Integer } from "./base62.ts";
 
 const PREFIX = "sak_";
+const RANDOM_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const FORM = /^sak_[0-9A-Za-z]{49}$/;
 
 /** The number of characters in a secret. All are ASCII. */
-export const SECRET_LENGTH = 53;
+export const SECRET_LENGTH = PREFIX.length + RANDOM_LENGTH + CHECKSUM_LENGTH;
 
 /** The number of random bytes in a secret. */
 export const SECRET_BYTES = 32;
@@ -46,7 +47,7 @@ function checksum(body: string): string {
  * @param random {@linkcode SECRET_BYTES} random bytes
  */
 export function makeSecret(random: Uint8Array): string {
-  const body = `${PREFIX}${encodeBase62(random, 43)}`;
+  const body = `${PREFIX}${encodeBase62(random, RANDOM_LENGTH)}`;
   return `${body}${checksum(body)}`;
 }
 

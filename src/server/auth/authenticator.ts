@@ -111,22 +111,23 @@ export class Authenticator {
     if (known === undefined && !isWellFormedSecret(secret)) return MISTYPED;
     const hash = known?.secretHash ?? Uint8Array.fromHex(digest);
     const state = await store.findBySecretHash(hash);
-    if (state !== undefined && state.status !== "active") {
-      return new KeyRejected(state.status, REJECTIONS[state.status], state.id);
-    }
-    if (state !== undefined) lastUse.record(state.id, now);
-    if (state !== undefined && known !== undefined && isUnchanged(known, state)) return known;
-    const resources = state && await cache.at(state.resourcesRevision);
-    const key = state && await store.findById(state.id);
-    if (key === undefined || resources === undefined) {
-      if (known !== undefined) this.#callers.delete(digest);
-      return UNKNOWN;
-    }
+    if (state === undefined) return this.#forget(digest);
+    if (state.status !== "active") return new KeyRejected(state.status, REJECTIONS[state.status], state.id);
+    lastUse.record(state.id, now);
+    if (known !== undefined && isUnchanged(known, state)) return known;
+    const resources = await cache.at(state.resourcesRevision);
+    const key = await store.findById(state.id);
+    if (key === undefined || resources === undefined) return this.#forget(digest);
     // Callers with an older list of resources are of no use anymore, and would keep the list in memory.
     if (known !== undefined && known.resources !== resources) this.#callers.clear();
     const caller = callerOf(key, hash, resources);
     setBounded(this.#callers, digest, caller, MAX_CALLERS);
     return caller;
+  }
+
+  #forget(digest: string): KeyRejected {
+    this.#callers.delete(digest);
+    return UNKNOWN;
   }
 }
 

@@ -6,32 +6,11 @@ import { setBounded } from "../auth/bounded_map.ts";
 /** How many results are remembered. If there are more, the oldest is removed. */
 const MAX_RESULTS = 1000;
 
-/**
- * Returns a function that does what `parseNeeds` does, and remembers its results. The configuration of a proxy has only a
- * few different NEEDS.
- */
-export function createNeedsParser(): typeof parseNeeds {
-  const results = new Map<string, readonly Permission[]>();
-  let resultsFor: KnownResources["names"] | undefined;
-  return (url, names) => {
-    if (names !== resultsFor) results.clear();
-    resultsFor = names;
-    const ownPart = withoutClientUrl(url);
-    const known = results.get(ownPart);
-    if (known !== undefined) return known;
-    const needs = parseNeeds(ownPart, names);
-    setBounded(results, ownPart, needs, MAX_RESULTS);
-    return needs;
-  };
-}
-
-/** Removes the path and the query of the client, which follow `/verify/NEEDS`. */
-function withoutClientUrl(url: string): string {
-  return /^\/verify\/[^/?]*/.exec(url)?.[0] ?? url;
-}
-
 /** The NEEDS in a path that require only a valid key. */
 const ANY = "any";
+
+/** `/verify/NEEDS`, at the beginning of a path. The path and the query of the client follow. */
+const PATH_WITH_NEEDS = /^\/verify\/([^/?]*)/;
 
 /**
  * Returns the permissions that a request to `/verify` requires: those of the path `/verify/NEEDS/…` or, if the path is
@@ -43,11 +22,23 @@ const ANY = "any";
  * @throws {Failure} `INVALID_PERMISSION` if an item is not a `RESOURCE:ACTION` pair of this server, or if the query of
  *   `/verify` has a parameter other than `can`
  */
-function parseNeeds(url: string, names: KnownResources["names"]): readonly Permission[] {
-  const [path = "", query] = splitOnce(url, "?");
-  const [, , needs] = path.split("/", 3);
-  if (needs === ANY || (needs === undefined && query === undefined)) return [];
-  return parsePermissions(needs === undefined ? listsIn(new URLSearchParams(query)) : [needs], names);
+type NeedsParser = (url: string, names: KnownResources["names"]) => readonly Permission[];
+
+/** Creates a parser that remembers its results. The configuration of a proxy has only a few different NEEDS. */
+export function createNeedsParser(): NeedsParser {
+  const results = new Map<string, readonly Permission[]>();
+  let resultsFor: KnownResources["names"] | undefined;
+  return (url, names) => {
+    if (names !== resultsFor) results.clear();
+    resultsFor = names;
+    const [ownPart, needs] = PATH_WITH_NEEDS.exec(url) ?? [url];
+    const known = results.get(ownPart);
+    if (known !== undefined) return known;
+    const lists = needs === undefined ? listsIn(new URLSearchParams(url.slice("/verify?".length))) : [needs];
+    const permissions = needs === ANY ? [] : parsePermissions(lists, names);
+    setBounded(results, ownPart, permissions, MAX_RESULTS);
+    return permissions;
+  };
 }
 
 /** Rejects every parameter other than `can`: a misspelt `can` would let every valid key pass. */
@@ -55,11 +46,6 @@ function listsIn(query: URLSearchParams): readonly string[] {
   const other = [...query.keys()].find((name) => name !== "can");
   if (other === undefined) return query.getAll("can");
   throw new Failure("INVALID_PERMISSION", `Write can=RESOURCE:ACTION. The parameter ${quote(other)} is not allowed.`);
-}
-
-function splitOnce(text: string, separator: string): readonly [string, string?] {
-  const index = text.indexOf(separator);
-  return index < 0 ? [text] : [text.slice(0, index), text.slice(index + 1)];
 }
 
 function parsePermissions(lists: readonly string[], names: KnownResources["names"]): readonly Permission[] {

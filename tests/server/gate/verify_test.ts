@@ -152,7 +152,7 @@ Deno.test("A key counts as used if it was checked, even if it lacks a permission
     expect(data).toEqual({ apiKey: { lastUsedAt: expect.any(String) } });
   }));
 
-Deno.test("A key that is disabled, rotated or deleted gets 401 from the next request on, and the body says why", () =>
+Deno.test("A key that is disabled, rotated or deleted gets 401 from the next request on, and the body says why if the key exists", () =>
   withHttp(async (server) => {
     const changes: Readonly<Record<string, readonly [(id: string) => Promise<unknown>, RegExp]>> = {
       disabled: [(id) => post(server.local, UPDATE, { input: { id, enabled: false } }), /is disabled/],
